@@ -1,0 +1,36 @@
+/** Three kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
+const shared = {
+  testEnvironment: "node",
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      {
+        jsc: { target: "es2024", parser: { syntax: "typescript" } },
+        module: { type: "commonjs" },
+        sourceMaps: "inline",
+      },
+    ],
+  },
+  // A dynamic import names its file as Node would find it; here the file is still TypeScript.
+  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  modulePathIgnorePatterns: ["<rootDir>/sdk/", "<rootDir>/.tools/", "<rootDir>/bin/"],
+  watchPathIgnorePatterns: ["<rootDir>/.tools/", "<rootDir>/bin/"],
+};
+
+module.exports = {
+  projects: [
+    {
+      ...shared,
+      displayName: "unit",
+      testMatch: ["<rootDir>/{provider,emulator,tools}/**/*.test.ts"],
+    },
+    { ...shared, displayName: "contract", testMatch: ["<rootDir>/tests/contract/**/*.test.ts"] },
+    { ...shared, displayName: "lifecycle", testMatch: ["<rootDir>/tests/lifecycle/**/*.test.ts"] },
+    {
+      ...shared,
+      displayName: "engine",
+      testMatch: ["<rootDir>/tests/engine/**/*.test.ts"],
+      globalSetup: "<rootDir>/tests/engine/globalSetup.ts",
+    },
+  ],
+};
