@@ -1,0 +1,113 @@
+/**
+ * `npm run build`: the plugin as one bundle in `bin/`, with the executable that the engine looks
+ * for, and the Node.js SDK compiled. Does nothing where nothing has changed.
+ */
+import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { writeWhole } from "./support/files";
+import { ensureProduct } from "./support/inputs";
+import { shellLauncher, startScript, windowsLauncher } from "./support/launcher";
+import { runTool, say, ToolError } from "./support/main";
+import { runCommand } from "./support/command";
+import { root } from "./support/paths";
+
+const executable = "bin/pulumi-resource-compute";
+const sdk = "sdk/nodejs";
+
+/** What makes the products has a part in what they are. */
+const toolSources = ["tools/build.ts", "tools/support/launcher.ts"];
+
+/** The plugin's executable, built if need be. */
+export async function ensureBuilt(): Promise<string> {
+  await ensureProduct({
+    name: "the provider",
+    outputs: [executable, "bin/start.js", "bin/provider.js"],
+    stamp: ".tools/stamps/provider",
+    make: buildProvider,
+  });
+  return join(root, executable);
+}
+
+/** The compiled Node.js SDK's directory, compiled if need be. */
+export async function ensureSdkBuilt(): Promise<string> {
+  await ensureProduct({
+    name: "the Node.js SDK",
+    outputs: [`${sdk}/bin/index.js`, `${sdk}/bin/package.json`],
+    stamp: ".tools/stamps/sdk-nodejs",
+    make: buildSdk,
+  });
+  return join(root, sdk);
+}
+
+async function buildProvider(): Promise<readonly string[]> {
+  // Only here, since most runs build nothing.
+  const esbuild = await import("esbuild");
+  const result = await esbuild
+    .build({
+      absWorkingDir: root,
+      entryPoints: ["provider/main.ts"],
+      outfile: "bin/provider.js",
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+      target: `node${process.versions.node}`,
+      sourcemap: "linked",
+      legalComments: "linked",
+      metafile: true,
+      write: false,
+      logLevel: "silent",
+    })
+    .catch((error: unknown) => {
+      throw new ToolError(`The provider does not build.\n${String(error)}`);
+    });
+
+  const bin = join(root, "bin");
+  // What V8 kept of the bundle before this one.
+  rmSync(join(bin, ".cache"), { recursive: true, force: true });
+  for (const file of result.outputFiles) writeWhole(file.path, file.contents);
+  writeWhole(join(bin, "start.js"), startScript);
+  const schema = join(root, "schema.json");
+  if (existsSync(schema)) writeWhole(join(bin, "schema.json"), readFileSync(schema));
+  writeWhole(join(root, executable), shellLauncher(process.execPath), 0o755);
+  writeWhole(join(root, `${executable}.cmd`), windowsLauncher(process.execPath));
+
+  return [...toolSources, ...Object.keys(result.metafile.inputs), "schema.json", "tsconfig.json"];
+}
+
+async function buildSdk(): Promise<readonly string[]> {
+  const project = join(root, sdk);
+  const sources = sdkSources();
+  if (sources.length === 0) {
+    throw new ToolError(`${sdk} is empty. Run \`npm run generate\`, which writes it.`);
+  }
+  const bin = join(project, "bin");
+  rmSync(bin, { recursive: true, force: true });
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const said: string[] = [];
+  const { code } = await runCommand(process.execPath, [tsc, "-p", project], {
+    cwd: project,
+    env: process.env,
+    onLine: (line) => said.push(line),
+  });
+  if (code !== 0) throw new ToolError(`${sdk} does not compile.\n${said.join("\n")}`);
+  // The compiled code looks for its version and plugin there.
+  writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
+  return [...toolSources, ...sources];
+}
+
+function sdkSources(): string[] {
+  const files = globSync(["**/*.ts", "package.json", "tsconfig.json"], {
+    cwd: join(root, sdk),
+    exclude: ["bin/**", "node_modules/**"],
+  });
+  return files.map((file) => `${sdk}/${file}`);
+}
+
+async function main(): Promise<void> {
+  const path = await ensureBuilt();
+  say(`The plugin: ${relative(process.cwd(), path)}`);
+  await ensureSdkBuilt();
+  say(`The Node.js SDK: ${sdk}/bin`);
+}
+
+if (require.main === module) runTool(main);

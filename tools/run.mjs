@@ -1,0 +1,116 @@
+/**
+ * The entry of every npm script: `npm start` is `node tools/run.mjs start`.
+ *
+ * Plain JavaScript for any Node from 18 on, with nothing installed: it installs what is locked and
+ * runs `tools/NAME.ts` on the Node that is part of that.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join, resolve } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const nodeModules = join(root, "node_modules");
+const bin = join(nodeModules, ".bin");
+
+/** What undici and @pulumi/pulumi ask for. Counts only where no Node is packaged. */
+const oldestNode = [22, 19];
+
+const [name, ...args] = process.argv.slice(2);
+const names = readdirSync(join(root, "tools")).filter((file) => /^[a-z]+\.ts$/.test(file));
+if (!names.includes(`${name}.ts`)) {
+  const known = names.map((file) => file.slice(0, -3)).join(", ");
+  fail(`${name ? `There is no script "${name}".` : "Which script?"} The scripts are: ${known}`);
+}
+if (!isInstalled()) install();
+run(packagedNode() ?? currentNode());
+
+/** Whether node_modules holds what package-lock.json names, by npm's own record of it. */
+function isInstalled() {
+  const installed = readPackages(join(nodeModules, ".package-lock.json"));
+  return Object.entries(readPackages(join(root, "package-lock.json"))).every(([path, wanted]) => {
+    if (!path.includes("node_modules/")) return true; // a workspace; its link says if it is there
+    const there = installed[path];
+    if (there) return there.version === wanted.version && there.integrity === wanted.integrity;
+    // npm leaves out what is for another platform; the Node in it tells which platform that was.
+    return wanted.optional === true && !isNodeForHere(wanted);
+  });
+}
+
+function install() {
+  console.error("Installing what package-lock.json names (about half a minute, once) …");
+  const start = Date.now();
+  // Not with a Node from node_modules, which npm deletes first.
+  const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
+  const { status, error } = spawnSync(
+    "npm",
+    ["ci", "--no-audit", "--no-fund", "--loglevel=error"],
+    {
+      cwd: root,
+      env: { ...process.env, PATH: path.join(delimiter) },
+      stdio: ["ignore", 2, 2],
+      shell: process.platform === "win32",
+    },
+  );
+  if (status !== 0) {
+    const why = error ? `npm does not start (${error.message}).` : "What npm said is above.";
+    fail(`The installation failed. ${why} It needs the network, or a filled npm cache.`);
+  }
+  console.error(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
+}
+
+/** The Node that package-lock.json pins for this platform. */
+function packagedNode() {
+  const packages = Object.entries(readPackages(join(nodeModules, ".package-lock.json")));
+  const [path, entry] = packages.find(([, it]) => isNodeForHere(it)) ?? [];
+  return path && join(root, path, entry.bin.node);
+}
+
+function isNodeForHere({ bin, os, cpu }) {
+  const matches = (value, here) => [value].flat().includes(here);
+  return Boolean(bin?.node) && matches(os, process.platform) && matches(cpu, process.arch);
+}
+
+function currentNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = oldestNode;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+    return process.execPath;
+  }
+  fail(
+    `This is Node ${process.versions.node}; ${oldestNode.join(".")} or later is needed, and none is ` +
+      `packaged for ${process.platform} ${process.arch}. Install one: https://nodejs.org`,
+  );
+}
+
+function run(node) {
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
+    stdio: "inherit",
+    env: { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) },
+  });
+  child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
+
+  // A terminal sends Ctrl-C to the child as well. Sent on, it would be a second one, and to many
+  // programs that means "at once". Where there is no terminal, nobody else sends it on.
+  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function readPackages(lockfile) {
+  return existsSync(lockfile) ? JSON.parse(readFileSync(lockfile, "utf8")).packages : {};
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

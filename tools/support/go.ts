@@ -1,0 +1,174 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { runCommand } from "./command";
+import { hashOf, readIfThere, writeWhole } from "./files";
+import { withLock } from "./lock";
+import { say, ToolError } from "./main";
+import { exe, root, toolsBin, toolsDir } from "./paths";
+import { withProgress } from "./progress";
+
+/** One executable that is built from Go modules. */
+export interface GoTool {
+  name: string;
+  /** What it is, for messages: "the Pulumi CLI". */
+  title: string;
+  /** The directory under `tools/go` whose go.mod and go.sum pin all it is made of. */
+  module: string;
+  /** The Go package of its `main`. */
+  package: string;
+  ldflags?: string;
+  /** How long a first build takes. */
+  expected: string;
+  /** What a person can do instead of building it. */
+  otherWay?: string;
+}
+
+/** The path of the built tool; builds it where it is missing or older than what it is made from. */
+export async function ensureGoTool(tool: GoTool): Promise<string> {
+  const path = join(toolsBin, tool.name + exe);
+  const stamp = join(toolsDir, "stamps", tool.name);
+  const wanted = fingerprint(tool);
+  const isBuilt = () => readIfThere(stamp) === wanted && existsSync(path);
+  if (isBuilt()) return path;
+
+  const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
+  await withLock(tool.name, onWait, async () => {
+    if (isBuilt()) return;
+    await build(tool, path);
+    writeWhole(stamp, wanted);
+  });
+  return path;
+}
+
+/** The version of a module that a go.mod of ours asks for: "v3.258.0". */
+export function requiredVersion(module: string, dependency: string): string {
+  const words = readGoMod(module).split(/\s+/);
+  const version = words.find((word, i) => words[i - 1] === dependency && /^v\d/.test(word));
+  if (version === undefined) throw new Error(`tools/go/${module}/go.mod lacks ${dependency}`);
+  return version;
+}
+
+function directoryOf(module: string): string {
+  return join(root, "tools", "go", module);
+}
+
+function readGoMod(module: string): string {
+  return readFileSync(join(directoryOf(module), "go.mod"), "utf8");
+}
+
+function fingerprint({ module, package: main, ldflags }: GoTool): string {
+  const directory = directoryOf(module);
+  const files = readdirSync(directory).filter((name) => /\.(go|mod|sum)$/.test(name));
+  const texts = files.sort().flatMap((name) => [name, readFileSync(join(directory, name))]);
+  return hashOf([process.platform, process.arch, main, ldflags ?? "", ...texts]);
+}
+
+async function build(tool: GoTool, path: string): Promise<void> {
+  await checkGo(tool);
+  // Go writes to a name of this run's own, so that a build cut short leaves nothing usable behind.
+  const scratch = join(toolsDir, "scratch", tool.name);
+  rmSync(scratch, { recursive: true, force: true });
+  mkdirSync(scratch, { recursive: true });
+  const output = join(scratch, `${process.pid}${exe}`);
+
+  const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-v", "-o", output];
+  if (tool.ldflags !== undefined) arguments_.push("-ldflags", tool.ldflags);
+  arguments_.push(tool.package);
+
+  let modules = 0;
+  let packages = 0;
+  const other: string[] = [];
+  const step = {
+    title: `Building ${tool.title}`,
+    expected: tool.expected,
+    detail: () => {
+      if (packages > 0) return `${packages} packages compiled`;
+      return modules > 0 ? `${modules} modules downloaded` : "";
+    },
+  };
+  await withProgress(step, async () => {
+    const { code } = await runCommand("go", arguments_, {
+      cwd: directoryOf(tool.module),
+      env: goEnvironment(),
+      onLine(line) {
+        if (line.startsWith("go: downloading ")) modules++;
+        else if (/^[\w.~/-]+$/.test(line)) packages++;
+        else other.push(line);
+      },
+    });
+    if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
+  });
+  mkdirSync(toolsBin, { recursive: true });
+  renameSync(output, path);
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** The person's own Go settings hold, but for those that would build something else. */
+function goEnvironment(): NodeJS.ProcessEnv {
+  const environment = { ...process.env };
+  delete environment["GOOS"];
+  delete environment["GOARCH"];
+  // No C compiler is needed, and no go.work of a directory above has a say.
+  return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
+}
+
+async function checkGo(tool: GoTool): Promise<void> {
+  const needed = /^go (\S+)$/m.exec(readGoMod(tool.module))?.[1] ?? "";
+  let output: string;
+  try {
+    // In the module's directory, where a Go that can fetch a newer one of itself does so.
+    const { stdout } = await promisify(execFile)("go", ["version"], {
+      cwd: directoryOf(tool.module),
+      env: goEnvironment(),
+    });
+    output = stdout;
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const detail = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+    const why = isMissing ? `Go is not installed.` : `Go does not run here:\n${detail}`;
+    throw new ToolError(waysOut(tool, why, needed));
+  }
+  const found = /go(\d+(?:\.\d+)*)/.exec(output)?.[1];
+  if (found !== undefined && isOlder(found, needed)) {
+    throw new ToolError(waysOut(tool, `The Go on PATH is ${found}, which is too old.`, needed));
+  }
+}
+
+/** Compares versions of digits and dots alone. */
+export function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split(".").map(Number));
+  for (let i = 0; i < 3; i++) {
+    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+const networkTrouble =
+  /dial tcp|no such host|i\/o timeout|connection re(fused|set)|network is unreachable|TLS handshake|proxyconnect|x509:|module lookup disabled|\b(403|404|407|5\d\d) [A-Z]/;
+
+function explain(tool: GoTool, goSaid: string): string {
+  if (networkTrouble.test(goSaid)) {
+    const why = "Go could not download the modules it is made of. It said:";
+    return `${waysOut(tool, `${why}\n${goSaid}`)}
+  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or bring a filled GOMODCACHE`;
+  }
+  if (/no space left on device/.test(goSaid)) {
+    return waysOut(tool, "The disk is full: about 4 GB are needed for Go's caches.");
+  }
+  if (/signal: killed/.test(goSaid)) {
+    return waysOut(tool, "A compiler was killed, as happens when memory runs out.");
+  }
+  return waysOut(tool, `Go said:\n${goSaid}`);
+}
+
+function waysOut(tool: GoTool, why: string, goVersion?: string): string {
+  const lines = [`Cannot build ${tool.title}. ${why}`, "Ways out:"];
+  if (tool.otherWay !== undefined) lines.push(`  - ${tool.otherWay}`);
+  if (goVersion !== undefined) {
+    lines.push(`  - install Go ${goVersion} or later (https://go.dev/dl/), then run this again`);
+  }
+  return lines.join("\n");
+}

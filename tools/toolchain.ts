@@ -1,0 +1,189 @@
+/**
+ * `npm run toolchain`: the Pulumi CLI and what belongs to it, found on PATH or built from Go modules.
+ * Everything built is stamped with what it was made from: a second run does nothing.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { delimiter, dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import { readIfThere, writeWhole } from "./support/files";
+import { ensureGoTool, isOlder, requiredVersion, type GoTool } from "./support/go";
+import { runTool, say } from "./support/main";
+import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";
+
+/** The oldest engine that the provider works with. */
+const oldestPulumi = "3.142.0";
+
+const installPulumi =
+  "install the Pulumi CLI (https://www.pulumi.com/docs/install/) so that `pulumi` is on PATH";
+
+const engineModule = "github.com/pulumi/pulumi/pkg/v3";
+const builtVersion = requiredVersion("engine", engineModule);
+
+const engine: GoTool = {
+  name: "pulumi",
+  title: `the Pulumi CLI ${builtVersion}`,
+  module: "engine",
+  package: `${engineModule}/cmd/pulumi`,
+  ldflags: `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${builtVersion}`,
+  expected: "about 4 minutes on 2 cores, once",
+  otherWay: installPulumi,
+};
+
+/** The hosts that run programs of a language. One more host is one more line. */
+const hosts = {
+  nodejs: host("nodejs", "hosts", "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd", "20 seconds"),
+  yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
+} satisfies Record<string, GoTool>;
+
+export type Language = keyof typeof hosts;
+
+const sdkgen: GoTool = {
+  name: "compute-sdkgen",
+  title: "the SDK generator",
+  module: "sdkgen",
+  package: ".",
+  ldflags: "-s -w",
+  expected: "about 1 minute, once",
+};
+
+function host(language: string, module: string, parent: string, time: string): GoTool {
+  const name = `pulumi-language-${language}`;
+  return {
+    name,
+    title: `the Pulumi language host for ${language}`,
+    module,
+    package: `${parent}/${name}`,
+    ldflags: "-s -w",
+    expected: `about ${time}, once`,
+    otherWay: `${installPulumi}, with its language hosts beside it`,
+  };
+}
+
+export interface ToolchainOptions {
+  /** The languages of the programs to be run; all if left out. */
+  languages?: readonly Language[];
+  /** Gets the one line that says which Pulumi CLI is used. */
+  say?: (line: string) => void;
+}
+
+export interface Toolchain {
+  /** The absolute path of the Pulumi CLI, and its version: "3.258.0". */
+  pulumi: string;
+  version: string;
+  /** Node, the Pulumi CLI and its language hosts, in the order they must have on PATH. */
+  binDirs: readonly string[];
+  /** The environment of this process with that PATH, and with `extra`. */
+  env(extra?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
+}
+
+export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
+  const report = options.say ?? say;
+  const languages = options.languages ?? (Object.keys(hosts) as Language[]);
+
+  const found = await findPulumi(report);
+  const pulumi = found?.path ?? (await ensureGoTool(engine));
+  const version = found?.version ?? builtVersion.slice(1);
+  report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
+
+  for (const language of languages) {
+    const tool = hosts[language];
+    // A Pulumi that was built here has the hosts that were built here, and no other.
+    if (found === undefined || !isInstalled(tool.name, found.path)) await ensureGoTool(tool);
+  }
+  // A host built here is for want of one beside the Pulumi found: it must not stand before that.
+  const binDirs = found ? [nodeBin, dirname(found.path), toolsBin] : [nodeBin, toolsBin];
+  return { pulumi, version, binDirs, env: (extra) => environment(binDirs, extra) };
+}
+
+/** The path of the program that checks schema.json and writes SDKs. */
+export async function ensureSdkgen(): Promise<string> {
+  return ensureGoTool(sdkgen);
+}
+
+interface FoundPulumi {
+  path: string;
+  version: string;
+}
+
+/** The first usable Pulumi CLI on PATH that is not one of ours. */
+async function findPulumi(report: (line: string) => void): Promise<FoundPulumi | undefined> {
+  const path = onPath("pulumi");
+  if (path === undefined) return undefined;
+  const version = await versionOf(path);
+  if (version === undefined) {
+    report(`${path} does not answer \`pulumi version\`, so it is not used.`);
+    return undefined;
+  }
+  if (isOlder(version, oldestPulumi)) {
+    report(`${path} is ${version}, older than ${oldestPulumi}, so it is not used.`);
+    return undefined;
+  }
+  return { path, version };
+}
+
+/** Asks the executable, once: starting it takes long enough to be worth remembering. */
+async function versionOf(path: string): Promise<string | undefined> {
+  const { size, mtimeMs } = statSync(path);
+  const memory = join(toolsDir, "stamps", "pulumi-on-path");
+  const key = `${path} ${size} ${mtimeMs} `;
+  const remembered = readIfThere(memory);
+  if (remembered?.startsWith(key)) return remembered.slice(key.length);
+  try {
+    const { stdout } = await promisify(execFile)(path, ["version"], {
+      env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+      shell: path.endsWith(".cmd"),
+      timeout: 30_000,
+    });
+    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
+    // A version manager's shim is a small file that may start another version tomorrow.
+    if (version !== undefined && size > 1_000_000) writeWhole(memory, key + version);
+    return version;
+  } catch {
+    return undefined;
+  }
+}
+
+function isInstalled(name: string, pulumi: string): boolean {
+  const beside = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
+  return beside.some((path) => existsSync(path)) || onPath(name) !== undefined;
+}
+
+function onPath(name: string): string | undefined {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  return pathOf(process.env)
+    .split(delimiter)
+    .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
+    .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
+    .find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+}
+
+function environment(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const result = { ...process.env, ...extra };
+  // Windows calls it Path, and two spellings of it would be two variables.
+  const path = [...binDirs, pathOf(result)].join(delimiter);
+  for (const name of Object.keys(result)) if (isPath(name)) delete result[name];
+  return { ...result, PATH: path };
+}
+
+function pathOf(environment: NodeJS.ProcessEnv): string {
+  const name = Object.keys(environment).find(isPath);
+  return (name !== undefined && environment[name]) || "";
+}
+
+function isPath(name: string): boolean {
+  return process.platform === "win32" ? name.toUpperCase() === "PATH" : name === "PATH";
+}
+
+function describe(path: string): string {
+  const fromRoot = relative(root, path);
+  return fromRoot.startsWith("..") ? `${path}, from PATH` : fromRoot;
+}
+
+async function main(): Promise<void> {
+  const { binDirs } = await ensureToolchain();
+  await ensureSdkgen();
+  say(`Ready. For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
+}
+
+if (require.main === module) runTool(main);
