@@ -1,0 +1,157 @@
+/** The emulator as a process: what it prints, how it ends. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { readCommandLine } from "./cliOptions";
+import { ControlClient } from "./controlClient";
+import { caller } from "./testClient";
+
+const root = join(__dirname, "..");
+const running = new Set<ReturnType<typeof spawn>>();
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+function start(...args: string[]) {
+  const child = spawn(process.execPath, ["--import", "tsx", "tools/emulator.ts", ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => (output.stdout += String(chunk)));
+  child.stderr.on("data", (chunk) => (output.stderr += String(chunk)));
+  const ended = new Promise<number | null>((resolve) =>
+    child.on("close", (code) => {
+      running.delete(child);
+      resolve(code);
+    }),
+  );
+  const firstLine = new Promise<string>((resolve) => {
+    createInterface(child.stdout).once("line", resolve);
+  });
+  const ready = firstLine.then((line) => ({
+    line,
+    url: /http:\/\/\S+\/v2/.exec(line)?.[0] ?? "",
+  }));
+  return { child, output, ended, ready };
+}
+
+describe("the process", () => {
+  test("says in one line where it is and how to use it, and stops at SIGINT with code 0", async () => {
+    const { child, output, ended, ready } = start("--port", "0", "--control", "--log");
+    const { line, url } = await ready;
+    expect(line).toMatch(/^Compute emulator ready at http:\/\/127\.0\.0\.1:\d+\/v2 /);
+    expect(line).toContain(`pulumi config set compute:baseUrl ${url}`);
+    expect(line).toContain("COMPUTE_API_TOKEN=sk_test_");
+    const remote = new ControlClient(url);
+    await remote.fault({ kind: "hang", method: "POST" });
+    await caller({ url }).ask("GET", "/account");
+    // Neither an idle connection nor a request that hangs keeps it from stopping.
+    const hanging = caller({ url }).create("a");
+    hanging.catch(() => undefined);
+    while ((await remote.faults())[0]?.hits === 0) await new Promise(setImmediate);
+    child.kill("SIGINT");
+    await expect(hanging).rejects.toThrow();
+    expect(await ended).toBe(0);
+    expect(output.stderr).toBe("");
+    expect(output.stdout).toMatch(/GET \/v2\/account 200 token=test req_/);
+    expect(output.stdout).not.toContain("sk_test_acme");
+  });
+
+  test("stops at SIGTERM too", async () => {
+    const { child, ended, ready } = start("--port", "0");
+    await ready;
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  test("keeps its instances in a file, even when it is killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "emulator-"));
+    try {
+      const args = ["--port", "0", "--database", join(folder, "state.db")];
+      const first = start(...args);
+      const { status } = await caller({ url: (await first.ready).url }).create("kept");
+      expect(status).toBe(202);
+      first.child.kill("SIGKILL");
+      await first.ended;
+      const second = start(...args);
+      expect(await caller({ url: (await second.ready).url }).names()).toEqual(["kept"]);
+      second.child.kill("SIGTERM");
+      await second.ended;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("a taken port is one clear line and exit code 1", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const port = String((other.address() as { port: number }).port);
+    const { output, ended } = start("--port", port);
+    expect(await ended).toBe(1);
+    expect(output.stderr).toBe(
+      `emulator: 127.0.0.1:${port} is already in use; choose another port, or 0 for any free one\n`,
+    );
+    other.close();
+  });
+
+  test("a wrong option is one clear line and exit code 2", async () => {
+    const { output, ended } = start("--list-order", "sideways");
+    expect(await ended).toBe(2);
+    expect(output).toEqual({
+      stdout: "",
+      stderr: expect.stringMatching(/^emulator: --list-order must be one of .*\(see --help\)\n$/),
+    });
+  });
+
+  test("--help names every option", async () => {
+    const { output, ended } = start("--help");
+    expect(await ended).toBe(0);
+    for (const flag of ["--port", "--database", "--token", "--destroy-path", "--control"])
+      expect(output.stdout).toContain(flag);
+  });
+});
+
+describe("the command line", () => {
+  const read = (...args: string[]) => readCommandLine(args).options;
+
+  test("sets what it names", () => {
+    expect(
+      read(
+        ...["--provisioning-seconds", "2-8", "--no-mac-addresses", "--list-order", "newest"],
+        ...["--token", "sk_test_a=revoked", "--token", "sk_test_b=list,create"],
+        ...["--destroy-path", "/v2/instances/{id}", "--rate-window", "fixed"],
+      ),
+    ).toMatchObject({
+      provisioningSeconds: [2, 8],
+      macAddresses: false,
+      listOrder: "newest",
+      tokens: { sk_test_a: { state: "revoked" }, sk_test_b: { scopes: ["list", "create"] } },
+      destroyPath: "/v2/instances/{id}",
+      rateWindow: "fixed",
+    });
+  });
+
+  test("says which names end OFFLINE", () => {
+    const { endStatus } = read("--offline", "db-*", "--offline", "x");
+    const ends = typeof endStatus === "function" ? endStatus : () => undefined;
+    expect(["db-1", "x", "web-1"].map(ends)).toEqual(["OFFLINE", "OFFLINE", "ACTIVE"]);
+  });
+
+  test.each([
+    ["--port", "http"],
+    ["--provisioning-seconds", "soon"],
+    ["--requests-per-minute", "-5"],
+    ["--rate-window", "round"],
+    ["--token", "sk_test_a=sometimes"],
+    ["--unknown"],
+    ["stray"],
+  ])("refuses %s %s", (...args) => {
+    expect(() => read(...args.filter((arg) => typeof arg === "string"))).toThrow();
+  });
+});

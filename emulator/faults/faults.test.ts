@@ -1,0 +1,343 @@
+/** Each scripted fault, as a caller meets it, and what the service has done by then. */
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
+import { caller, seeded } from "../testClient";
+
+let emulator: Emulator;
+let clock: VirtualClock;
+let errors: string[];
+beforeEach(async () => {
+  clock = new VirtualClock();
+  errors = [];
+  emulator = await startEmulator({
+    clock,
+    random: seeded(3),
+    provisioningSeconds: 10,
+    errorLog: (line) => errors.push(line),
+  });
+});
+afterEach(async () => {
+  await emulator.close();
+  expect(errors).toEqual([]);
+});
+
+const made = () => emulator.control.instances().length;
+const last = () => emulator.control.requests().at(-1);
+const me = () => caller(emulator);
+/** A fault on the next POST. */
+const onCreate = (script: FaultScript) => emulator.control.fault({ method: "POST", ...script });
+
+describe("which requests a fault strikes", () => {
+  test("one, unless told otherwise", async () => {
+    emulator.control.fault({ kind: "status", status: 503 });
+    const statuses = [];
+    for (let n = 0; n < 2; n++) statuses.push((await me().ask("GET", "/account")).status);
+    expect(statuses).toEqual([503, 200]);
+  });
+
+  test("so many, after so many", async () => {
+    const fault = emulator.control.fault({ kind: "status", status: 503, after: 2, times: 2 });
+    const statuses = [];
+    for (let n = 0; n < 6; n++) statuses.push((await me().ask("GET", "/account")).status);
+    expect(statuses).toEqual([200, 200, 503, 503, 200, 200]);
+    expect(fault.hits).toBe(2);
+  });
+
+  test.each([Infinity, "always"] as const)("all of them with %s, until removed", async (times) => {
+    const fault = emulator.control.fault({ kind: "status", status: 503, times });
+    for (let n = 0; n < 5; n++) expect((await me().ask("GET", "/account")).status).toBe(503);
+    fault.remove();
+    expect((await me().ask("GET", "/account")).status).toBe(200);
+  });
+
+  test("by method, path, query, name and token kind", async () => {
+    const when = (match: Partial<FaultScript>) =>
+      emulator.control.fault({ kind: "status", status: 503, ...match } as FaultScript);
+    const scripts = [
+      when({ method: "DELETE" }),
+      when({ path: "/v2/account/*" }),
+      when({ query: { status: "ACTIVE" } }),
+      when({ query: { limit: null } }),
+      when({ name: "web-*" }),
+      when({ tokenKind: "live" }),
+    ];
+    await me().ask("GET", "/instances?limit=5");
+    expect(scripts.map(({ hits }) => hits)).toEqual([0, 0, 0, 0, 0, 0]);
+    await me().ask("DELETE", "/account?limit=5");
+    await me().ask("GET", "/account/x?limit=5");
+    await me().ask("GET", "/instances?limit=5&status=ACTIVE");
+    await me().ask("GET", "/instances");
+    await me().ask("POST", "/instances?limit=5", { name: "web-1" });
+    await caller(emulator, "sk_live_a").ask("GET", "/instances?limit=5");
+    expect(scripts.map(({ hits }) => hits)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("only a share of them", async () => {
+    const fault = emulator.control.fault({
+      ...{ kind: "status", status: 503, times: Infinity, probability: 0.2 },
+    });
+    for (let n = 0; n < 200; n++) await me().ask("GET", "/account");
+    expect(fault.hits).toBeGreaterThan(20);
+    expect(fault.hits).toBeLessThan(60);
+  });
+
+  test("one that decides on the delivery, the next one then strikes the next request", async () => {
+    emulator.control.fault({ kind: "status", status: 500 });
+    emulator.control.fault({ kind: "status", status: 503 });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await me().ask("GET", "/account")).status);
+    expect(statuses).toEqual([500, 503, 200]);
+  });
+
+  test("the log says which, and firstHit tells when", async () => {
+    const fault = emulator.control.fault({ kind: "emptyBody" });
+    await me().ask("GET", "/account");
+    await fault.firstHit;
+    expect(last()).toMatchObject({ faults: ["emptyBody"], acted: true, status: 200 });
+  });
+
+  test.each([
+    { kind: "nonsense" },
+    { kind: "status" },
+    { kind: "status", status: 99 },
+    { kind: "hang", time: 3 },
+    { kind: "hang", times: -1 },
+  ])("a script that makes no sense is refused: %j", (script) => {
+    expect(() => emulator.control.fault(script as FaultScript)).toThrow(/^fault: /);
+  });
+});
+
+describe("status", () => {
+  test.each([429, 500, 502, 503, 504])("%d before and after acting", async (status) => {
+    onCreate({ kind: "status", status });
+    expect(await me().create("a")).toMatchObject({
+      status,
+      body: { error: { code: "scripted_fault", request_id: expect.stringMatching(/^req_/) } },
+    });
+    expect(made()).toBe(0);
+    expect(last()).toMatchObject({ acted: false, status });
+    onCreate({ kind: "status", status, acted: true });
+    expect((await me().create("b")).status).toBe(status);
+    expect(made()).toBe(1);
+    expect(last()).toMatchObject({ acted: true, status });
+  });
+
+  test("with Retry-After, without, and with a body of its own", async () => {
+    emulator.control.fault({ kind: "status", status: 429, retryAfter: 7 });
+    expect((await me().ask("GET", "/account")).headers.get("retry-after")).toBe("7");
+    emulator.control.fault({
+      kind: "status",
+      status: 429,
+      body: "later",
+      contentType: "text/plain",
+    });
+    const reply = await me().ask("GET", "/account");
+    expect([reply.headers.get("retry-after"), reply.text]).toEqual([null, "later"]);
+  });
+});
+
+describe("no answer", () => {
+  for (const orderly of [false, true])
+    test.each([false, true])(`reset (orderly: ${String(orderly)}), acted: %s`, async (acted) => {
+      onCreate({ kind: "reset", acted, orderly });
+      await expect(me().create("a")).rejects.toThrow();
+      expect(made()).toBe(acted ? 1 : 0);
+      expect(last()).toMatchObject({ status: undefined, acted });
+    });
+
+  test.each([false, true])("hang until released, acted: %s", async (acted) => {
+    const fault = onCreate({ kind: "hang", acted });
+    const reply = me().create("a");
+    await fault.firstHit;
+    // A second request, so that the first one has surely been dealt with.
+    await me().ask("GET", "/account");
+    expect(made()).toBe(acted ? 1 : 0);
+    fault.release();
+    expect((await reply).status).toBe(202);
+    expect(made()).toBe(1);
+  });
+
+  test("what hangs does not keep the emulator from closing", async () => {
+    const fault = onCreate({ kind: "hang" });
+    const reply = me().create("a");
+    await fault.firstHit;
+    await emulator.close();
+    await expect(reply).rejects.toThrow();
+    fault.release();
+  });
+
+  test("delay before and after acting", async () => {
+    for (const acted of [false, true]) {
+      const before = made();
+      const fault = onCreate({ kind: "delay", milliseconds: 50, acted });
+      const reply = me().create("late");
+      await fault.firstHit;
+      // What the service does at once, it has done by then; the delay itself is far from over.
+      await new Promise(setImmediate);
+      expect(made() - before).toBe(acted ? 1 : 0);
+      expect((await reply).status).toBe(202);
+      expect(made() - before).toBe(1);
+    }
+  });
+});
+
+describe("bodies", () => {
+  beforeEach(() => {
+    emulator.control.insert({ name: "a", tenant: "acme" });
+  });
+
+  test("cut", async () => {
+    onCreate({ kind: "cutBody" });
+    await expect(me().create("b")).rejects.toThrow();
+    expect(made()).toBe(2);
+    emulator.control.fault({ kind: "cutBody", bytes: 5 });
+    expect(await rawAnswer("/v2/instances")).toMatch(
+      /Content-Length: \d{3}\r\n[^]*\r\n\r\n\{"obj$/i,
+    );
+  });
+
+  test("empty", async () => {
+    onCreate({ kind: "emptyBody" });
+    expect(await me().create("b")).toMatchObject({ status: 202, text: "" });
+    expect(made()).toBe(2);
+  });
+
+  test("HTML", async () => {
+    emulator.control.fault({ kind: "html", status: 502 });
+    const reply = await me().ask("GET", "/instances");
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([502, "text/html"]);
+    onCreate({ kind: "html", acted: true });
+    expect(await me().create("b")).toMatchObject({ status: 200, body: undefined });
+    expect(made()).toBe(2);
+  });
+
+  test("of wrong JSON types", async () => {
+    emulator.control.fault({ kind: "wrongTypes" });
+    expect((await me().ask("GET", "/instances")).body).toEqual({
+      object: 7,
+      data: { item: [{ id: 7, name: 7, status: 7, ipv4_public: 7 }] },
+      has_more: "text",
+    });
+  });
+
+  test("any text", async () => {
+    onCreate({ kind: "body", text: '{"id":' });
+    expect(await me().create("b")).toMatchObject({ status: 202, text: '{"id":' });
+    expect(made()).toBe(2);
+  });
+
+  test("rewritten", async () => {
+    emulator.control.fault({ kind: "rewrite", rewrite: (body) => ({ was: body }) });
+    expect((await me().ask("GET", "/account")).body).toEqual({
+      was: { id: "acct_acme", name: "acme" },
+    });
+  });
+
+  test("huge, and still valid JSON", async () => {
+    emulator.control.fault({ kind: "hugeBody", bytes: 3_000_000 });
+    const reply = await me().ask("GET", "/instances");
+    expect(reply.text.length).toBeGreaterThan(3_000_000);
+    expect(reply.body).toMatchObject({ object: "list", data: [{ name: "a" }] });
+  });
+
+  test("dripping, and whole in the end", async () => {
+    emulator.control.fault({ kind: "slowDrip", millisecondsPerByte: 0 });
+    expect((await me().ask("GET", "/account")).body).toEqual({ id: "acct_acme", name: "acme" });
+  });
+
+  test("a redirect", async () => {
+    onCreate({ kind: "redirect", location: "http://127.0.0.1:1/steal", status: 308 });
+    const reply = await me().create("b");
+    expect([reply.status, reply.headers.get("location")]).toEqual([
+      308,
+      "http://127.0.0.1:1/steal",
+    ]);
+    expect(made()).toBe(1);
+  });
+});
+
+describe("the instance that a POST makes", () => {
+  test("never leaves PROVISIONING, not even when all settles", async () => {
+    onCreate({ kind: "neverLeavesProvisioning", name: "stuck" });
+    await me().create("fine");
+    await me().create("stuck");
+    clock.advance(3600);
+    emulator.control.settle();
+    expect(await me().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
+  });
+
+  test("ends in a status that the document does not know, which no filter finds", async () => {
+    onCreate({ kind: "endsAs", status: "RESCUE" });
+    await me().create("odd");
+    clock.advance(11);
+    expect(await me().statuses()).toEqual(["RESCUE"]);
+    expect(await me().names("?status=ACTIVE")).toEqual([]);
+  });
+
+  test("appears in lists only after a while, also when the 202 got lost", async () => {
+    onCreate({ kind: "appearsAfter", seconds: 90 });
+    onCreate({ kind: "reset", acted: true });
+    await expect(me().create("late")).rejects.toThrow();
+    clock.advance(89);
+    expect([await me().names(), made()]).toEqual([[], 1]);
+    clock.advance(1);
+    expect(await me().names()).toEqual(["late"]);
+  });
+});
+
+describe("what a list shows", () => {
+  beforeEach(() => {
+    for (const name of ["web-1", "web-2", "db-1"])
+      emulator.control.insert({ name, tenant: "acme", id: `i-${name}` });
+  });
+  const onList = (script: FaultScript) => emulator.control.fault(script);
+
+  test("all but some, by id or name", async () => {
+    onList({ kind: "omitItem", instance: "web-*" });
+    onList({ kind: "omitItem", instance: "i-db-1" });
+    expect(await me().names()).toEqual([]);
+    expect(await me().names()).toEqual(["web-1", "web-2", "db-1"]);
+  });
+
+  test("some twice", async () => {
+    onList({ kind: "duplicateIds", instance: "web-2" });
+    expect(await me().names()).toEqual(["web-1", "web-2", "web-2", "db-1"]);
+  });
+
+  test("ids that change between calls", async () => {
+    onList({ kind: "changeIds", instance: "db-1", times: 2 });
+    const ids = [];
+    for (let n = 0; n < 3; n++) ids.push((await me().list()).data[2]?.id);
+    expect(new Set(ids).size).toBe(3);
+    expect(ids[2]).toBe("i-db-1");
+  });
+
+  test("a status that is not so", async () => {
+    onList({ kind: "showStatus", instance: "db-1", status: "MIGRATING" });
+    expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "MIGRATING"]);
+    expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "ACTIVE"]);
+  });
+
+  test("has_more for ever", async () => {
+    onList({ kind: "hasMoreForever" });
+    expect(await me().list()).toMatchObject({ has_more: true });
+    expect(await me().list()).toMatchObject({ has_more: false });
+  });
+
+  test("several of these at once", async () => {
+    onList({ kind: "hasMoreForever" });
+    onList({ kind: "omitItem", instance: "web-*" });
+    const page = await me().list();
+    expect([page.has_more, page.data.map(({ name }) => name)]).toEqual([true, ["db-1"]]);
+  });
+});
+
+/** Every byte of an answer, until the connection ends. */
+async function rawAnswer(path: string): Promise<string> {
+  const socket = connect(emulator.port, "127.0.0.1");
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_test_acme_1\r\n\r\n`);
+  let text = "";
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { privateIpv4, publicIpv4 } from "./addresses";
+import { startEmulator, VirtualClock } from "./index";
+import { caller, seeded } from "./testClient";
+
+describe("provisioning", () => {
+  test("takes the time that is set, by the emulator's clock", async () => {
+    const clock = new VirtualClock();
+    await using emulator = await startEmulator({ clock, provisioningSeconds: 30 });
+    const { create, statuses } = caller(emulator);
+    await create("a");
+    clock.advance(29.999);
+    expect(await statuses()).toEqual(["PROVISIONING"]);
+    clock.advance(0.001);
+    expect(await statuses()).toEqual(["ACTIVE"]);
+  });
+
+  test("may take a time from a range, or one by name", async () => {
+    const clock = new VirtualClock();
+    const random = seeded(1);
+    await using ranged = await startEmulator({ clock, random, provisioningSeconds: [10, 20] });
+    const { create, statuses } = caller(ranged);
+    for (const name of ["a", "b", "c", "d"]) await create(name);
+    clock.advance(9.9);
+    expect(new Set(await statuses())).toEqual(new Set(["PROVISIONING"]));
+    clock.advance(5);
+    expect(new Set(await statuses())).toEqual(new Set(["PROVISIONING", "ACTIVE"]));
+    clock.advance(5.1);
+    expect(new Set(await statuses())).toEqual(new Set(["ACTIVE"]));
+
+    const bySlowness = (name: string) => (name === "slow" ? 60 : 1);
+    await using named = await startEmulator({ clock, provisioningSeconds: bySlowness });
+    await caller(named).create("slow");
+    await caller(named).create("quick");
+    clock.advance(2);
+    expect(await caller(named).statuses()).toEqual(["PROVISIONING", "ACTIVE"]);
+  });
+
+  test("is PROVISIONING in the 202 even when it takes no time", async () => {
+    await using emulator = await startEmulator({ provisioningSeconds: 0 });
+    expect((await caller(emulator).create("a")).body).toMatchObject({ status: "PROVISIONING" });
+    expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
+  });
+
+  test("ends OFFLINE for the names that say so", async () => {
+    const endStatus = (name: string) => (name.startsWith("off") ? "OFFLINE" : "ACTIVE");
+    await using emulator = await startEmulator({ provisioningSeconds: 0, endStatus });
+    await caller(emulator).create("off-1");
+    await caller(emulator).create("on-1");
+    expect(await caller(emulator).statuses()).toEqual(["OFFLINE", "ACTIVE"]);
+  });
+
+  test("waits for settle() when it takes for ever", async () => {
+    const clock = new VirtualClock();
+    await using emulator = await startEmulator({ clock, provisioningSeconds: Infinity });
+    await caller(emulator).create("a");
+    clock.advance(3600);
+    expect(await caller(emulator).statuses()).toEqual(["PROVISIONING"]);
+    emulator.control.settle();
+    expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
+  });
+
+  test("leaves ipv4_public out meanwhile where that is set", async () => {
+    await using emulator = await startEmulator({
+      ipv4WhilePending: false,
+      provisioningSeconds: Infinity,
+    });
+    await caller(emulator).create("a");
+    expect((await caller(emulator).list()).data[0]).not.toHaveProperty("ipv4_public");
+    emulator.control.settle();
+    expect((await caller(emulator).list()).data[0]).toHaveProperty("ipv4_public", "198.51.100.1");
+  });
+});
+
+test("sandbox instances end with their lifetime, production ones stay", async () => {
+  const clock = new VirtualClock();
+  await using emulator = await startEmulator({ clock, sandboxLifetimeSeconds: 600 });
+  await caller(emulator).create("goes");
+  emulator.control.insert({ name: "stays", tokenKind: "live" });
+  clock.advance(599);
+  expect(await caller(emulator).names()).toEqual(["goes"]);
+  clock.advance(1);
+  expect(await caller(emulator).names()).toEqual([]);
+  expect(emulator.control.instances().map(({ name }) => name)).toEqual(["stays"]);
+});
+
+test("no two instances share an address", () => {
+  const numbers = Array.from({ length: 200_000 }, (_, index) => index + 1);
+  expect(new Set(numbers.map(publicIpv4)).size).toBe(numbers.length);
+  expect(new Set(numbers.map(privateIpv4)).size).toBe(numbers.length);
+  expect([1, 254, 255, 762, 763].map(publicIpv4)).toEqual([
+    "198.51.100.1",
+    "198.51.100.254",
+    "203.0.113.1",
+    "192.0.2.254",
+    "100.64.0.1",
+  ]);
+});
+
+describe("a database file", () => {
+  const folders: string[] = [];
+  const folder = () => {
+    const made = mkdtempSync(join(tmpdir(), "emulator-"));
+    folders.push(made);
+    return made;
+  };
+  afterEach(() => {
+    for (const made of folders.splice(0)) rmSync(made, { recursive: true });
+  });
+
+  test("survives a restart, and time goes on meanwhile", async () => {
+    const database = join(folder(), "state.db");
+    const clock = new VirtualClock();
+    const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
+    const before = await startEmulator(options);
+    await caller(before).create("a", { ssh_keys: ["k"] });
+    const [made] = before.control.instances();
+    await before.close();
+
+    clock.advance(31);
+    await using after = await startEmulator(options);
+    expect(after.control.instances()).toEqual([{ ...made, status: "ACTIVE" }]);
+    await caller(after).create("b");
+    expect(new Set(after.control.instances().map((it) => it.ipv4_public)).size).toBe(2);
+    clock.advance(570);
+    expect(await caller(after).names()).toEqual(["b"]);
+  });
+
+  test("that is something else is refused, by name", async () => {
+    const database = join(folder(), "notes.txt");
+    writeFileSync(database, "These are my notes, and not a database of any kind.");
+    await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt cannot be used/);
+  });
+
+  test("in a folder that is not there is refused", async () => {
+    const database = join(folder(), "missing", "state.db");
+    await expect(startEmulator({ database })).rejects.toThrow(/does not exist/);
+  });
+});

@@ -1,0 +1,27 @@
+import { randomInt } from "node:crypto";
+
+/** A number in [0, 1). Seed your own to make ids, shuffles and provisioning times repeatable. */
+export type RandomSource = () => number;
+
+const cryptoRange = 2 ** 47;
+export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
+
+export function randomHex(random: RandomSource, digits: number): string {
+  let hex = "";
+  while (hex.length < digits) hex += Math.floor(random() * 16).toString(16);
+  return hex;
+}
+
+export function between(random: RandomSource, low: number, high: number): number {
+  return low + random() * (high - low);
+}
+
+/** Fisher and Yates; a new array. */
+export function shuffled<T>(random: RandomSource, items: readonly T[]): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [result[last], result[other]] = [result[other] as T, result[last] as T];
+  }
+  return result;
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "@jest/globals";
+import { VirtualClock } from "./clock";
+import { startEmulator } from "./index";
+import { RateLimiter } from "./rateLimit";
+import { caller } from "./testClient";
+
+function limiter(window: "sliding" | "fixed", limit = 3) {
+  const clock = new VirtualClock();
+  const limited = new RateLimiter(limit, window, clock);
+  const admitted = (count: number) =>
+    Array.from({ length: count }, () => limited.admit("GET /x", "t")).filter(Boolean).length;
+  return { clock, limited, admitted };
+}
+
+describe("a sliding window", () => {
+  test("has no 60 seconds with more than the limit", () => {
+    const { clock, admitted } = limiter("sliding");
+    clock.advance(59);
+    expect(admitted(5)).toBe(3);
+    clock.advance(59.9);
+    expect(admitted(1)).toBe(0);
+    clock.advance(0.1);
+    expect(admitted(5)).toBe(3);
+  });
+
+  test("does not block for ever when the clock jumps back", () => {
+    const { clock, admitted } = limiter("sliding");
+    expect(admitted(3)).toBe(3);
+    clock.advance(-3600);
+    expect(admitted(1)).toBe(0);
+    clock.advance(60);
+    expect(admitted(1)).toBe(1);
+  });
+
+  test("forgets what is over", () => {
+    const { clock, admitted } = limiter("sliding", 100);
+    for (let minutes = 0; minutes < 20; minutes++) {
+      expect(admitted(150)).toBe(100);
+      clock.advance(60);
+    }
+  });
+});
+
+test("a fixed window starts again with each minute of the clock", () => {
+  const { clock, admitted } = limiter("fixed");
+  clock.advance(59);
+  expect(admitted(5)).toBe(3);
+  clock.advance(1);
+  expect(admitted(5)).toBe(3);
+});
+
+test("each token and each endpoint has a limit of its own", () => {
+  const { limited, admitted } = limiter("sliding");
+  expect(admitted(4)).toBe(3);
+  expect(limited.admit("GET /x", "another")).toBe(true);
+  expect(limited.admit("POST /x", "t")).toBe(true);
+});
+
+test("GET and POST of a path share the limit when the scope is the path", async () => {
+  await using together = await startEmulator({ requestsPerMinute: 2, rateScope: "path" });
+  await using apart = await startEmulator({ requestsPerMinute: 2 });
+  for (const [emulator, status] of [
+    [together, 429],
+    [apart, 202],
+  ] as const) {
+    const { ask, create } = caller(emulator);
+    await ask("GET", "/instances");
+    await ask("GET", "/instances");
+    expect((await create("a")).status).toBe(status);
+  }
+});

@@ -1,0 +1,15 @@
+import type { ServerResponse } from "node:http";
+import { bodyText, type Answer } from "./answers";
+
+/** "Responses are JSON." Returns the status. */
+export function send(response: ServerResponse, answer: Answer): number {
+  const text = bodyText(answer);
+  const hasBody = answer.text !== undefined || answer.json !== undefined;
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    ...(hasBody && { "Content-Type": answer.contentType ?? "application/json" }),
+    ...(answer.status !== 204 && { "Content-Length": Buffer.byteLength(text) }),
+  });
+  response.end(text);
+  return answer.status;
+}

@@ -1,0 +1,76 @@
+/** The HTTP server of one emulator: listening, refusing, closing. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+
+export type Listener = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** The port is somebody else's, or may not be used. */
+export class ListenError extends Error {
+  override name = "ListenError";
+}
+
+export class EmulatorServer {
+  private readonly server;
+  private readonly closing = new AbortController();
+
+  constructor(
+    listener: Listener,
+    private readonly host: string,
+    private port: number,
+    onError: (error: unknown) => void,
+  ) {
+    this.server = createServer((message, response) => {
+      listener(message, response).catch((error: unknown) => {
+        // What was still under way when the emulator was closed is nobody's mistake.
+        if (this.closing.signal.aborted) return;
+        onError(error);
+        response.destroy();
+      });
+    });
+    // A caller that is reset or goes away mid-request is everyday life here.
+    this.server.on("clientError", (_error, socket) => socket.destroy());
+  }
+
+  /** Resolves with the port; rejects with a ListenError. */
+  async listen(): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const fail = (error: NodeJS.ErrnoException) => {
+      reject(new ListenError(explain(error, this.host, this.port)));
+    };
+    this.server.once("error", fail).listen(this.port, this.host, resolve);
+    await promise;
+    this.server.off("error", fail);
+    this.port = (this.server.address() as AddressInfo).port;
+    return this.port;
+  }
+
+  /** New connections are refused and the present ones reset, until `listen` is called again. */
+  async stop(): Promise<void> {
+    if (!this.server.listening) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.server.close(() => {
+      resolve();
+    });
+    this.server.closeAllConnections();
+    await promise;
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.stop();
+  }
+
+  /** Real time; rejects when the emulator is closed. */
+  readonly sleep = async (milliseconds: number): Promise<void> => {
+    await wait(milliseconds, undefined, { signal: this.closing.signal });
+  };
+}
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): string {
+  const where = `${host}:${String(port)}`;
+  if (error.code === "EADDRINUSE")
+    return `${where} is already in use; choose another port, or 0 for any free one`;
+  if (error.code === "EACCES") return `this user may not listen on ${where}`;
+  return `cannot listen on ${where}: ${error.message}`;
+}

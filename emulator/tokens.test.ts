@@ -1,0 +1,75 @@
+import { describe, expect, test } from "@jest/globals";
+import { startEmulator, VirtualClock } from "./index";
+import { caller } from "./testClient";
+import { tenantOf } from "./tokens";
+
+test.each([
+  ["sk_live_acme_1", "acme"],
+  ["sk_test_acme_1_2", "acme"],
+  ["sk_test_acme", "default"],
+  ["sk_test__x", "default"],
+  ["sk_test_acme_", "default"],
+  ["other_acme_1", "default"],
+])("%s belongs to the tenant %s", (token, tenant) => {
+  expect(tenantOf(token)).toBe(tenant);
+});
+
+test("live and sandbox instances of a tenant are apart, and tenants too", async () => {
+  await using emulator = await startEmulator();
+  await caller(emulator, "sk_test_acme_1").create("sandbox");
+  emulator.control.insert({ name: "production", tenant: "acme", tokenKind: "live" });
+  await caller(emulator, "sk_test_other_1").create("elsewhere");
+  expect(await caller(emulator, "sk_test_acme_2").names()).toEqual(["sandbox"]);
+  expect(await caller(emulator, "sk_live_acme_1").names()).toEqual(["production"]);
+  expect(emulator.control.instances()).toHaveLength(3);
+});
+
+describe("declared tokens", () => {
+  test("may belong to a tenant that their text does not name", async () => {
+    await using emulator = await startEmulator({ tokens: { sk_test_new: { tenant: "acme" } } });
+    await caller(emulator, "sk_test_acme_1").create("shared");
+    expect(await caller(emulator, "sk_test_new").names()).toEqual(["shared"]);
+  });
+
+  test("expire when their time comes", async () => {
+    const clock = new VirtualClock();
+    const tokens = { sk_test_a: { expiresAt: clock.now() + 60_000 } };
+    await using emulator = await startEmulator({ clock, tokens });
+    const { ask } = caller(emulator, "sk_test_a");
+    expect((await ask("GET", "/account")).status).toBe(200);
+    clock.advance(60);
+    expect(await ask("GET", "/account")).toMatchObject({
+      status: 401,
+      body: { error: { code: "expired_token" } },
+    });
+  });
+
+  test("can be revoked and narrowed while the emulator runs", async () => {
+    await using emulator = await startEmulator();
+    const { ask } = caller(emulator, "sk_test_a");
+    expect((await ask("GET", "/account")).status).toBe(200);
+    emulator.control.declareToken("sk_test_a", { scopes: ["list"] });
+    expect((await ask("GET", "/account")).status).toBe(403);
+    expect((await ask("GET", "/instances")).status).toBe(200);
+    emulator.control.declareToken("sk_test_a", { state: "revoked" });
+    expect((await ask("GET", "/instances")).status).toBe(401);
+  });
+
+  test("are the only ones with strictTokens", async () => {
+    await using emulator = await startEmulator({ strictTokens: true, tokens: { sk_test_a: {} } });
+    expect((await caller(emulator, "sk_test_a").ask("GET", "/account")).status).toBe(200);
+    expect((await caller(emulator, "sk_test_b").ask("GET", "/account")).status).toBe(401);
+  });
+});
+
+test("no answer and no log repeats a token", async () => {
+  const lines: string[] = [];
+  await using emulator = await startEmulator({ log: (line) => lines.push(line) });
+  const canary = "sk_live_canary_0123";
+  emulator.control.declareToken(canary, { state: "revoked" });
+  const { text } = await caller(emulator, canary).ask("GET", "/instances?limit=5");
+  const seen = `${text}${lines.join()}${JSON.stringify(emulator.control.requests())}`;
+  expect(seen).toContain("revoked");
+  expect(seen).toContain("limit=5");
+  expect(seen).not.toContain("canary");
+});
