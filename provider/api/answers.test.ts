@@ -1,0 +1,135 @@
+import { expect, test } from "@jest/globals";
+import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
+import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+
+const list = "GET /v2/instances?limit=100";
+const account = "GET /v2/account";
+
+test("a page has its items, and counts those it cannot read", async () => {
+  const data = [
+    { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1", more: 1 },
+    { id: "b", name: 7, status: null },
+    { name: "no id" },
+    "odd",
+    { id: "" },
+  ];
+  await withServer(
+    [{ expect: list, react: answer(200, { object: "list", data, has_more: true }) }],
+    async ({ baseUrl }) => {
+      expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toEqual({
+        items: [
+          { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1" },
+          { id: "b", name: undefined, status: undefined, ipv4_public: undefined },
+        ],
+        hasMore: true,
+        unreadable: 3,
+      });
+    },
+  );
+});
+
+test("limit, status and cursor are in the query, below the path prefix of the base address", async () => {
+  const expected = "GET /cloud/eu/v2/instances?limit=7&status=ACTIVE&starting_after=a%26b";
+  await withServer(
+    [{ expect: expected, react: answer(200, { data: [], has_more: false }) }],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl.replace(/\/v2$/, "/cloud/eu/v2"));
+      const cursor = { parameter: "starting_after", value: "a&b" };
+      await client.listPage({ limit: 7, status: "ACTIVE", cursor }, never);
+    },
+  );
+});
+
+test("each request carries the token and the user agent, and GETs share a kept connection", async () => {
+  const page = answer(200, { data: [], has_more: false });
+  await withServer(
+    [
+      { expect: list, react: page },
+      { expect: list, react: page },
+    ],
+    async ({ baseUrl, seen }) => {
+      const client = testClient(baseUrl);
+      await client.listPage({ limit: 100 }, never);
+      await new Promise(setImmediate);
+      await client.listPage({ limit: 100 }, never);
+      expect(seen.map(({ connection }) => connection)).toEqual([1, 1]);
+      expect(seen[0]?.headers).toMatchObject({
+        authorization: "Bearer sk_test_canary_4f1d",
+        "user-agent": "pulumi-compute/0.0.0",
+      });
+      await client.close();
+    },
+  );
+});
+
+test.each([
+  ["JSON", '{"plan":"pro"}', { plan: "pro" }],
+  ["nothing", "", undefined],
+  ["text", "hello\u001b[31m\n", "hello[31m"],
+])("an account answered with %s counts", async (_, body, expected) => {
+  await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
+    expect(await testClient(baseUrl).account(never)).toEqual(expected);
+  });
+});
+
+const unreadable: [string, Reaction, RegExp][] = [
+  ["no JSON", answer(200, "oops"), /is not JSON/],
+  ["an HTML page", answer(200, "<!doctype html><p>Sign in"), /an HTML page/],
+  ["nothing", answer(200), /is empty/],
+  ["has_more as text", answer(200, { data: [], has_more: "no" }), /has_more/],
+  ["data that is no array", answer(200, { data: {}, has_more: false }), /data/],
+  ["null", answer(200, "null"), /the answer as a whole/],
+  ["a hundred thousand brackets", answer(200, "[".repeat(100_000)), /nested too deep/],
+];
+test.each(unreadable)("a listing answered with %s is unreadable", async (_, react, words) => {
+  await withServer(times(4, { expect: list, react }), async ({ baseUrl }) => {
+    const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
+    expect(failure).toMatchObject({ kind: "unreadable", status: 200, path: "/v2/instances" });
+    expect(failure.message).toMatch(words);
+  });
+});
+
+test("an answer of 100 MB is given up on, unread, after the cap", async () => {
+  await withServer(times(4, { expect: account, react: flood(200, 100) }), async (server) => {
+    const failure = await failureOf(testClient(server.baseUrl).account(never));
+    expect(failure).toMatchObject({ kind: "unreadable", status: 200 });
+    expect(failure.message).toMatch(/too long/);
+  });
+});
+
+const unanswered: [string, Reaction, number | undefined][] = [
+  ["reset", reset, undefined],
+  ["cut short of its content-length", cut(200, '{"data":[],"has_more":false}'), 200],
+  [
+    "cut in the middle of a chunk",
+    raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\n{}"),
+    200,
+  ],
+  ["an error cut short", cut(500, "{"), 500],
+  ["no HTTP at all", raw("SSH-2.0-OpenSSH_9.6\r\n\r\n"), undefined],
+];
+test.each(unanswered)("a listing that is %s is unanswered", async (_, react, status) => {
+  await withServer(times(4, { expect: list, react }), async ({ baseUrl }) => {
+    const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
+    expect(failure).toMatchObject({ kind: "unanswered", status });
+  });
+});
+
+test("a slow drip of bytes does not put off the time-out, which is for the whole request", async () => {
+  await withServer(times(4, { expect: account, react: drip(200) }), async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { requestTimeoutMs: 60 });
+    const failure = await failureOf(client.account(never));
+    expect(failure).toMatchObject({ kind: "unanswered", status: 200 });
+    expect(failure.message).toMatch(/no whole answer of 127\.0\.0\.1:\d+ within 0\.06 s/);
+  });
+});
+
+test("__proto__ in an answer changes no prototype", async () => {
+  const body = '{"__proto__":{"admin":true},"plan":{"\\u005f_proto__":{"admin":true},"id":1}}';
+  await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
+    const details = await testClient(baseUrl).account(never);
+    expect(Object.assign({}, details)).toEqual({ plan: { id: 1 } });
+    expect(Object.keys(details as object)).toEqual(["plan"]);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+  });
+});

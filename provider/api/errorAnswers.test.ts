@@ -1,0 +1,92 @@
+import { expect, test } from "@jest/globals";
+import type { RequestError } from "./errors";
+import { answer, flood, type Reaction } from "./testing/scriptedServer";
+import { failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
+
+const account = "GET /v2/account";
+
+function refused(react: Reaction): Promise<RequestError> {
+  return withServer([{ expect: account, react }], ({ baseUrl }) =>
+    failureOf(testClient(baseUrl).account(never)),
+  );
+}
+
+const envelope = {
+  code: "invalid_parameter",
+  message: "flavor_id is missing",
+  doc_url: "https://docs.example/errors#invalid_parameter",
+  request_id: "req_1",
+};
+
+test("the error envelope becomes fields and one line of text (G9)", async () => {
+  const failure = await refused(answer(400, { error: envelope }));
+  expect(failure).toMatchObject({
+    kind: "answered",
+    status: 400,
+    method: "GET",
+    path: "/v2/account",
+    service: {
+      code: "invalid_parameter",
+      message: "flavor_id is missing",
+      docUrl: "https://docs.example/errors#invalid_parameter",
+      requestId: "req_1",
+    },
+  });
+  expect(failure.message).toBe(
+    "GET /v2/account: flavor_id is missing (HTTP 400, code invalid_parameter, request_id req_1, " +
+      "see https://docs.example/errors#invalid_parameter)",
+  );
+});
+
+test("an envelope with odd fields keeps the others", async () => {
+  const error = { ...envelope, code: 7, message: null, more: true };
+  const failure = await refused(answer(401, { error }));
+  expect(failure.service).toEqual({
+    code: undefined,
+    message: undefined,
+    docUrl: envelope.doc_url,
+    requestId: "req_1",
+  });
+  expect(failure.message).toMatch(/the service answered Unauthorized \(HTTP 401, request_id req_1/);
+});
+
+test("text of the service is cleaned, on one line, bounded, and without the token (G8)", async () => {
+  const message = `red \u001b[31m\n\n alert ${testToken} ${"x".repeat(5000)}`;
+  const failure = await refused(answer(403, { error: { ...envelope, message } }));
+  expect(failure.service.message).toMatch(/^red \[31m alert \[token\] x+…$/);
+  expect(failure.service.message?.length).toBe(1000);
+});
+
+const bodies: [string, Reaction, RegExp][] = [
+  ["empty", answer(404), /the service answered Not Found \(HTTP 404\)$/],
+  ["text", answer(404, "no route\nhere"), /Not Found: no route here \(HTTP 404\)$/],
+  [
+    "HTML",
+    answer(404, "<html><style>p{}</style><title>nginx</title><p>Gone\u0007 away</p>"),
+    /Not Found: an HTML page: nginx Gone away \(HTTP 404\)$/,
+  ],
+  ["other JSON", answer(404, { error: "no" }), /Not Found: \{"error":"no"\} \(HTTP 404\)$/],
+  ["long", answer(404, "y".repeat(9000)), /Not Found: y{199}… \(HTTP 404\)$/],
+  ["endless", flood(404, 50), /Not Found: x{199}… \(HTTP 404\)$/],
+];
+test.each(bodies)("a body of an error that is %s is told in short", async (_, react, message) => {
+  expect((await refused(react)).message).toMatch(message);
+});
+
+test("an error page that repeats the request shows no user data (G8)", async () => {
+  const script = "#cloud-config\npassword: canary-7c2e-secret\n";
+  const user_data = Buffer.from(script).toString("base64");
+  const page = `sent: ${user_data.slice(0, 40)} and ${script} and ${user_data}`;
+  await withServer(
+    [{ expect: "POST /v2/instances", react: answer(422, page) }],
+    async ({ baseUrl }) => {
+      const call = testClient(baseUrl).createInstance(
+        { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v", user_data },
+        { unsent: never, grace: never },
+      );
+      const { message } = await failureOf(call);
+      expect(message).toMatch(/sent: \[secret\] and \[secret\] \[secret\] and \[secret\]/);
+      expect(message).not.toMatch(/canary/);
+    },
+  );
+});

@@ -1,0 +1,43 @@
+/** COMPUTE_DEBUG=1: one redacted line a request, with nothing of any body but the request_id (G8). */
+import type { Clock } from "../../clock";
+import { RequestError } from "../errors";
+import { readEnvelope } from "./envelope";
+import { type Answer, type Call, type Link, header, isSuccess } from "./exchange";
+import { oneLine } from "./text";
+
+export interface DebugLogOptions {
+  clock: Clock;
+  clean: (text: string) => string;
+  debug?: ((line: string) => void) | undefined;
+}
+
+export function debugLog({ clock, clean, debug }: DebugLogOptions): Link {
+  if (!debug) return (next) => next;
+  return (next) => async (call) => {
+    const begun = clock.now();
+    const say = (outcome: string) => {
+      const ms = Math.round(clock.now() - begun);
+      debug(oneLine(`${call.method} ${call.target} ${outcome} ${ms} ms`, 1000, clean));
+    };
+    try {
+      const answer = await next(call);
+      const { status, body } = answer;
+      say(`${status} ${body.length} bytes${requestId(answer, call)} in`);
+      return answer;
+    } catch (error) {
+      say(error instanceof RequestError ? causeOf(error) : "aborted after");
+      throw error;
+    }
+  };
+}
+
+/** The message without the method and the path, which begin the line anyway. */
+function causeOf({ kind, message, method, path }: RequestError): string {
+  return `${kind}: ${message.replace(`${method} ${path}: `, "")} after`;
+}
+
+function requestId(answer: Answer, call: Call): string {
+  const inBody = isSuccess(answer.status) ? undefined : readEnvelope(answer, call.clean)?.requestId;
+  const id = inBody ?? header(answer, "x-request-id");
+  return id ? ` ${id}` : "";
+}

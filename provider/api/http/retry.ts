@@ -1,0 +1,38 @@
+/** Asks again where that can do no harm (G2, G6). */
+import type { Clock } from "../../clock";
+import { RequestError } from "../errors";
+import type { Call } from "./exchange";
+
+/** Tries in all, 429s not counted. */
+const tries = 4;
+const firstDelayMs = 500;
+
+export interface RetryOptions {
+  clock: Clock;
+  random: () => number;
+}
+
+export async function withRetry<T>(
+  call: Call,
+  attempt: () => Promise<T>,
+  { clock, random }: RetryOptions,
+): Promise<T> {
+  for (let failed = 0; ;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      // A 429 fails nothing (G6): the rate limit holds the next try back, for as long as it takes.
+      if (error.status === 429) continue;
+      failed++;
+      if (!harmless(call, error) || failed >= tries) throw error;
+      const delay = firstDelayMs * 2 ** (failed - 1);
+      await clock.sleep(delay * (0.75 + random() / 2), call.unsent);
+    }
+  }
+}
+
+/** A POST is repeated only when not one byte of it left this machine (G2). */
+function harmless(call: Call, error: RequestError): boolean {
+  return call.method === "POST" ? error.kind === "unreachable" : error.transient;
+}

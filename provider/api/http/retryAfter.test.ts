@@ -1,0 +1,21 @@
+import { expect, test } from "@jest/globals";
+import { retryAfterMs } from "./retryAfter";
+
+const now = new Date("2026-01-01T00:00:00Z");
+
+test.each([
+  ["7", 7000],
+  [" 0.5 ", 500],
+  ["Thu, 01 Jan 2026 00:00:09 GMT", 9000],
+  ["86400", 300_000],
+  ["Fri, 01 Jan 2027 00:00:00 GMT", 300_000],
+])("Retry-After %j means %d ms, five minutes at most", (value, ms) => {
+  expect(retryAfterMs(value, now)).toBe(ms);
+});
+
+test.each([undefined, "", "0", "-1", "soon", "NaN", "Wed, 31 Dec 2025 23:59:59 GMT"])(
+  "Retry-After %j is no guidance",
+  (value) => {
+    expect(retryAfterMs(value, now)).toBeUndefined();
+  },
+);

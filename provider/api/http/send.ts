@@ -1,0 +1,34 @@
+/** The innermost link: puts a call on the wire. */
+import type { Connections } from "./connections";
+import type { Send } from "./exchange";
+import type { Origin } from "./origin";
+import { transfer } from "./transfer";
+
+export interface SendOptions {
+  origin: Origin;
+  connections: Connections;
+  token: string;
+  userAgent: string;
+  requestTimeoutMs: number;
+}
+
+export function send({ origin, connections, ...options }: SendOptions): Send {
+  const headers = {
+    authorization: `Bearer ${options.token}`,
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "user-agent": options.userAgent,
+  };
+  return async (call) => {
+    const own = call.method === "POST" ? connections.fresh() : undefined;
+    try {
+      return await transfer(own ?? connections.kept, call, {
+        origin,
+        headers: call.body ? { ...headers, "content-type": "application/json" } : headers,
+        timeoutMs: options.requestTimeoutMs,
+      });
+    } finally {
+      void own?.destroy();
+    }
+  };
+}

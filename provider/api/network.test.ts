@@ -1,0 +1,122 @@
+import * as tls from "node:tls";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { testAuthority, testServer } from "./testing/certificates";
+import { startConnectProxy } from "./testing/connectProxy";
+import { answer, ScriptedServer, type Step } from "./testing/scriptedServer";
+import { failureOf, never, testClient, withServer } from "./testing/testClient";
+
+const account: Step = { expect: "GET /v2/account", react: answer(200, { id: 1 }) };
+const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1" }) };
+const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
+const signals = { unsent: never, grace: never };
+
+test("a certificate by an unknown authority is unreachable: nothing was sent, and says what to do", async () => {
+  const server = await ScriptedServer.start([], testServer);
+  const client = testClient(`https://localhost:${server.port}/v2`);
+  const failure = await failureOf(client.createInstance(body, signals));
+  expect(failure.kind).toBe("unreachable");
+  expect(failure.message).toMatch(/certificate of localhost:\d+ is not trusted .*NODE_EXTRA_CA/);
+  await server.done();
+});
+
+test("a server that does not speak TLS is unreachable", async () => {
+  await withServer([], async ({ port }) => {
+    const client = testClient(`https://localhost:${port}/v2`, { requestTimeoutMs: 200 });
+    expect((await failureOf(client.createInstance(body, signals))).kind).toBe("unreachable");
+  });
+});
+
+// What NODE_EXTRA_CA_CERTS does at the start of a process, done within it.
+describe("with the authority of the tests among the trusted ones", () => {
+  const before = tls.getCACertificates("default");
+  beforeEach(() => tls.setDefaultCACertificates([...before, testAuthority]));
+  afterEach(() => tls.setDefaultCACertificates(before));
+
+  test("https works, and a POST still has a connection of its own", async () => {
+    const server = await ScriptedServer.start([account, post, account], testServer);
+    const client = testClient(`https://localhost:${server.port}/v2`);
+    expect(await client.account(never)).toEqual({ id: 1 });
+    expect((await client.createInstance(body, signals)).id).toBe("i-1");
+    await client.account(never);
+    expect(server.seen.map(({ connection }) => connection)).toEqual([1, 2, 1]);
+    await client.close();
+    await server.done();
+  });
+
+  test("a certificate for another name is refused", async () => {
+    const server = await ScriptedServer.start([], testServer);
+    const failure = await failureOf(
+      testClient(`https://127.0.0.1:${server.port}/v2`).account(never),
+    );
+    expect(failure.kind).toBe("unreachable");
+    expect(failure.message).toMatch(
+      /certificate .* is not trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+    );
+    await server.done();
+  });
+
+  test.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
+    "%s is used, through a tunnel: the proxy sees no token, and a POST has a tunnel of its own",
+    async (variable) => {
+      const server = await ScriptedServer.start([account, post, account], testServer);
+      const proxy = await startConnectProxy(server.port);
+      const address = proxy.url.replace("http://", "user:p%40ss@");
+      const client = testClient("https://compute.test/v2", { env: { [variable]: address } });
+      await client.account(never);
+      await client.createInstance(body, signals);
+      await client.account(never);
+      expect(server.seen.map(({ connection }) => connection)).toEqual([1, 2, 1]);
+      expect(proxy.seen).toHaveLength(2);
+      expect(proxy.seen.join()).toMatch(/^CONNECT compute\.test:443 HTTP/);
+      expect(proxy.seen.join()).toContain(Buffer.from("user:p@ss").toString("base64"));
+      expect(proxy.seen.join()).not.toMatch(/bearer/i);
+      expect(server.seen[0]?.headers["proxy-authorization"]).toBeUndefined();
+      await client.close();
+      await server.done();
+      await proxy.stop();
+    },
+  );
+
+  test("NO_PROXY and loopback go past the proxy", async () => {
+    const server = await ScriptedServer.start([account], testServer);
+    const proxy = await startConnectProxy(server.port);
+    const env = { HTTPS_PROXY: proxy.url, NO_PROXY: "other.test, .test" };
+    const past = testClient("https://compute.test/v2", { env });
+    // compute.test is looked up by ourselves, which no name server can do.
+    expect((await failureOf(past.account(never))).kind).toBe("unreachable");
+    const loopback = testClient(`https://localhost:${server.port}/v2`, {
+      env: { HTTPS_PROXY: proxy.url },
+    });
+    expect(await loopback.account(never)).toEqual({ id: 1 });
+    await loopback.close();
+    expect(proxy.seen).toEqual([]);
+    await server.done();
+    await proxy.stop();
+  });
+
+  test.each([407, 502])(
+    "a proxy that answers %i is unreachable, since nothing was sent",
+    async (status) => {
+      const proxy = await startConnectProxy(0, status);
+      const client = testClient("https://compute.test/v2", { env: { HTTPS_PROXY: proxy.url } });
+      const failure = await failureOf(client.createInstance(body, signals));
+      expect(failure).toMatchObject({ kind: "unreachable", status: undefined });
+      expect(failure.message).toMatch(/the proxy refused to connect to compute\.test/);
+      await proxy.stop();
+    },
+  );
+
+  test("a proxy that cannot be reached is unreachable", async () => {
+    const env = { HTTPS_PROXY: "http://user:canary@127.0.0.1:1" };
+    const client = testClient("https://compute.test/v2", { env });
+    const failure = await failureOf(client.createInstance(body, signals));
+    expect(failure.kind).toBe("unreachable");
+    expect(failure.message).not.toContain("canary");
+  });
+});
+
+test("a proxy variable that is no address is an error without its value", () => {
+  const env = { HTTPS_PROXY: "http://user:canary@:x" };
+  const attempt = () => testClient("https://compute.test/v2", { env });
+  expect(attempt).toThrow("HTTPS_PROXY is not the address of a proxy");
+});

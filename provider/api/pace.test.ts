@@ -1,0 +1,129 @@
+import { expect, test } from "@jest/globals";
+import type { ClientOptions, SlowedDown } from "./client";
+import { VirtualClock } from "../testing/virtualClock";
+import { answer, cut, reset, type Step } from "./testing/scriptedServer";
+import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+
+const account: Step = { expect: "GET /v2/account", react: answer(200) };
+const empty = { data: [], has_more: false };
+const list: Step = { expect: "GET /v2/instances?limit=1", react: answer(200, empty) };
+const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1" }) };
+const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
+
+function setUp(more: Partial<ClientOptions>) {
+  const clock = new VirtualClock();
+  const slowed: SlowedDown[] = [];
+  const onSlowedDown = (info: SlowedDown) => slowed.push(info);
+  return { clock, slowed, options: { clock, onSlowedDown, ...more } };
+}
+
+test("5 % of the limit is left alone, and each path has its own (G6)", async () => {
+  // 95 % of 3 is 2.85, so 2 go out.
+  const { clock, options } = setUp({ requestsPerMinute: 3 });
+  await withServer([account, account, list], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    await client.account(never);
+    await client.account(never);
+    const abort = new AbortController();
+    const third = client.account(abort.signal);
+    await client.listPage({ limit: 1 }, never);
+    await clock.advance(59_000);
+    expect(server.seen).toHaveLength(3);
+    abort.abort(new Error("cancelled"));
+    await expect(third).rejects.toThrow("cancelled");
+    expect(clock.sleeping).toBe(0);
+  });
+});
+
+test("all methods of a path share its limit, and a POST goes before a GET", async () => {
+  const { clock, options } = setUp({ requestsPerMinute: 2 });
+  await withServer([list, post, list], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    await client.listPage({ limit: 1 }, never);
+    const read = client.listPage({ limit: 1 }, never);
+    const write = client.createInstance(body, { unsent: never, grace: never });
+    await clock.advance(60_001);
+    await write;
+    expect(server.seen).toHaveLength(2);
+    await clock.advance(60_001);
+    await read;
+  });
+});
+
+test("DELETEs of all instances share the limit of their template", async () => {
+  const { clock, options } = setUp({
+    requestsPerMinute: 2,
+    destroyPath: "/v2/instances/{id}",
+  });
+  const destroy = (id: string): Step => ({
+    expect: `DELETE /v2/instances/${id}`,
+    react: answer(204),
+  });
+  await withServer([destroy("a"), destroy("b")], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    await client.destroyInstance("a", never);
+    const second = client.destroyInstance("b", never);
+    await clock.advance(60_000);
+    expect(server.seen).toHaveLength(1);
+    await clock.advance(1);
+    await second;
+  });
+});
+
+test("a 429 pauses its path for the Retry-After, says so once, and holds up no other path", async () => {
+  const { clock, slowed, options } = setUp({});
+  const tooMany = answer(429, "", { "retry-after": "5" });
+  await withServer([{ ...list, react: tooMany }, account, list, list], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    const first = client.listPage({ limit: 1 }, never);
+    while (!slowed.length) await new Promise(setImmediate);
+    const second = client.listPage({ limit: 1 }, never);
+    await client.account(never);
+    await clock.advance(4999);
+    expect(server.seen).toHaveLength(2);
+    await clock.advance(1);
+    await Promise.all([first, second]);
+    expect(slowed).toEqual([{ path: "/v2/instances", retryInMs: 5000 }]);
+  });
+});
+
+test("a 429 pauses its path also when its body is cut", async () => {
+  const { clock, slowed, options } = setUp({});
+  await withServer([{ ...account, react: cut(429, "") }, account], async (server) => {
+    const call = testClient(server.baseUrl, options).account(never);
+    while (!clock.sleeping) await new Promise(setImmediate);
+    expect(slowed).toEqual([{ path: "/v2/account", retryInMs: 1000 }]);
+    await clock.advance(1000);
+    await call;
+  });
+});
+
+test("a request that was sent and lost counts, one that was not sent does not", async () => {
+  const { clock, options } = setUp({ requestsPerMinute: 2 });
+  await withServer([{ ...post, react: reset }, post], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    const create = () => client.createInstance(body, { unsent: never, grace: never });
+    await failureOf(create());
+    const second = create();
+    await clock.advance(60_000);
+    expect(server.seen).toHaveLength(1);
+    await clock.advance(1);
+    await second;
+  });
+  const tries = setUp({ requestsPerMinute: 2 });
+  const nowhere = testClient("http://127.0.0.1:1/v2", tries.options);
+  const failure = failureOf(nowhere.account(never));
+  for (const delay of [500, 1000, 2000]) {
+    while (tries.clock.sleeping === 0) await new Promise(setImmediate);
+    await tries.clock.advance(delay);
+  }
+  expect(await failure).toMatchObject({ kind: "unreachable" });
+});
+
+test("two clients do not know of each other's limits", async () => {
+  const { options } = setUp({ requestsPerMinute: 1 });
+  await withServer(times(2, account), async ({ baseUrl }) => {
+    await testClient(baseUrl, options).account(never);
+    await testClient(baseUrl, options).account(never);
+  });
+});

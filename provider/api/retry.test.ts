@@ -1,0 +1,124 @@
+import { expect, test } from "@jest/globals";
+import { VirtualClock } from "../testing/virtualClock";
+import { answer, cut, hang, reset, type Reaction } from "./testing/scriptedServer";
+import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+
+const account = "GET /v2/account";
+const destroy = "DELETE /v2/instances/i-1";
+const destroyPath = "/v2/instances/{id}";
+
+const transient: [string, Reaction][] = [
+  ["a 500", answer(500)],
+  ["a 502 page", answer(502, "<html>Bad Gateway</html>")],
+  ["a 503", answer(503)],
+  ["a 408", answer(408)],
+  ["a reset", reset],
+  ["a cut body", cut(200, "{")],
+];
+test.each(transient)("a GET is asked again after %s", async (_, react) => {
+  await withServer(
+    [...times(3, { expect: account, react }), { expect: account, react: answer(200, { id: 1 }) }],
+    async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toEqual({ id: 1 }),
+  );
+});
+
+test("a GET survives a connection that is reset before it is read", async () => {
+  await withServer(
+    [
+      { expect: "connect", react: reset },
+      { expect: account, react: answer(200, { id: 1 }) },
+    ],
+    async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toEqual({ id: 1 }),
+  );
+});
+
+test("a GET is given up on after four tries, with growing delays between", async () => {
+  const clock = new VirtualClock();
+  clock.autoAdvance();
+  await withServer(times(4, { expect: account, react: answer(500) }), async ({ baseUrl }) => {
+    const failure = await failureOf(testClient(baseUrl, { clock }).account(never));
+    expect(failure).toMatchObject({ kind: "answered", status: 500 });
+    expect(clock.now()).toBe(3500);
+  });
+});
+
+test.each([400, 401, 403, 404, 409, 422])("a GET is not repeated after a %i", async (status) => {
+  await withServer([{ expect: account, react: answer(status) }], async ({ baseUrl }) => {
+    expect(await failureOf(testClient(baseUrl).account(never))).toMatchObject({ status });
+  });
+});
+
+test("a 429 fails nothing: it is repeated far beyond the tries of other failures (G6)", async () => {
+  await withServer(
+    [
+      ...times(15, { expect: account, react: answer(429) }),
+      { expect: account, react: answer(200) },
+    ],
+    async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toBeUndefined(),
+  );
+});
+
+test("the delay between tries ends at once when the signal aborts", async () => {
+  const clock = new VirtualClock();
+  const abort = new AbortController();
+  await withServer([{ expect: account, react: answer(500) }], async (server) => {
+    const call = testClient(server.baseUrl, { clock }).account(abort.signal);
+    while (clock.sleeping === 0) await new Promise(setImmediate);
+    const reason = new Error("cancelled");
+    abort.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(clock.sleeping).toBe(0);
+  });
+});
+
+test.each([
+  ["GET", account],
+  ["DELETE", destroy],
+])("a %s under way ends at once, with the signal's reason", async (method, expected) => {
+  const abort = new AbortController();
+  await withServer([{ expect: expected, react: hang }], async (server) => {
+    const client = testClient(server.baseUrl, { destroyPath });
+    const call =
+      method === "GET" ? client.account(abort.signal) : client.destroyInstance("i-1", abort.signal);
+    const ending = expect(call).rejects.toThrow("cancelled");
+    await server.received(1);
+    abort.abort(new Error("cancelled"));
+    await ending;
+  });
+});
+
+const enough: [string, Reaction][] = [
+  ["204", answer(204)],
+  ["200 and HTML", answer(200, "<p>gone")],
+  ["202 and a cut body", cut(202, "{")],
+];
+test.each(enough)("a DELETE has succeeded with %s", async (_, react) => {
+  await withServer([{ expect: destroy, react }], async ({ baseUrl }) => {
+    await testClient(baseUrl, { destroyPath }).destroyInstance("i-1", never);
+  });
+});
+
+test("a DELETE is repeated after a reset, and its 404 is an error like any other", async () => {
+  await withServer(
+    [
+      { expect: destroy, react: reset },
+      { expect: destroy, react: answer(404) },
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl, { destroyPath });
+      const failure = await failureOf(client.destroyInstance("i-1", never));
+      expect(failure).toMatchObject({ kind: "answered", status: 404, method: "DELETE" });
+    },
+  );
+});
+
+test("an id stays within its part of the path, or is not used", async () => {
+  const expected = "DELETE /v2/instances/a%2F..%3Fb%23%24%26";
+  await withServer([{ expect: expected, react: answer(204) }], async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { destroyPath });
+    await client.destroyInstance("a/..?b#$&", never);
+    for (const id of ["", ".", "..", "\ud800"]) {
+      expect((await failureOf(client.destroyInstance(id, never))).kind).toBe("unreachable");
+    }
+  });
+});

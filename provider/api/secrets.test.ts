@@ -1,0 +1,78 @@
+import { inspect } from "node:util";
+import { expect, test } from "@jest/globals";
+import { VirtualClock } from "../testing/virtualClock";
+import { answer, cut, reset } from "./testing/scriptedServer";
+import { failureOf, never, testClient, testToken, times, withServer } from "./testing/testClient";
+
+const list = "GET /v2/instances?limit=5&after=%1Btok";
+
+test("COMPUTE_DEBUG writes one line a request: method, path, status, bytes, request_id, time", async () => {
+  const lines: string[] = [];
+  const clock = new VirtualClock();
+  clock.autoAdvance();
+  const error = { code: "down", message: "wait\n", request_id: "req_9" };
+  const cursor = { parameter: "after", value: "\u001btok" };
+  await withServer(
+    [
+      { expect: list, react: answer(500, { error }) },
+      { expect: list, react: cut(200, "{") },
+      { expect: list, react: answer(200, { data: [], has_more: false }) },
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl, { clock, debug: (line) => lines.push(line) });
+      await client.listPage({ limit: 5, cursor }, never);
+    },
+  );
+  expect(lines).toEqual([
+    "GET /v2/instances?limit=5&after=%1Btok 500 65 bytes req_9 in 0 ms",
+    "GET /v2/instances?limit=5&after=%1Btok unanswered: the connection broke in the middle of the answer (HTTP 200) after 0 ms",
+    "GET /v2/instances?limit=5&after=%1Btok 200 28 bytes in 0 ms",
+  ]);
+});
+
+test("neither the token nor the user data is in a debug line or an error, whatever comes back (G8)", async () => {
+  const lines: string[] = [];
+  const user_data = Buffer.from("#!/bin/sh\necho canary-user-data\n").toString("base64");
+  const echo = `Bearer ${testToken} ${user_data}`;
+  const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v", user_data };
+  const post = "POST /v2/instances";
+  await withServer(
+    [
+      { expect: post, react: answer(400, echo) },
+      { expect: post, react: answer(400, { error: { code: echo, message: echo, doc_url: echo } }) },
+      { expect: post, react: answer(202, echo) },
+      { expect: post, react: cut(202, echo) },
+      { expect: post, react: reset },
+      ...times(1, { expect: "GET /v2/account", react: answer(403, echo) }),
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl, { debug: (line) => lines.push(line) });
+      const failures = [];
+      for (let post = 0; post < 5; post++) {
+        const call = client.createInstance(body, { unsent: never, grace: never });
+        failures.push(await failureOf(call));
+      }
+      failures.push(await failureOf(client.account(never)));
+      const written = [...lines, ...failures.map((failure) => inspect(failure, { depth: 9 }))];
+      expect(lines).toHaveLength(6);
+      expect(written.join("\n")).not.toContain(testToken);
+      const posts = [...lines, ...failures.slice(0, 5).map((failure) => inspect(failure))];
+      expect(posts.join("\n")).not.toContain(user_data);
+      expect(posts.join("\n")).not.toContain("canary-user-data");
+    },
+  );
+});
+
+test.each(["http://compute.example/v2", "http://10.0.0.1/v2", "http://localhost.evil.test/v2"])(
+  "plain http is refused for %s",
+  (baseUrl) => {
+    expect(() => testClient(baseUrl)).toThrow(/must be https/);
+  },
+);
+
+test.each(["http://localhost:1/v2", "http://127.8.9.1/v2", "http://[::1]:80/v2"])(
+  "plain http is taken for %s, which is loopback",
+  async (baseUrl) => {
+    await testClient(baseUrl).close();
+  },
+);

@@ -1,0 +1,38 @@
+/** A proxy that opens every tunnel to one port of this machine, whatever it is asked for. */
+import * as net from "node:net";
+
+export interface ConnectProxy {
+  url: string;
+  /** First line and headers of each request. */
+  seen: string[];
+  stop(): Promise<void>;
+}
+
+/** With a `status` it refuses instead. */
+export async function startConnectProxy(port: number, status = 200): Promise<ConnectProxy> {
+  const seen: string[] = [];
+  const open = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", (head) => {
+      seen.push(head.toString("latin1"));
+      if (status !== 200) return void socket.end(`HTTP/1.1 ${status} Refused\r\n\r\n`);
+      const service = net.connect(port, "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.pipe(service).pipe(socket);
+      });
+      open.add(service);
+      service.on("error", () => socket.destroy());
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    seen,
+    stop: async () => {
+      for (const socket of open) socket.destroy();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}

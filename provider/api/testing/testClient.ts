@@ -1,0 +1,61 @@
+/** A client for tests: nothing of it but what a test overrides depends on chance or on time. */
+import type { ClientOptions, ComputeApi } from "../client";
+import { createClient } from "../createClient";
+import { RequestError } from "../errors";
+import { VirtualClock } from "../../testing/virtualClock";
+import { ScriptedServer, type Step } from "./scriptedServer";
+
+export const testToken = "sk_test_canary_4f1d";
+
+export function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): ClientOptions {
+  return {
+    baseUrl,
+    token: testToken,
+    requestTimeoutMs: 10_000,
+    requestsPerMinute: 1000,
+    userAgent: "pulumi-compute/0.0.0",
+    clock: selfMovingClock(),
+    clean: (text) => text.replace(/[\p{Cc}]/gu, "").replaceAll(testToken, "[token]"),
+    env: {},
+    random: () => 0.5,
+    ...more,
+  };
+}
+
+/** Back-off takes no time. */
+function selfMovingClock(): VirtualClock {
+  const clock = new VirtualClock();
+  clock.autoAdvance();
+  return clock;
+}
+
+export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
+  return createClient(testOptions(baseUrl, more));
+}
+
+/** The error a call ends with; fails the test when it ends otherwise. */
+export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
+  const outcome = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ("error" in outcome && outcome.error instanceof RequestError) return outcome.error;
+  throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
+}
+
+export const never = new AbortController().signal;
+
+/** Runs a test against a scripted server, and fails it when the script was not kept to. */
+export async function withServer<T>(
+  script: Step[],
+  test: (server: ScriptedServer) => Promise<T>,
+): Promise<T> {
+  const server = await ScriptedServer.start(script);
+  try {
+    return await test(server);
+  } finally {
+    await server.done();
+  }
+}
+
+export const times = (count: number, step: Step): Step[] => Array<Step>(count).fill(step);

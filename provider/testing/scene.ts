@@ -1,0 +1,115 @@
+/** A configured provider with everything around it under a test's control. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "@jest/globals";
+import { Canceled } from "../abort";
+import { resolveSettings } from "../config/configuration";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../property/value";
+import type { Messages } from "../requests";
+import { Session, type Surroundings } from "../session";
+import { Cleaner } from "../text";
+import { FakeService } from "./fakeService";
+import { VirtualClock } from "./virtualClock";
+
+export const liveToken = "sk_live_acme_canary1";
+export const testToken = "sk_test_acme_canary1";
+
+const leftovers: (() => void)[] = [];
+afterEach(() => {
+  for (const remove of leftovers.splice(0)) remove();
+});
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "compute-test-"));
+  leftovers.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Keeps what it was told, as "kind text". */
+export class RecordedMessages implements Messages {
+  readonly all: string[] = [];
+  status = (_urn: string, text: string) => void this.all.push(`status ${text}`);
+  info = (text: string) => void this.all.push(`info ${text}`);
+  warning = (text: string) => void this.all.push(`warning ${text}`);
+  debug = (text: string) => void this.all.push(`debug ${text}`);
+  get warnings(): string[] {
+    return this.all.filter((line) => line.startsWith("warning "));
+  }
+}
+
+export interface Scene {
+  session: Session;
+  service: FakeService;
+  clock: VirtualClock;
+  messages: RecordedMessages;
+  around: Surroundings;
+  cancel: () => void;
+  /** A later run of the plugin: a new process with the same service, disk and clock. */
+  nextRun: (args?: Record<string, PropertyValue>) => Scene;
+}
+
+type Shared = Pick<Scene, "service" | "clock"> & { home: string };
+
+/** `args` is the provider's configuration, beside an address and a live token. */
+export function scene(args: Record<string, PropertyValue> = {}, shared = newWorld()): Scene {
+  const { service, clock, home } = shared;
+  const messages = new RecordedMessages();
+  const around: Surroundings = {
+    messages,
+    cleaner: new Cleaner(),
+    clock,
+    env: { PULUMI_HOME: home },
+    createApi: () => service,
+  };
+  const cancellation = new AbortController();
+  const all = propertyMap({
+    baseUrl: "https://api.example.com/v2",
+    apiToken: new Secret(liveToken),
+    ...args,
+  });
+  const session = new Session(resolveSettings(all, {}), around, () => cancellation.signal);
+  return {
+    session,
+    service,
+    clock,
+    messages,
+    around,
+    cancel: () => cancellation.abort(new Canceled()),
+    nextRun: (other = args) => scene(other, shared),
+  };
+}
+
+function newWorld(): Shared {
+  const clock = new VirtualClock();
+  // Time flies: whoever sleeps is woken in order as soon as all is quiet.
+  const moving = clock.autoAdvance();
+  leftovers.push(() => moving[Symbol.dispose]());
+  return { service: new FakeService(), clock, home: temporaryFolder() };
+}
+
+export const instanceType = "compute:index:Instance";
+
+export function urnOf(name: string): string {
+  return `urn:pulumi:dev::proj::${instanceType}::${name}`;
+}
+
+export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): PropertyMap {
+  return propertyMap({
+    name: "web",
+    flavorId: "flavor-1",
+    imageId: "image-1",
+    vpcId: "vpc-1",
+    ...more,
+  });
+}
+
+/** What an operation ends with, when it does not end well. */
+export async function errorOf<T>(operation: Promise<T>): Promise<Error> {
+  const error = await operation.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Error) return error;
+  throw new Error("it ended well");
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "@jest/globals";
+import { VirtualClock } from "./virtualClock";
+
+test("everyone due wakes in order, also who went to sleep meanwhile", async () => {
+  const clock = new VirtualClock();
+  const log: string[] = [];
+  void (async () => {
+    for (let tick = 1; tick <= 3; tick++) {
+      await clock.sleep(10);
+      log.push(`tick@${clock.now()}`);
+    }
+  })();
+  void clock.sleep(15).then(() => log.push(`once@${clock.now()}`));
+  void clock.sleep(26).then(() => log.push("too early"));
+  await clock.advance(25);
+  expect(log).toEqual(["tick@10", "once@15", "tick@20"]);
+  expect(clock.now()).toBe(25);
+  expect(clock.sleeping).toBe(2);
+});
+
+test("an aborted sleep rejects with the reason and is forgotten", async () => {
+  const clock = new VirtualClock();
+  const abort = new AbortController();
+  const sleep = clock.sleep(10, abort.signal);
+  const reason = new Error("enough");
+  abort.abort(reason);
+  await expect(sleep).rejects.toBe(reason);
+  await expect(clock.sleep(10, abort.signal)).rejects.toBe(reason);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("the wall clock may jump, now does not", async () => {
+  const clock = new VirtualClock("2026-01-01T00:00:00Z");
+  await clock.advance(1000);
+  expect(clock.date().toISOString()).toBe("2026-01-01T00:00:01.000Z");
+  clock.setWallClock(new Date("2020-01-01T00:00:00Z"));
+  await clock.advance(1000);
+  expect(clock.date().toISOString()).toBe("2020-01-01T00:00:01.000Z");
+  expect(clock.now()).toBe(2000);
+});
+
+test("by itself the clock moves to the next sleeper, but not over a deadline that is far away", async () => {
+  const clock = new VirtualClock();
+  const deadline = new AbortController();
+  const far = clock.sleep(900_000, deadline.signal).catch(() => "never");
+  using _ = clock.autoAdvance();
+  await clock.sleep(5000);
+  await clock.sleep(5000);
+  expect(clock.now()).toBe(10_000);
+  deadline.abort();
+  expect(await far).toBe("never");
+});
+
+test("it holds while something is under way", async () => {
+  const clock = new VirtualClock();
+  let idle = false;
+  using _ = clock.autoAdvance({ isIdle: () => idle });
+  let asked = 0;
+  const sleep = clock.sleep(5000);
+  while (asked++ < 20) await new Promise(setImmediate);
+  expect(clock.now()).toBe(0);
+  idle = true;
+  await sleep;
+  expect(clock.now()).toBe(5000);
+});
