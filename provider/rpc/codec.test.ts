@@ -1,0 +1,247 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { ListValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
+import {
+  Opaque,
+  Secret,
+  Unknown,
+  propertyMap,
+  type PropertyMap,
+  type PropertyValue,
+} from "../property/value";
+import { InvalidMessage, decodeProperties } from "./decode";
+import { Unencodable, encodeProperties } from "./encode";
+import { deepest, signature, signatureKey, unknownText, unknownTexts } from "./wire";
+
+type Json = Parameters<typeof Value.fromJavaScript>[0];
+
+/** As another program writes it: not by our own encoder. */
+function fromEngine(fields: Record<string, Json>): PropertyMap {
+  const bytes = Struct.fromJavaScript(fields).serializeBinary();
+  return decodeProperties(Struct.deserializeBinary(bytes));
+}
+
+/** Over the wire and back. */
+function travel(map: PropertyMap): PropertyMap {
+  return decodeProperties(
+    Struct.deserializeBinary(encodeProperties(map, "preview").serializeBinary()),
+  );
+}
+
+const textArbitrary = fc
+  .string({ unit: "binary", maxLength: 12 })
+  .filter((text) => text !== signatureKey && text !== "__proto__");
+const oddKeys = [
+  "",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "value",
+  "length",
+  "a.b",
+  "1",
+  "\0",
+];
+const keyArbitrary = fc.oneof(fc.constantFrom(...oddKeys), textArbitrary);
+
+function mapOf(value: fc.Arbitrary<PropertyValue>): fc.Arbitrary<PropertyMap> {
+  return fc.array(fc.tuple(keyArbitrary, value), { maxLength: 4 }).map((entries) => {
+    const map = Object.create(null) as Record<string, PropertyValue>;
+    for (const [key, item] of entries) map[key] = item;
+    return map;
+  });
+}
+
+const { value: valueArbitrary } = fc.letrec<{ value: PropertyValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    textArbitrary,
+    fc.constant(Unknown.value),
+    fc.constant(
+      new Opaque("asset", propertyMap({ [signatureKey]: signature.asset, text: "hello" })),
+    ),
+    fc.array(tie("value"), { maxLength: 4 }),
+    tie("value").map((inner) => new Secret(inner)),
+    mapOf(tie("value")),
+  ),
+}));
+
+test("every value comes back as it was, over the wire too, whatever its nesting and its keys", () => {
+  fc.assert(
+    fc.property(mapOf(valueArbitrary), (map) => {
+      // Not jest's own comparison, which takes a key named "constructor" for the class.
+      const there = encodeProperties(map, "preview");
+      return isDeepStrictEqual(decodeProperties(there), map) && isDeepStrictEqual(travel(map), map);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("what google-protobuf's own conversion reads from our messages is what other programs read", () => {
+  const map = propertyMap({
+    name: "web",
+    keys: ["a"],
+    secret: new Secret(1),
+    later: Unknown.value,
+  });
+  expect(encodeProperties(map, "preview").toJavaScript()).toEqual({
+    name: "web",
+    keys: ["a"],
+    secret: { [signatureKey]: signature.secret, value: 1 },
+    later: unknownText,
+  });
+});
+
+test("salvaging leaves nothing behind that a final reply would be refused for", () => {
+  fc.assert(
+    fc.property(mapOf(valueArbitrary), (map) => {
+      const salvaged = decodeProperties(encodeProperties(map, "salvage"));
+      expect(() => encodeProperties(salvaged, "final")).not.toThrow();
+    }),
+  );
+});
+
+test.each([...unknownTexts])("the sentinel %s is an unknown value at any depth", (sentinel) => {
+  expect(
+    fromEngine({
+      top: sentinel,
+      list: [sentinel],
+      secret: { [signatureKey]: signature.secret, value: { inner: sentinel } },
+    }),
+  ).toStrictEqual(
+    propertyMap({
+      top: Unknown.value,
+      list: [Unknown.value],
+      secret: new Secret(propertyMap({ inner: Unknown.value })),
+    }),
+  );
+});
+
+test("all seven sentinels are known", () => expect(unknownTexts.size).toBe(7));
+
+test("an output value is what it says: plain, secret, unknown, or both", () => {
+  const output = (fields: Record<string, Json>) => ({
+    [signatureKey]: signature.output,
+    ...fields,
+  });
+  expect(
+    fromEngine({
+      plain: output({ value: "a", dependencies: ["urn:x"] }),
+      secret: output({ value: "a", secret: true }),
+      unknown: output({}),
+      both: output({ secret: true }),
+      nothing: output({ value: null }),
+    }),
+  ).toStrictEqual(
+    propertyMap({
+      plain: "a",
+      secret: new Secret("a"),
+      unknown: Unknown.value,
+      both: new Secret(Unknown.value),
+      nothing: null,
+    }),
+  );
+});
+
+test.each([
+  ["asset", { [signatureKey]: signature.asset, text: "hello", hash: "1" }],
+  [
+    "archive",
+    {
+      [signatureKey]: signature.archive,
+      assets: { file: { [signatureKey]: signature.asset, path: "./x" } },
+    },
+  ],
+  ["resource reference", { [signatureKey]: signature.resource, urn: "urn:x", id: "i-1" }],
+  ["value of a kind unknown to this provider", { [signatureKey]: "1234", value: "x" }],
+])("an %s goes back as it came, unopened", (kind, fields) => {
+  const decoded = fromEngine({ it: fields });
+  expect(decoded["it"]).toBeInstanceOf(Opaque);
+  expect((decoded["it"] as Opaque).kind).toBe(kind);
+  expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ it: fields });
+});
+
+test.each<[string, Record<string, Json>]>([
+  ["a secret without a value", { a: { [signatureKey]: signature.secret } }],
+  ["a signature that is no text", { a: { [signatureKey]: 1 } }],
+  ["an output whose secret flag is text", { a: { [signatureKey]: signature.output, secret: "y" } }],
+])("%s is an invalid message", (_what, fields) => {
+  expect(() => fromEngine(fields)).toThrow(InvalidMessage);
+});
+
+test("a value of no kind is an invalid message", () => {
+  const struct = new Struct();
+  struct.getFieldsMap().set("a", new Value());
+  expect(() => decodeProperties(struct)).toThrow(InvalidMessage);
+});
+
+test("values nested too deep are refused both ways, and those just below travel", () => {
+  const nest = (levels: number) => {
+    let value: PropertyValue = 1;
+    for (let level = 1; level < levels; level++) value = [value];
+    return propertyMap({ deep: value });
+  };
+  expect(travel(nest(deepest))).toStrictEqual(nest(deepest));
+  expect(() => encodeProperties(nest(deepest + 1), "final")).toThrow("levels deep");
+  let value = new Value().setNumberValue(1);
+  for (let level = 0; level < deepest; level++) {
+    value = new Value().setListValue(new ListValue().setValuesList([value]));
+  }
+  const struct = new Struct();
+  struct.getFieldsMap().set("deep", value);
+  expect(() => decodeProperties(struct)).toThrow(InvalidMessage);
+});
+
+test("text that is no valid Unicode is mended, in keys too", () => {
+  expect(travel(propertyMap({ "k\ud800": "v\udfff" }))).toStrictEqual(
+    propertyMap({ "k\ufffd": "v\ufffd" }),
+  );
+});
+
+test("undefined is left out of a map and null in a list", () => {
+  const map = { a: undefined, b: [undefined, 1] } as unknown as PropertyMap;
+  expect(travel(map)).toStrictEqual(propertyMap({ b: [null, 1] }));
+});
+
+test("a key named __proto__ harms nothing: it is left out", () => {
+  const map = Object.assign(Object.create(null) as object, { before: 1 }) as PropertyMap;
+  Object.defineProperty(map, "__proto__", {
+    value: propertyMap({ polluted: true }),
+    enumerable: true,
+  });
+  expect(travel(map)).toStrictEqual(propertyMap({ before: 1 }));
+  expect(({} as { polluted?: true }).polluted).toBeUndefined();
+});
+
+test.each<[string, unknown]>([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["a bigint", 1n],
+  ["a function", () => 1],
+  ["a date", new Date()],
+  ["a Map", new Map()],
+  ["an unknown value", Unknown.value],
+  ["the unknown sentinel as text", unknownText],
+  ["a map with Pulumi's own key", { [signatureKey]: signature.secret, value: "x" }],
+])("%s is refused in a final reply, naming the property", (_what, bad) => {
+  const map = { networks: [{ ipv4: bad }], id: "i-1" } as unknown as PropertyMap;
+  expect(() => encodeProperties(map, "final")).toThrow(Unencodable);
+  expect(() => encodeProperties(map, "final")).toThrow(/^property networks\[0\]\.ipv4/);
+  expect(decodeProperties(encodeProperties(map, "salvage"))["id"]).toBe("i-1");
+});
+
+test("a refusal does not print the value", () => {
+  const map = propertyMap({ token: new Secret(propertyMap({ [signatureKey]: "hunter22" })) });
+  let message = "";
+  try {
+    encodeProperties(map, "final");
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toContain("token");
+  expect(message).not.toContain("hunter22");
+});

@@ -1,0 +1,147 @@
+import { expect, test } from "@jest/globals";
+import { VirtualClock } from "../testing/virtualClock";
+import { systemClock } from "../clock";
+import { OperationFailed } from "../errors";
+import { propertyMap } from "../property/value";
+import { Cleaner } from "../text";
+import { longestText } from "./clip";
+import { EngineLog } from "./engineLog";
+import { instanceUrn } from "./testing/client";
+import { TestEngine } from "./testing/engine";
+import { withServer } from "./testing/harness";
+
+const inputs = propertyMap({});
+
+async function withEngine(
+  body: (engine: TestEngine, log: EngineLog, cleaner: Cleaner) => Promise<void>,
+): Promise<void> {
+  const engine = await TestEngine.start();
+  const cleaner = new Cleaner();
+  const log = new EngineLog({ cleaner, clock: systemClock, address: engine.address });
+  try {
+    await body(engine, log, cleaner);
+  } finally {
+    log.close();
+    engine.stop();
+  }
+}
+
+test("each kind of message has its severity, and none is an error", async () => {
+  await withEngine(async (engine, log) => {
+    log.status(instanceUrn, "PROVISIONING (5 s)");
+    log.info("hello", instanceUrn);
+    log.warning("careful");
+    log.debug("details");
+    await log.flush();
+    expect(engine.logged).toHaveLength(4);
+    expect(engine.logged).toEqual(
+      expect.arrayContaining([
+        { severity: "info", message: "PROVISIONING (5 s)", urn: instanceUrn, ephemeral: true },
+        { severity: "info", message: "hello", urn: instanceUrn, ephemeral: false },
+        { severity: "warning", message: "careful", urn: "", ephemeral: false },
+        { severity: "debug", message: "details", urn: "", ephemeral: false },
+      ]),
+    );
+  });
+});
+
+test("every message is cleaned with what is secret when it is said, and cut", async () => {
+  await withEngine(async (engine, log, cleaner) => {
+    cleaner.hide("sk_live_12345678");
+    log.warning("\u001b[2Jtoken sk_live_12345678");
+    log.debug("x".repeat(longestText * 2));
+    await log.flush();
+    expect(engine.logged.map(({ message }) => message)).toEqual([
+      "[2Jtoken [secret]",
+      `${"x".repeat(longestText - 1)}…`,
+    ]);
+  });
+});
+
+test("the messages of one resource arrive in the order they were said", async () => {
+  await withEngine(async (engine, log) => {
+    engine.beforeLog = async (message) => systemClock.sleep(20 - Number(message) * 2);
+    const said = Array.from({ length: 10 }, (_, index) => String(index));
+    for (const text of said) log.status(instanceUrn, text);
+    await log.flush();
+    expect(engine.logged.map(({ message }) => message)).toEqual(said);
+  });
+});
+
+test.each(["answer", "failure"])(
+  "a warning just before its %s reaches the engine first",
+  async (end) => {
+    let taken = false;
+    let seen: boolean | undefined;
+    const script = (messages: { warning(text: string): void }) => ({
+      delete: async () => {
+        messages.warning("still billed");
+        if (end === "failure") throw new OperationFailed("no");
+      },
+    });
+    await withServer(script, async ({ client, engine }) => {
+      engine.beforeLog = async () => {
+        await systemClock.sleep(50);
+        taken = true;
+      };
+      const look = () => {
+        seen = taken;
+      };
+      await client.delete({ id: "i-1" }).then(look, look);
+      expect(seen).toBe(true);
+      expect(engine.logged).toMatchObject([{ severity: "warning", message: "still billed" }]);
+    });
+  },
+);
+
+test("an engine that takes no messages delays an answer by a second, once", async () => {
+  const engine = await TestEngine.start();
+  engine.beforeLog = () => new Promise(() => undefined);
+  const clock = new VirtualClock();
+  const log = new EngineLog({ cleaner: new Cleaner(), clock, address: engine.address });
+  try {
+    log.warning("careful");
+    const flushed = log.flush();
+    await clock.advance(1000);
+    await flushed;
+    await log.flush();
+  } finally {
+    log.close();
+    engine.stop();
+  }
+});
+
+test("an engine that is gone, or none, is no reason for an operation to fail", async () => {
+  const engine = await TestEngine.start();
+  engine.stop();
+  for (const address of [engine.address, undefined, "no address"]) {
+    const log = new EngineLog({ cleaner: new Cleaner(), clock: systemClock, address });
+    log.warning("careful");
+    await log.flush();
+    log.close();
+  }
+});
+
+test.each(["handshake", "attach"] as const)(
+  "after %s, the new engine is the one told",
+  async (how) => {
+    const script = (messages: { info(text: string): void }) => ({
+      create: async () => {
+        messages.info("hello");
+        return { id: "i-1", outputs: inputs };
+      },
+    });
+    await withServer(script, async ({ client, engine }) => {
+      const second = await TestEngine.start();
+      try {
+        await client.create({ inputs });
+        await client[how](second.address);
+        await client.create({ inputs });
+        expect(engine.logged).toHaveLength(1);
+        expect(second.logged).toHaveLength(1);
+      } finally {
+        second.stop();
+      }
+    });
+  },
+);

@@ -1,0 +1,134 @@
+import { Metadata, credentials } from "@grpc/grpc-js";
+import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import type { Clock } from "../clock";
+import type { Messages } from "../requests";
+import type { Cleaner } from "../text";
+import { clip } from "./clip";
+
+/**
+ * The engine's severities by number, so that its protocol is loaded only once there is something to
+ * say. ERROR is not among them: it marks the resource as failed and the run still exits with 0
+ * (PROTOCOL.md section 10); errors are returned.
+ */
+const severities = { debug: 0, info: 1, warning: 2 } as const;
+
+interface Line {
+  severity: keyof typeof severities;
+  text: string;
+  urn: string;
+  ephemeral: boolean;
+}
+
+/** How long an answer waits for what was said before it. */
+const flushMs = 1000;
+/** After that the engine has not taken one line; it is given up. */
+const sendMs = 5000;
+
+export interface EngineLogDependencies {
+  cleaner: Cleaner;
+  clock: Clock;
+  /** From the command line, where engines before 3.143 alone give it. */
+  address?: string | undefined;
+}
+
+/**
+ * `Messages` over the engine's log service. Nothing here throws, and nothing waits but `flush`. Until
+ * an engine's address is known there is nobody to tell, and messages are dropped.
+ */
+export class EngineLog implements Messages {
+  readonly #cleaner: Cleaner;
+  readonly #clock: Clock;
+  #address: string | undefined;
+  #client: Promise<EngineClient> | undefined;
+  readonly #pending = new Set<Promise<void>>();
+  /** The last line of each resource: the next follows it, so that an older status never wins. */
+  readonly #last = new Map<string, Promise<void>>();
+
+  constructor({ cleaner, clock, address }: EngineLogDependencies) {
+    this.#cleaner = cleaner;
+    this.#clock = clock;
+    this.#address = address;
+  }
+
+  /** A new engine (Handshake, Attach): from now on it is the one told. */
+  attach(address: string): void {
+    if (address === "" || address === this.#address) return;
+    this.close();
+    this.#address = address;
+  }
+
+  status(urn: string, text: string): void {
+    this.#log({ severity: "info", text, urn, ephemeral: true });
+  }
+  info(text: string, urn = ""): void {
+    this.#log({ severity: "info", text, urn, ephemeral: false });
+  }
+  warning(text: string, urn = ""): void {
+    this.#log({ severity: "warning", text, urn, ephemeral: false });
+  }
+  debug(text: string): void {
+    this.#log({ severity: "debug", text, urn: "", ephemeral: false });
+  }
+
+  /**
+   * Until the engine has all that was said so far, one second at most. After the answer to its last
+   * call the engine may be gone, and a warning on the way with it.
+   */
+  async flush(): Promise<void> {
+    if (this.#pending.size === 0) return;
+    const patience = new AbortController();
+    const told = Promise.all(this.#pending).then(() => patience.abort());
+    const waited = this.#clock.sleep(flushMs, patience.signal).then(
+      // Waited for once: an engine that takes no messages does not delay every answer.
+      () => this.#pending.clear(),
+      () => undefined,
+    );
+    await Promise.race([told, waited]);
+  }
+
+  close(): void {
+    void this.#client?.then((client) => client.close(), ignore);
+    this.#client = undefined;
+  }
+
+  #log({ text, ...line }: Line): void {
+    if (this.#address === undefined) return;
+    const client = (this.#client ??= connect(this.#address));
+    // Cleaned now: what is secret then may be another matter.
+    const message = clip(this.#cleaner.clean(text));
+    const before = this.#last.get(line.urn) ?? Promise.resolve();
+    const sent = before
+      .then(async () => send(await client, { ...line, text: message }))
+      .catch(ignore)
+      .finally(() => {
+        this.#pending.delete(sent);
+        if (this.#last.get(line.urn) === sent) this.#last.delete(line.urn);
+      });
+    this.#pending.add(sent);
+    this.#last.set(line.urn, sent);
+  }
+}
+
+async function connect(address: string): Promise<EngineClient> {
+  const { EngineClient: Client } = await import("@pulumi/pulumi/proto/engine_grpc_pb.js");
+  // The engine is on this machine: a proxy from the environment has no part in it.
+  return new Client(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
+}
+
+async function send(client: EngineClient, line: Line): Promise<void> {
+  const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
+  const request = new LogRequest();
+  request.setSeverity(severities[line.severity]);
+  request.setMessage(line.text);
+  request.setUrn(line.urn);
+  request.setEphemeral(line.ephemeral);
+  await new Promise<void>((resolve) => {
+    // Refused, timed out or taken: there is nobody to tell of it.
+    const done = () => resolve();
+    client.log(request, new Metadata(), { deadline: Date.now() + sendMs }, done);
+  });
+}
+
+function ignore(): void {
+  // An unsent message is no reason for an operation to fail.
+}

@@ -1,0 +1,192 @@
+import { expect, test } from "@jest/globals";
+import { status } from "@grpc/grpc-js";
+import {
+  InstanceUnfinished,
+  MissingSettings,
+  NotFound,
+  OperationCanceled,
+  OperationFailed,
+} from "../errors";
+import { Secret, Unknown, propertyMap, type PropertyMap } from "../property/value";
+import { longestText } from "./clip";
+import { instanceType } from "./testing/client";
+import { withServer } from "./testing/harness";
+
+const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
+const outputs = propertyMap({ ...inputs, status: "PROVISIONING" });
+const rejecting = (error: unknown) => () => Promise.reject(error);
+
+test("an unfinished instance reaches the engine with id, state, reasons and the refresh flag", async () => {
+  const error = new InstanceUnfinished("i-1", { inputs, outputs }, [
+    "still PROVISIONING",
+    "run up",
+  ]);
+  const script = { create: rejecting(error), update: rejecting(error), read: rejecting(error) };
+  const expected = {
+    code: status.UNKNOWN,
+    message: "still PROVISIONING; run up",
+    unfinished: {
+      id: "i-1",
+      inputs,
+      outputs,
+      reasons: ["still PROVISIONING", "run up"],
+      refreshBeforeUpdate: true,
+    },
+  };
+  await withServer(script, async ({ client }) => {
+    await expect(client.create({ inputs })).rejects.toMatchObject(expected);
+    await expect(client.update({ id: "i-1", news: inputs })).rejects.toMatchObject(expected);
+    await expect(client.read({ id: "i-1" })).rejects.toMatchObject(expected);
+  });
+});
+
+test("an unfinished instance keeps its id whatever its state holds", async () => {
+  const odd = { name: "web", ipv4: Unknown.value, size: Number.NaN } as unknown as PropertyMap;
+  const error = new InstanceUnfinished("i-1", { inputs: odd, outputs: odd }, ["why"]);
+  await withServer({ create: rejecting(error) }, async ({ client }) => {
+    await expect(client.create({ inputs })).rejects.toMatchObject({
+      unfinished: { id: "i-1", outputs: propertyMap({ name: "web" }), reasons: ["why"] },
+    });
+  });
+});
+
+test.each<[string, object]>([
+  ["an unknown value", { ipv4: Unknown.value }],
+  ["a number that is none", { ipv4: Number.NaN }],
+  ["an object of a class", { ipv4: new Date() }],
+])(
+  "a Create whose reply can't be sent for %s loses nothing: id and the rest arrive",
+  async (_what, bad) => {
+    const answer = { id: "i-1", outputs: { name: "web", ...bad } as unknown as PropertyMap };
+    await withServer({ create: async () => answer }, async ({ client }) => {
+      await expect(client.create({ inputs })).rejects.toMatchObject({
+        code: status.UNKNOWN,
+        message: expect.stringContaining("instance i-1 was made"),
+        unfinished: {
+          id: "i-1",
+          inputs,
+          outputs: propertyMap({ name: "web" }),
+          refreshBeforeUpdate: true,
+        },
+      });
+    });
+  },
+);
+
+test("in a preview nothing was made, so nothing is said to have been", async () => {
+  const answer = { id: "", outputs: { size: Number.NaN } };
+  await withServer({ create: async () => answer }, async ({ client }) => {
+    await expect(client.create({ inputs, preview: true })).rejects.toMatchObject({
+      code: status.INTERNAL,
+      unfinished: undefined,
+    });
+  });
+});
+
+test("a Create without an id is a defect, not an empty success", async () => {
+  await withServer({ create: async () => ({ id: "", outputs }) }, async ({ client }) => {
+    await expect(client.create({ inputs })).rejects.toMatchObject({ code: status.INTERNAL });
+  });
+});
+
+test("missing settings come with the names that pulumi config set takes", async () => {
+  const settings = [
+    { name: "apiToken", description: "the token" },
+    { name: "compute:baseUrl", description: "where" },
+  ];
+  const configure = rejecting(new MissingSettings(settings));
+  await withServer({ configure }, async ({ client }) => {
+    await expect(client.configure(propertyMap({}))).rejects.toMatchObject({
+      missingKeys: [
+        { name: "compute:apiToken", description: "the token" },
+        { name: "compute:baseUrl", description: "where" },
+      ],
+    });
+  });
+});
+
+test.each<[Error, status]>([
+  [new OperationCanceled("stopped"), status.CANCELLED],
+  [new NotFound("no such instance"), status.NOT_FOUND],
+  [new OperationFailed("the service said no\n100 % sure: ü"), status.FAILED_PRECONDITION],
+])("%s keeps its words and has its own code", async (error, code) => {
+  const script = { invoke: rejecting(error), list: rejecting(error) };
+  await withServer(script, async ({ client }) => {
+    const expected = { code, message: error.message, unfinished: undefined };
+    await expect(client.invoke("compute:index:getInstance", {})).rejects.toMatchObject(expected);
+    await expect(client.list(instanceType)).rejects.toMatchObject(expected);
+  });
+});
+
+test.each<[string, () => Promise<never>, string]>([
+  ["rejected", rejecting(new TypeError("x is undefined")), "x is undefined"],
+  ["no error at all", rejecting(null), "something other than an error was thrown"],
+  [
+    "thrown at once",
+    () => {
+      throw new Error("sync");
+    },
+    "sync",
+  ],
+])(
+  "a defect (%s) is named as one; its stack goes to the debug log alone",
+  async (_how, read, said) => {
+    await withServer({ read }, async ({ client, engine }) => {
+      await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
+        code: status.INTERNAL,
+        message: `defect in the compute provider: ${said}`,
+      });
+      expect(engine.logged).toMatchObject([
+        { severity: "debug", message: expect.stringContaining(said) },
+      ]);
+    });
+  },
+);
+
+test("every text is cleaned: errors, reasons, check failures (G8)", async () => {
+  const dirty = "bad \u001b[31mtoken sk_live_12345678";
+  const clean = "bad [31mtoken [secret]";
+  const unfinished = new InstanceUnfinished("i-1", { inputs, outputs }, [dirty]);
+  const script = {
+    create: rejecting(unfinished),
+    read: rejecting(new Error(dirty)),
+    delete: rejecting(new OperationFailed(dirty)),
+    configure: rejecting(new MissingSettings([{ name: "a", description: dirty }])),
+    check: async () => ({ inputs, failures: [{ property: "name", reason: dirty }] }),
+  };
+  await withServer(script, async ({ client, engine, cleaner }) => {
+    cleaner.hide("sk_live_12345678");
+    await expect(client.create({ inputs })).rejects.toMatchObject({
+      message: clean,
+      unfinished: { reasons: [clean] },
+    });
+    await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
+      message: `defect in the compute provider: ${clean}`,
+    });
+    await expect(client.delete({ id: "i-1" })).rejects.toMatchObject({ message: clean });
+    await expect(client.configure({})).rejects.toMatchObject({
+      missingKeys: [{ description: clean }],
+    });
+    expect((await client.check({ news: inputs })).failures).toEqual([
+      { property: "name", reason: clean },
+    ]);
+    expect(JSON.stringify(engine.logged)).not.toContain("sk_live");
+  });
+});
+
+test("a very long message is cut, never through a character, and still arrives", async () => {
+  const long = "\u{1f600}".repeat(longestText);
+  const script = {
+    read: rejecting(new OperationFailed(long)),
+    create: rejecting(new InstanceUnfinished("i-1", { inputs, outputs }, [long])),
+  };
+  await withServer(script, async ({ client }) => {
+    const error: Error = await client.read({ id: "i-1" }).then(
+      () => new Error("answered"),
+      (failure: Error) => failure,
+    );
+    expect(error.message.length).toBeLessThanOrEqual(longestText);
+    expect(error.message).toMatch(/^\u{1f600}+…$/u);
+    await expect(client.create({ inputs })).rejects.toMatchObject({ unfinished: { id: "i-1" } });
+  });
+});

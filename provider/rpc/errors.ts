@@ -1,0 +1,121 @@
+/** The one place that turns errors into gRPC statuses. */
+import { Metadata, status, type ServiceError } from "@grpc/grpc-js";
+import type { Message } from "google-protobuf";
+import { Any } from "google-protobuf/google/protobuf/any_pb";
+import {
+  ConfigureErrorMissingKeys,
+  ErrorResourceInitFailed,
+} from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import {
+  InstanceUnfinished,
+  MissingSettings,
+  NotFound,
+  OperationCanceled,
+  OperationFailed,
+} from "../errors";
+import type { Cleaner } from "../text";
+import { clip } from "./clip";
+import { InvalidMessage } from "./decode";
+import { encodeProperties } from "./encode";
+
+/** What grpc-js takes as the end of a call that failed. */
+export type Failure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
+
+export interface FailureContext {
+  /** The package's name, which settings are prefixed with. */
+  readonly packageName: string;
+  readonly cleaner: Cleaner;
+  /** Takes the stack of a defect, which is no help to a person. */
+  debug(text: string): void;
+}
+
+/** Never throws: an error must not get lost on its way to the engine. */
+export function toFailure(error: unknown, context: FailureContext): Failure {
+  try {
+    return translate(error, context);
+  } catch (second) {
+    context.debug(`an error could not be reported: ${describe(second).stack}`);
+    return { code: status.INTERNAL, details: defect(describe(error).message, context) };
+  }
+}
+
+function translate(error: unknown, context: FailureContext): Failure {
+  if (error instanceof InstanceUnfinished) return unfinished(error, context);
+  if (error instanceof MissingSettings) return missingSettings(error, context);
+  if (error instanceof OperationCanceled) return plain(status.CANCELLED, error, context);
+  if (error instanceof NotFound) return plain(status.NOT_FOUND, error, context);
+  if (error instanceof OperationFailed) return plain(status.FAILED_PRECONDITION, error, context);
+  if (error instanceof InvalidMessage) return plain(status.INVALID_ARGUMENT, error, context);
+  const { message, stack } = describe(error);
+  context.debug(stack);
+  return { code: status.INTERNAL, details: defect(message, context) };
+}
+
+function plain(code: status, error: Error, context: FailureContext): Failure {
+  return { code, details: text(error.message, context) };
+}
+
+function defect(message: string, context: FailureContext): string {
+  return text(`defect in the ${context.packageName} provider: ${message}`, context);
+}
+
+function missingSettings(error: MissingSettings, context: FailureContext): Failure {
+  const detail = new ConfigureErrorMissingKeys();
+  for (const { name, description } of error.settings) {
+    const key = new ConfigureErrorMissingKeys.MissingKey();
+    key.setName(name.includes(":") ? name : `${context.packageName}:${name}`);
+    key.setDescription(text(description, context));
+    detail.addMissingkeys(key);
+  }
+  const message = text(error.message, context);
+  return withDetail(status.FAILED_PRECONDITION, message, {
+    type: "pulumirpc.ConfigureErrorMissingKeys",
+    detail,
+  });
+}
+
+/**
+ * G1: the engine records id and state, reads the instance again before the next update
+ * (`refresh_before_update`), and so goes on with the same one.
+ */
+function unfinished(error: InstanceUnfinished, context: FailureContext): Failure {
+  const message = text(error.message, context);
+  const detail = new ErrorResourceInitFailed();
+  detail.setId(error.id.toWellFormed());
+  detail.setReasonsList(error.reasons.map((reason) => text(reason, context)));
+  detail.setRefreshBeforeUpdate(true);
+  const { inputs, outputs } = error.state;
+  // A property that can't be sent is left out rather than allowed to take the id with it.
+  detail.setProperties(encodeProperties(outputs, "salvage"));
+  detail.setInputs(encodeProperties(inputs, "salvage"));
+  return withDetail(status.UNKNOWN, message, { type: "pulumirpc.ErrorResourceInitFailed", detail });
+}
+
+function withDetail(
+  code: status,
+  message: string,
+  { type, detail }: { type: string; detail: Message },
+): Failure {
+  const any = new Any();
+  any.pack(detail.serializeBinary(), type);
+  const whole = new Status();
+  whole.setCode(code);
+  whole.setMessage(message);
+  whole.addDetails(any);
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
+  return { code, details: message, metadata };
+}
+
+function text(raw: string, { cleaner }: FailureContext): string {
+  return clip(cleaner.clean(raw));
+}
+
+/** Anything can be thrown. */
+export function describe(error: unknown): { message: string; stack: string } {
+  if (error instanceof Error)
+    return { message: error.message, stack: error.stack ?? error.message };
+  const message = typeof error === "string" ? error : `something other than an error was thrown`;
+  return { message, stack: message };
+}

@@ -1,0 +1,128 @@
+/** The engine's requests in the provider's own types. Throws `InvalidMessage` only. */
+import type * as pb from "@pulumi/pulumi/proto/provider_pb";
+import type * as requests from "../requests";
+import { InvalidMessage, decodeProperties } from "./decode";
+import { forProvider } from "./providerInputs";
+
+/** What this provider has, to tell from what it has not. */
+export interface Offer {
+  readonly resources: readonly string[];
+  readonly functions: readonly string[];
+}
+
+export function checkConfigRequest(request: pb.CheckRequest): requests.CheckConfigRequest {
+  return {
+    urn: request.getUrn(),
+    olds: forProvider(decodeProperties(request.getOlds())),
+    news: forProvider(decodeProperties(request.getNews())),
+  };
+}
+
+export function configureRequest(request: pb.ConfigureRequest): requests.ConfigureRequest {
+  return { args: forProvider(decodeProperties(request.getArgs())) };
+}
+
+export function checkRequest(request: pb.CheckRequest, offer: Offer): requests.CheckRequest {
+  const autonaming = request.getAutonaming();
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    olds: decodeProperties(request.getOlds()),
+    news: decodeProperties(request.getNews()),
+    randomSeed: request.getRandomseed_asU8(),
+    autonaming: autonaming && {
+      proposedName: autonaming.getProposedName(),
+      mode: autonamingMode(autonaming.getMode()),
+    },
+  };
+}
+
+function autonamingMode(mode: number): requests.AutonamingMode {
+  const known = (["propose", "enforce", "disable"] as const)[mode];
+  if (known === undefined) throw new InvalidMessage(`autonaming mode ${mode} is not known`);
+  return known;
+}
+
+export function diffRequest(request: pb.DiffRequest, offer: Offer): requests.DiffRequest {
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    id: request.getId(),
+    oldInputs: decodeProperties(request.getOldInputs()),
+    oldOutputs: decodeProperties(request.getOlds()),
+    // The engine has applied ignoreChanges already.
+    news: decodeProperties(request.getNews()),
+  };
+}
+
+export function createRequest(request: pb.CreateRequest, offer: Offer): requests.CreateRequest {
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    inputs: decodeProperties(request.getProperties()),
+    timeoutSeconds: request.getTimeout(),
+    preview: request.getPreview(),
+  };
+}
+
+export function updateRequest(request: pb.UpdateRequest, offer: Offer): requests.UpdateRequest {
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    id: request.getId(),
+    oldInputs: decodeProperties(request.getOldInputs()),
+    oldOutputs: decodeProperties(request.getOlds()),
+    news: decodeProperties(request.getNews()),
+    timeoutSeconds: request.getTimeout(),
+    preview: request.getPreview(),
+  };
+}
+
+export function readRequest(request: pb.ReadRequest, offer: Offer): requests.ReadRequest {
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    id: request.getId(),
+    // Absent and empty mean different things: an import, a `.get()`.
+    inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
+    outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
+    timeoutSeconds: request.getTimeout(),
+  };
+}
+
+export function deleteRequest(request: pb.DeleteRequest, offer: Offer): requests.DeleteRequest {
+  return {
+    urn: request.getUrn(),
+    type: resourceType(request, offer),
+    id: request.getId(),
+    oldInputs: decodeProperties(request.getOldInputs()),
+    oldOutputs: decodeProperties(request.getProperties()),
+    timeoutSeconds: request.getTimeout(),
+  };
+}
+
+export function invokeRequest(request: pb.InvokeRequest, offer: Offer): requests.InvokeRequest {
+  const token = request.getTok();
+  mustHave("function", token, offer.functions);
+  return { token, args: decodeProperties(request.getArgs()) };
+}
+
+export function listRequest(request: pb.ListRequest, offer: Offer): requests.ListRequest {
+  const type = request.getToken();
+  mustHave("resource", type, offer.resources);
+  return { type, query: decodeProperties(request.getQuery()), limit: request.getLimit() };
+}
+
+/** Older engines leave the type out; the URN has it, last of those that its parents made longer. */
+function resourceType(request: { getUrn(): string; getType(): string }, offer: Offer): string {
+  const type = request.getType() || (request.getUrn().split("::")[2]?.split("$").at(-1) ?? "");
+  mustHave("resource", type, offer.resources);
+  return type;
+}
+
+function mustHave(what: string, token: string, known: readonly string[]): void {
+  if (known.includes(token)) return;
+  throw new InvalidMessage(
+    `this provider has no ${what} ${JSON.stringify(token)}; it has ${known.join(", ")}`,
+  );
+}

@@ -1,0 +1,293 @@
+import { expect, test } from "@jest/globals";
+import { status } from "@grpc/grpc-js";
+import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
+import * as pb from "@pulumi/pulumi/proto/provider_pb";
+import { Secret, Unknown, propertyMap } from "../property/value";
+import { instanceType, instanceUrn } from "./testing/client";
+import { withServer } from "./testing/harness";
+import { signatureKey, unknownText } from "./wire";
+
+const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
+const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
+const target = { urn: instanceUrn, type: instanceType };
+
+test("Handshake and Configure tell the engine the same abilities", async () => {
+  await withServer({}, async ({ client, calls }) => {
+    expect((await client.handshake()).toObject()).toMatchObject({
+      acceptSecrets: true,
+      acceptResources: true,
+      acceptOutputs: true,
+      supportsAutonamingConfiguration: true,
+      acceptsByteString: false,
+    });
+    expect((await client.configure(propertyMap({}))).toObject()).toEqual({
+      acceptsecrets: true,
+      acceptresources: true,
+      acceptoutputs: true,
+      supportspreview: true,
+      supportsAutonamingConfiguration: true,
+    });
+    expect(calls.map(([name]) => name)).toEqual(["renew", "configure"]);
+  });
+});
+
+test("Attach is a new engine too", async () => {
+  await withServer({}, async ({ client, calls, engine }) => {
+    await client.attach(engine.address);
+    expect(calls).toEqual([["renew", undefined]]);
+  });
+});
+
+test("GetPluginInfo and GetSchema answer before any configuration", async () => {
+  await withServer({ schema: async () => '{"name":"compute"}' }, async ({ client }) => {
+    expect(await client.version()).toBe("1.2.3");
+    expect(await client.schema()).toBe('{"name":"compute"}');
+  });
+});
+
+test("the engine's own entries among the settings never reach the provider, and go back as they came", async () => {
+  const news = propertyMap({
+    version: "1.2.3",
+    pluginDownloadURL: "https://x",
+    __internal: propertyMap({}),
+    apiToken: "t",
+  });
+  const checkConfig = async () => ({
+    inputs: propertyMap({ apiToken: new Secret("t") }),
+    failures: [{ property: "baseUrl", reason: "no" }],
+  });
+  await withServer({ checkConfig }, async ({ client, calls }) => {
+    const answer = await client.checkConfig({ olds: news, news });
+    expect(answer.inputs).toEqual({ ...news, apiToken: new Secret("t") });
+    expect(answer.failures).toEqual([{ property: "baseUrl", reason: "no" }]);
+    await client.configure(news);
+    const settings = propertyMap({ apiToken: "t" });
+    expect(calls).toEqual([
+      ["checkConfig", { urn: expect.any(String), olds: settings, news: settings }],
+      ["configure", { args: settings }],
+    ]);
+  });
+});
+
+test("changed settings are shown and never replace anything", async () => {
+  await withServer({}, async ({ client }) => {
+    const olds = propertyMap({ version: "1", a: 1, gone: "x", same: new Secret("s"), later: 1 });
+    const news = propertyMap({ version: "2", a: 2, added: "x", same: "s", later: Unknown.value });
+    const diff = (await client.diffConfig({ olds, news })).toObject();
+    expect(diff.changes).toBe(pb.DiffResponse.DiffChanges.DIFF_SOME);
+    expect([...diff.diffsList].sort()).toEqual(["a", "added", "gone", "later"]);
+    expect(diff).toMatchObject({ replacesList: [], deletebeforereplace: false });
+    const none = (await client.diffConfig({ olds, news: { ...olds, version: "2" } })).toObject();
+    expect(none.changes).toBe(pb.DiffResponse.DiffChanges.DIFF_NONE);
+  });
+});
+
+test("Check passes on inputs, seed and autonaming, and returns inputs and failures", async () => {
+  const check = async () => ({
+    inputs: propertyMap({ name: Unknown.value, userData: new Secret("x") }),
+    failures: [{ property: "", reason: "userData: too long" }],
+  });
+  const { ENFORCE, DISABLE, PROPOSE } = pb.CheckRequest.AutonamingOptions.Mode;
+  await withServer({ check }, async ({ client, calls }) => {
+    const randomSeed = Uint8Array.from({ length: 32 }, (_, index) => index);
+    const answer = await client.check({ olds: outputs, news: inputs, randomSeed });
+    expect(answer).toEqual(await check());
+    for (const mode of [PROPOSE, ENFORCE, DISABLE]) {
+      await client.check({ news: inputs, autonaming: { proposedName: "web-1", mode } });
+    }
+    const rest = { ...target, olds: propertyMap({}), news: inputs, randomSeed: new Uint8Array(32) };
+    expect(calls).toEqual([
+      ["check", { ...target, olds: outputs, news: inputs, randomSeed, autonaming: undefined }],
+      ["check", { ...rest, autonaming: { proposedName: "web-1", mode: "propose" } }],
+      ["check", { ...rest, autonaming: { proposedName: "web-1", mode: "enforce" } }],
+      ["check", { ...rest, autonaming: { proposedName: "web-1", mode: "disable" } }],
+    ]);
+  });
+});
+
+test("Diff says which inputs change, which of them replace, and in which order", async () => {
+  const diff = async () => ({
+    detailed: { name: "update", flavorId: "update-replace", sshKeys: "add-replace" } as const,
+    deleteBeforeReplace: true,
+  });
+  const request = { id: "i-1", oldInputs: inputs, oldOutputs: outputs, news: inputs };
+  await withServer({ diff }, async ({ client, calls }) => {
+    const answer = await client.diff(request);
+    expect(answer).toMatchObject({
+      changes: pb.DiffResponse.DiffChanges.DIFF_SOME,
+      diffsList: ["name", "flavorId", "sshKeys"],
+      replacesList: ["flavorId", "sshKeys"],
+      deletebeforereplace: true,
+      hasdetaileddiff: true,
+    });
+    expect(Object.fromEntries(answer.detaileddiffMap)).toEqual({
+      name: { kind: pb.PropertyDiff.Kind.UPDATE, inputdiff: true },
+      flavorId: { kind: pb.PropertyDiff.Kind.UPDATE_REPLACE, inputdiff: true },
+      sshKeys: { kind: pb.PropertyDiff.Kind.ADD_REPLACE, inputdiff: true },
+    });
+    expect(calls).toEqual([["diff", { ...target, ...request }]]);
+  });
+});
+
+test("a Diff without changes says so for certain", async () => {
+  await withServer({}, async ({ client }) => {
+    const answer = await client.diff({ id: "i-1", news: inputs });
+    expect(answer).toMatchObject({ changes: pb.DiffResponse.DiffChanges.DIFF_NONE, diffsList: [] });
+  });
+});
+
+test("Create passes on time-out and preview, and returns id and outputs, unknown ones in a preview", async () => {
+  const seen = propertyMap({ ipv4: Unknown.value, name: "web" });
+  const create = async ({ preview }: { preview: boolean }) =>
+    preview ? { id: "", outputs: seen } : { id: "i-1", outputs };
+  await withServer({ create }, async ({ client, calls }) => {
+    expect(await client.create({ inputs, preview: true })).toEqual({ id: "", outputs: seen });
+    expect(await client.create({ inputs, timeoutSeconds: 90.5 })).toEqual({ id: "i-1", outputs });
+    expect(calls).toEqual([
+      ["create", { ...target, inputs, timeoutSeconds: 0, preview: true }],
+      ["create", { ...target, inputs, timeoutSeconds: 90.5, preview: false }],
+    ]);
+  });
+});
+
+test("Update, Delete: everything the engine knows of the resource is passed on", async () => {
+  const known = { id: "i-1", oldInputs: inputs, oldOutputs: outputs, timeoutSeconds: 5 };
+  await withServer({ update: async () => outputs }, async ({ client, calls }) => {
+    expect(await client.update({ ...known, news: inputs, preview: true })).toEqual(outputs);
+    await client.delete(known);
+    expect(calls).toEqual([
+      ["update", { ...target, ...known, news: inputs, preview: true }],
+      ["delete", { ...target, ...known }],
+    ]);
+  });
+});
+
+test("Read tells import, get and refresh apart, and gone is an empty reply", async () => {
+  await withServer(
+    { read: async ({ id }) => (id === "gone" ? undefined : { id, inputs, outputs }) },
+    async ({ client, calls }) => {
+      const found = { id: "i-1", inputs, outputs };
+      expect(await client.read({ id: "i-1" })).toEqual(found);
+      const empty = propertyMap({});
+      expect(await client.read({ id: "i-1", inputs: empty, outputs: empty })).toEqual(found);
+      expect(await client.read({ id: "gone", inputs, outputs, timeoutSeconds: 7 })).toBeUndefined();
+      expect(calls).toEqual([
+        [
+          "read",
+          { ...target, id: "i-1", inputs: undefined, outputs: undefined, timeoutSeconds: 0 },
+        ],
+        ["read", { ...target, id: "i-1", inputs: empty, outputs: empty, timeoutSeconds: 0 }],
+        ["read", { ...target, id: "gone", inputs, outputs, timeoutSeconds: 7 }],
+      ]);
+    },
+  );
+});
+
+test("Invoke returns outputs, secrets among them, and failures", async () => {
+  const answer = { outputs, failures: [{ property: "id", reason: "not both" }] };
+  await withServer({ invoke: async () => answer }, async ({ client, calls }) => {
+    expect(await client.invoke("compute:index:getInstance", inputs)).toEqual(answer);
+    expect(calls).toEqual([["invoke", { token: "compute:index:getInstance", args: inputs }]]);
+  });
+});
+
+test("List streams one result for each resource", async () => {
+  const found = Array.from({ length: 300 }, (_, index) => ({
+    id: `i-${index}`,
+    name: `web-${index}`,
+  }));
+  await withServer({ list: async () => found }, async ({ client, calls }) => {
+    expect(await client.list(instanceType, propertyMap({ status: "ACTIVE" }), 300)).toEqual(found);
+    expect(calls).toEqual([
+      ["list", { type: instanceType, query: propertyMap({ status: "ACTIVE" }), limit: 300 }],
+    ]);
+  });
+});
+
+test("what this provider has not is refused, naming what it has", async () => {
+  await withServer({}, async ({ client, calls }) => {
+    const refusal = {
+      code: status.INVALID_ARGUMENT,
+      message: `this provider has no resource "compute:index:Bucket"; it has ${instanceType}`,
+    };
+    const type = "compute:index:Bucket";
+    await expect(client.check({ type, news: inputs })).rejects.toMatchObject(refusal);
+    await expect(client.create({ type, inputs })).rejects.toMatchObject(refusal);
+    await expect(client.list(type)).rejects.toMatchObject(refusal);
+    await expect(client.invoke("compute:index:getX", inputs)).rejects.toMatchObject({
+      message:
+        'this provider has no function "compute:index:getX"; it has compute:index:getInstance',
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+test("engines that send no type are understood by the URN, children of components too", async () => {
+  const urn = `urn:pulumi:dev::project::my:index:Site$${instanceType}::web`;
+  await withServer({}, async ({ client, calls }) => {
+    await client.delete({ urn, type: "", id: "i-1" });
+    expect(calls).toMatchObject([["delete", { urn, type: instanceType }]]);
+  });
+});
+
+test("no message can crash or hang the server", async () => {
+  await withServer({}, async ({ client }) => {
+    const struct = new Struct();
+    struct.getFieldsMap().set("a", new Value());
+    const request = new pb.CreateRequest().setUrn(instanceUrn).setType(instanceType);
+    const code = (properties: Struct) =>
+      new Promise((resolve) =>
+        client.raw.create(request.setProperties(properties), (error) => resolve(error?.code)),
+      );
+    expect(await code(struct)).toBe(status.INVALID_ARGUMENT);
+    const unsigned = Struct.fromJavaScript({ a: { [signatureKey]: 1 } });
+    expect(await code(unsigned)).toBe(status.INVALID_ARGUMENT);
+    // Bytes that are no protobuf at all: grpc-js answers for us.
+    const bytes = await new Promise((resolve) =>
+      client.raw.makeUnaryRequest(
+        "/pulumirpc.ResourceProvider/Create",
+        () => Buffer.from([0x12, 0xff, 0xff, 0xff, 0xff]),
+        () => undefined,
+        {},
+        (error) => resolve(error?.code),
+      ),
+    );
+    expect(bytes).toBe(status.INTERNAL);
+    expect(await client.version()).toBe("1.2.3");
+  });
+});
+
+test("inputs of several MB and sentinels as plain text go through as they should", async () => {
+  await withServer({}, async ({ client }) => {
+    const large = propertyMap({ userData: "x".repeat(6 << 20), later: unknownText });
+    const answer = await client.create({ inputs: large, preview: true });
+    expect(answer.outputs).toEqual(propertyMap({ ...large, later: Unknown.value }));
+  });
+});
+
+test("Cancel answers at once while a Create runs, and the Create ends in its own way", async () => {
+  const { promise: canceled, resolve } = Promise.withResolvers<void>();
+  const create = async () => {
+    await canceled;
+    return { id: "i-1", outputs };
+  };
+  await withServer({ create, cancel: resolve }, async ({ client, server }) => {
+    const creating = client.create({ inputs });
+    await client.version();
+    expect(server.running).toBe(1);
+    await client.cancel();
+    await client.cancel();
+    expect(await creating).toEqual({ id: "i-1", outputs });
+    expect(await client.version()).toBe("1.2.3");
+    expect(server.running).toBe(0);
+  });
+});
+
+test("a Cancel that goes wrong inside is answered all the same", async () => {
+  const cancel = () => {
+    throw new Error("no");
+  };
+  await withServer({ cancel }, async ({ client }) =>
+    expect(client.cancel()).resolves.toBeUndefined(),
+  );
+});

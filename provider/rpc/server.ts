@@ -1,0 +1,46 @@
+import { ServerCredentials } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { Calls, grpcServer } from "./calls";
+import { service, type ServiceDependencies } from "./service";
+
+export interface ProviderServer {
+  /** Binds to a port of the system's choice, for this machine only; resolves to the port. */
+  listen(): Promise<number>;
+  /** How many calls are not answered yet. */
+  readonly running: number;
+  /** Takes no more calls; resolves once those running are answered. */
+  drain(): Promise<void>;
+  /** Breaks off whatever is still open. */
+  stop(): void;
+}
+
+export interface ServerDependencies extends ServiceDependencies {
+  /** The package's name, which settings and errors are prefixed with. */
+  packageName: string;
+}
+
+/** `pulumirpc.ResourceProvider` in front of a `Provider`. */
+export function createServer(dependencies: ServerDependencies): ProviderServer {
+  const { log, cleaner, packageName } = dependencies;
+  const debug = (text: string) => log.debug(text);
+  const calls = new Calls(log, { packageName, cleaner, debug });
+  const server = grpcServer();
+  server.addService(ResourceProviderService, service(calls, dependencies));
+  return {
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
+          if (error) reject(error);
+          else resolve(port);
+        });
+      }),
+    get running() {
+      return calls.running;
+    },
+    drain: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
+    stop: () => {
+      server.forceShutdown();
+      log.close();
+    },
+  };
+}

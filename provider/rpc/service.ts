@@ -1,0 +1,156 @@
+import type { handleUnaryCall } from "@grpc/grpc-js";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
+import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import {
+  GetSchemaResponse,
+  type CreateRequest,
+  type CreateResponse,
+  type DiffRequest,
+  type DiffResponse,
+  type ProviderHandshakeRequest,
+} from "@pulumi/pulumi/proto/provider_pb";
+import { InstanceUnfinished } from "../errors";
+import type { Provider } from "../requests";
+import type { Cleaner } from "../text";
+import type { Calls } from "./calls";
+import { decodeProperties } from "./decode";
+import type { EngineLog } from "./engineLog";
+import { describe } from "./errors";
+import { changedSettings, forProvider, withInternals } from "./providerInputs";
+import * as replies from "./replies";
+import * as requests from "./requests";
+
+export interface ServiceDependencies {
+  provider: Provider;
+  log: EngineLog;
+  cleaner: Cleaner;
+  /** Semantic version of the plugin. */
+  version: string;
+  offer: requests.Offer;
+}
+
+/** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
+type Service = Partial<{
+  [
+    Name in keyof IResourceProviderServer as string extends Name ? never : Name
+  ]: IResourceProviderServer[Name];
+}>;
+
+/** Every call of `pulumirpc.ResourceProvider` we have; grpc-js answers UNIMPLEMENTED to the rest. */
+export function service(calls: Calls, dependencies: ServiceDependencies): Service {
+  const { provider, log, cleaner, version, offer } = dependencies;
+  const clean = (text: string) => cleaner.clean(text);
+
+  /** A new engine; in attach mode the process has outlived the last one. */
+  const greet = (engineAddress: string): void => {
+    log.attach(engineAddress);
+    provider.renew();
+  };
+
+  return {
+    handshake: calls.unary((request: ProviderHandshakeRequest) => {
+      greet(request.getEngineAddress());
+      return replies.handshakeReply();
+    }),
+    attach: calls.unary((request: PluginAttach) => {
+      greet(request.getAddress());
+      return new Empty();
+    }),
+    getPluginInfo: calls.unary(() => new PluginInfo().setVersion(version)),
+    getSchema: calls.unary(async () => new GetSchemaResponse().setSchema(await provider.schema())),
+    cancel: cancel(dependencies),
+
+    checkConfig: calls.unary(async (request) => {
+      const answer = await provider.checkConfig(requests.checkConfigRequest(request));
+      const sent = decodeProperties(request.getNews());
+      const inputs = withInternals(answer.inputs, sent);
+      return replies.checkReply({ ...answer, inputs }, clean);
+    }),
+    diffConfig: calls.unary(diffConfig),
+    configure: calls.unary(async (request) => {
+      await provider.configure(requests.configureRequest(request));
+      return replies.configureReply();
+    }),
+
+    check: calls.unary(async (request) =>
+      replies.checkReply(await provider.check(requests.checkRequest(request, offer)), clean),
+    ),
+    diff: calls.unary(async (request) =>
+      replies.diffReply(await provider.diff(requests.diffRequest(request, offer))),
+    ),
+    create: calls.unary((request) => create(provider, request, offer)),
+    update: calls.unary(async (request) => {
+      const outputs = await provider.update(requests.updateRequest(request, offer));
+      return replies.updateReply(outputs, request.getPreview());
+    }),
+    read: calls.unary(async (request) =>
+      replies.readReply(await provider.read(requests.readRequest(request, offer))),
+    ),
+    delete: calls.unary(async (request) => {
+      await provider.delete(requests.deleteRequest(request, offer));
+      return new Empty();
+    }),
+
+    invoke: calls.unary(async (request) =>
+      replies.invokeReply(await provider.invoke(requests.invokeRequest(request, offer)), clean),
+    ),
+    list: calls.streamed(async (request) => {
+      const listed = await provider.list(requests.listRequest(request, offer));
+      return listed.map(replies.listReply);
+    }),
+  };
+}
+
+/**
+ * Answered at once and whatever happens, as the engine takes a plugin without this answer for
+ * crashed. Never exits: Cancel comes at every normal shutdown too, with calls still running.
+ */
+function cancel({ provider, log }: ServiceDependencies): handleUnaryCall<Empty, Empty> {
+  return (_call, callback) => {
+    callback(null, new Empty());
+    try {
+      provider.cancel();
+    } catch (error) {
+      log.debug(describe(error).stack);
+    }
+  };
+}
+
+/** Settings never replace an instance (G5): the engine would make every one of them anew. */
+function diffConfig(request: DiffRequest): DiffResponse {
+  const olds = decodeProperties(
+    request.hasOldInputs() ? request.getOldInputs() : request.getOlds(),
+  );
+  const news = decodeProperties(request.getNews());
+  const changes = changedSettings(forProvider(olds), forProvider(news));
+  return replies.diffReply({
+    detailed: Object.fromEntries(changes.map(({ name, kind }) => [name, kind])),
+    deleteBeforeReplace: false,
+  });
+}
+
+async function create(
+  provider: Provider,
+  request: CreateRequest,
+  offer: requests.Offer,
+): Promise<CreateResponse> {
+  const decoded = requests.createRequest(request, offer);
+  const answer = await provider.create(decoded);
+  const { preview } = decoded;
+  if (answer.id === "" && !preview) throw new Error("Create made an instance but gave no id");
+  try {
+    const reply = replies.createReply(answer, preview);
+    // grpc-js does this once more, but then a failure can't be helped.
+    reply.serializeBinary();
+    return reply;
+  } catch (error) {
+    if (preview) throw error;
+    // G1: the instance exists and costs money. Were the engine told of a plain error, it would
+    // forget it; this way it keeps the id, and what of the state can be sent.
+    throw new InstanceUnfinished(answer.id, { inputs: decoded.inputs, outputs: answer.outputs }, [
+      `instance ${answer.id} was made, but part of its state could not be recorded ` +
+        `(${describe(error).message}): the next "pulumi up" reads it again`,
+    ]);
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The engine's side of the wire, for tests: typed calls that take and give property maps, and reject
+ * with `CallFailed`.
+ */
+import { credentials, type ServiceError } from "@grpc/grpc-js";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as pb from "@pulumi/pulumi/proto/provider_pb";
+import type { PropertyMap } from "../../property/value";
+import { decodeProperties } from "../decode";
+import { encodeProperties } from "../encode";
+import { failed } from "./failure";
+
+export const instanceType = "compute:index:Instance";
+export const instanceUrn = `urn:pulumi:dev::project::${instanceType}::web`;
+
+interface Target {
+  urn?: string;
+  type?: string;
+}
+interface Existing extends Target {
+  id: string;
+  oldInputs?: PropertyMap;
+  oldOutputs?: PropertyMap;
+  timeoutSeconds?: number;
+}
+
+type Callback<Reply> = (error: ServiceError | null, reply: Reply) => void;
+
+export function connect(port: number): TestClient {
+  return new TestClient(port);
+}
+
+export class TestClient {
+  /** For messages no sound engine sends. */
+  readonly raw: ResourceProviderClient;
+
+  constructor(port: number) {
+    this.raw = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      "grpc.max_receive_message_length": -1,
+      "grpc.max_send_message_length": -1,
+      "grpc.enable_http_proxy": 0,
+    });
+  }
+
+  close(): void {
+    this.raw.close();
+  }
+
+  async handshake(engineAddress = ""): Promise<pb.ProviderHandshakeResponse> {
+    const request = new pb.ProviderHandshakeRequest().setEngineAddress(engineAddress);
+    return call((done) => this.raw.handshake(request, done));
+  }
+
+  async attach(engineAddress: string): Promise<void> {
+    const request = new PluginAttach().setAddress(engineAddress);
+    await call<Empty>((done) => this.raw.attach(request, done));
+  }
+
+  async version(): Promise<string> {
+    const info = await call<PluginInfo>((done) => this.raw.getPluginInfo(new Empty(), done));
+    return info.getVersion();
+  }
+
+  async schema(): Promise<string> {
+    const request = new pb.GetSchemaRequest();
+    const reply = await call<pb.GetSchemaResponse>((done) => this.raw.getSchema(request, done));
+    return reply.getSchema();
+  }
+
+  async checkConfig(args: { olds?: PropertyMap; news: PropertyMap }): Promise<Checked> {
+    const request = new pb.CheckRequest();
+    request.setUrn("urn:pulumi:dev::project::pulumi:providers:compute::default");
+    request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
+    return checked(await call<pb.CheckResponse>((done) => this.raw.checkConfig(request, done)));
+  }
+
+  async diffConfig(args: { olds: PropertyMap; news: PropertyMap }): Promise<pb.DiffResponse> {
+    const request = new pb.DiffRequest();
+    request.setOlds(struct(args.olds)).setOldInputs(struct(args.olds)).setNews(struct(args.news));
+    return call((done) => this.raw.diffConfig(request, done));
+  }
+
+  async configure(args: PropertyMap): Promise<pb.ConfigureResponse> {
+    const request = new pb.ConfigureRequest().setArgs(struct(args));
+    return call((done) => this.raw.configure(request, done));
+  }
+
+  async check(
+    args: Target & {
+      olds?: PropertyMap;
+      news: PropertyMap;
+      randomSeed?: Uint8Array;
+      autonaming?: { proposedName: string; mode: pb.CheckRequest.AutonamingOptions.Mode };
+    },
+  ): Promise<Checked> {
+    const request = aimed(new pb.CheckRequest(), args);
+    request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
+    request.setRandomseed(args.randomSeed ?? new Uint8Array(32));
+    if (args.autonaming) {
+      const options = new pb.CheckRequest.AutonamingOptions();
+      options.setProposedName(args.autonaming.proposedName).setMode(args.autonaming.mode);
+      request.setAutonaming(options);
+    }
+    return checked(await call<pb.CheckResponse>((done) => this.raw.check(request, done)));
+  }
+
+  async diff(args: Existing & { news: PropertyMap }): Promise<pb.DiffResponse.AsObject> {
+    const request = aimed(new pb.DiffRequest(), args).setId(args.id).setNews(struct(args.news));
+    request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
+    const reply = await call<pb.DiffResponse>((done) => this.raw.diff(request, done));
+    return reply.toObject();
+  }
+
+  async create(
+    args: Target & { inputs: PropertyMap; timeoutSeconds?: number; preview?: boolean },
+  ): Promise<{ id: string; outputs: PropertyMap }> {
+    const request = aimed(new pb.CreateRequest(), args).setProperties(struct(args.inputs));
+    request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
+    const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
+    return { id: reply.getId(), outputs: decodeProperties(reply.getProperties()) };
+  }
+
+  async update(args: Existing & { news: PropertyMap; preview?: boolean }): Promise<PropertyMap> {
+    const request = aimed(new pb.UpdateRequest(), args).setId(args.id).setNews(struct(args.news));
+    request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
+    request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
+    const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
+    return decodeProperties(reply.getProperties());
+  }
+
+  /** Without inputs and outputs: an import. `undefined`: gone. */
+  async read(
+    args: Target & {
+      id: string;
+      inputs?: PropertyMap;
+      outputs?: PropertyMap;
+      timeoutSeconds?: number;
+    },
+  ): Promise<{ id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined> {
+    const request = aimed(new pb.ReadRequest(), args).setId(args.id);
+    if (args.inputs) request.setInputs(struct(args.inputs));
+    if (args.outputs) request.setProperties(struct(args.outputs));
+    request.setTimeout(args.timeoutSeconds ?? 0);
+    const reply = await call<pb.ReadResponse>((done) => this.raw.read(request, done));
+    if (reply.getId() === "" && !reply.hasProperties()) return undefined;
+    return {
+      id: reply.getId(),
+      inputs: decodeProperties(reply.getInputs()),
+      outputs: decodeProperties(reply.getProperties()),
+    };
+  }
+
+  async delete(args: Existing): Promise<void> {
+    const request = aimed(new pb.DeleteRequest(), args).setId(args.id);
+    request.setOldInputs(struct(args.oldInputs ?? {})).setProperties(struct(args.oldOutputs ?? {}));
+    request.setTimeout(args.timeoutSeconds ?? 0);
+    await call<Empty>((done) => this.raw.delete(request, done));
+  }
+
+  async invoke(token: string, args: PropertyMap): Promise<{ outputs: PropertyMap } & Failures> {
+    const request = new pb.InvokeRequest().setTok(token).setArgs(struct(args));
+    const reply = await call<pb.InvokeResponse>((done) => this.raw.invoke(request, done));
+    return { outputs: decodeProperties(reply.getReturn()), failures: failures(reply) };
+  }
+
+  async list(token: string, query: PropertyMap = {}, limit = 0): Promise<Listed[]> {
+    const request = new pb.ListRequest().setToken(token).setQuery(struct(query)).setLimit(limit);
+    const listed: Listed[] = [];
+    try {
+      for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
+        const result = reply.getResult();
+        if (result) listed.push(result.toObject());
+      }
+    } catch (error) {
+      throw failed(error as ServiceError);
+    }
+    return listed;
+  }
+
+  async cancel(): Promise<void> {
+    await call<Empty>((done) => this.raw.cancel(new Empty(), done));
+  }
+}
+
+interface Listed {
+  id: string;
+  name: string;
+}
+interface Failures {
+  failures: { property: string; reason: string }[];
+}
+interface Checked extends Failures {
+  inputs: PropertyMap;
+}
+
+function checked(reply: pb.CheckResponse): Checked {
+  return { inputs: decodeProperties(reply.getInputs()), failures: failures(reply) };
+}
+
+function failures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures["failures"] {
+  return reply.getFailuresList().map((failure) => failure.toObject());
+}
+
+function struct(map: PropertyMap): Struct {
+  return encodeProperties(map, "preview");
+}
+
+function aimed<Request extends { setUrn(urn: string): unknown; setType(type: string): unknown }>(
+  request: Request,
+  { urn = instanceUrn, type = instanceType }: Target,
+): Request {
+  request.setUrn(urn);
+  request.setType(type);
+  return request;
+}
+
+async function call<Reply>(start: (done: Callback<Reply>) => unknown): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    start((error, reply) => {
+      if (error) reject(failed(error));
+      else resolve(reply);
+    });
+  });
+}

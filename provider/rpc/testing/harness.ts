@@ -1,0 +1,45 @@
+import { systemClock } from "../../clock";
+import type { Messages, Provider } from "../../requests";
+import { Cleaner } from "../../text";
+import { EngineLog } from "../engineLog";
+import { createServer, type ProviderServer } from "../server";
+import { connect, instanceType, type TestClient } from "./client";
+import { TestEngine } from "./engine";
+import { scriptedProvider, type Recorded } from "./scriptedProvider";
+
+/** A server with a scripted provider, the engine it logs to and a client, all over real sockets. */
+export interface Harness {
+  client: TestClient;
+  server: ProviderServer;
+  engine: TestEngine;
+  messages: Messages;
+  cleaner: Cleaner;
+  calls: Recorded[];
+}
+
+/** Starts one for `body` and stops it again. */
+export async function withServer(
+  script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
+  body: (harness: Harness) => Promise<void>,
+): Promise<void> {
+  const cleaner = new Cleaner();
+  const engine = await TestEngine.start();
+  const log = new EngineLog({ cleaner, clock: systemClock, address: engine.address });
+  const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
+  const server = createServer({
+    provider,
+    log,
+    cleaner,
+    version: "1.2.3",
+    packageName: "compute",
+    offer: { resources: [instanceType], functions: ["compute:index:getInstance"] },
+  });
+  const client = connect(await server.listen());
+  try {
+    await body({ client, server, engine, messages: log, cleaner, calls });
+  } finally {
+    client.close();
+    server.stop();
+    engine.stop();
+  }
+}

@@ -1,0 +1,32 @@
+/** How Pulumi marks the values that JSON has no case for (PROTOCOL.md section 3). */
+
+/** A map with this key is not a map: what stands under it says which special value it is. */
+export const signatureKey = "4dabf18193072939515e22adb298388d";
+
+export const signature = {
+  secret: "1b47061264138c4ac30d75fd1eb44270",
+  output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
+  asset: "c44067f5952c0a294b673a41bacd8c17",
+  archive: "0def7320c3a5731c473e5ecbe6d01bc7",
+  resource: "5cf8f73096256a8f31e491e813e4eb8e",
+} as const;
+
+/** The one we send. The engine's own programs send it too, whatever the type. */
+export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** All that mean "known only after another resource has been made". */
+export const unknownTexts: ReadonlySet<string> = new Set([
+  unknownText,
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // boolean
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421", // number
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", // array
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff", // object
+  "030794c1-ac77-496b-92df-f27374a8bd58", // asset
+  "e48ece36-62e2-4504-bad9-02848725956a", // archive
+]);
+
+/**
+ * Deeper values are refused on both ways: google-protobuf recurses, and a stack overflow while a
+ * reply is being written would lose the reply.
+ */
+export const deepest = 200;
