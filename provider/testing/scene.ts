@@ -27,7 +27,7 @@ export function temporaryFolder(): string {
 }
 
 /** Keeps what it was told, as "kind text". */
-export class RecordedMessages implements Messages {
+class RecordedMessages implements Messages {
   readonly all: string[] = [];
   status = (_urn: string, text: string) => void this.all.push(`status ${text}`);
   info = (text: string) => void this.all.push(`info ${text}`);

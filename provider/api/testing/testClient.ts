@@ -7,7 +7,7 @@ import { ScriptedServer, type Step } from "./scriptedServer";
 
 export const testToken = "sk_test_canary_4f1d";
 
-export function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): ClientOptions {
+function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): ClientOptions {
   return {
     baseUrl,
     token: testToken,

@@ -1,0 +1,43 @@
+import { expect, test } from "@jest/globals";
+import { explain, importCommand, logicalName, stateDeleteCommand } from "./advice";
+import { RequestError } from "./api/errors";
+import { answered, failed } from "./testing/fakeService";
+import { urnOf } from "./testing/scene";
+
+test.each([
+  [answered(401), "give a valid one"],
+  [answered(403), "lacks the scope"],
+  [answered(400), "Correct what the message names"],
+  [answered(302), "Check that compute:baseUrl"],
+  [failed("unreachable"), "Nothing was sent"],
+  [failed("unanswered"), "requestTimeoutSeconds"],
+  [failed("unreadable"), "compute:baseUrl"],
+])("%s comes with its next step", (error, step) => {
+  expect(explain(error)).toContain(step);
+});
+
+test("a request_id is asked for only where there is one", () => {
+  expect(explain(answered(500))).not.toContain("request_id");
+  const service = { requestId: "req_1" };
+  const error = new RequestError({
+    kind: "answered",
+    method: "GET",
+    path: "/",
+    cause: "no",
+    status: 500,
+    service,
+  });
+  expect(explain(error)).toContain("give its operator the request_id");
+});
+
+test("a resource's name is all that follows its type, whatever is in it", () => {
+  expect(logicalName(urnOf("a::b"))).toBe("a::b");
+});
+
+test("commands survive the shell they are typed into", () => {
+  expect(importCommand(urnOf("it's mine"), "<id>")).toBe(
+    `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
+  );
+  expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")}`);
+  expect(importCommand(urnOf("a$(x)"), "")).toContain(`'a$(x)' ''`);
+});

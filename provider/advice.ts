@@ -1,0 +1,62 @@
+/** What a person can do next: the last sentence of every error (G9). */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { RequestError } from "./api/errors";
+
+/** The error's own words, and the next step. */
+export function explain(error: RequestError): string {
+  return `${error.message}. ${nextStep(error)}`;
+}
+
+function nextStep(error: RequestError): string {
+  if (error.kind === "unreachable") {
+    return "Nothing was sent. Check compute:baseUrl, the network and the proxy settings, and run again.";
+  }
+  if (error.kind === "unanswered")
+    return "Run again; a longer compute:requestTimeoutSeconds may help.";
+  if (error.kind === "unreadable") {
+    return "Check that compute:baseUrl is the address of the Compute Instances Service.";
+  }
+  if (error.status === 401) {
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN.";
+  }
+  if (error.status === 403) {
+    return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
+  }
+  const { status = 0 } = error;
+  if (status >= 500) {
+    const report = error.service.requestId ? ", and give its operator the request_id" : "";
+    return `The fault is at the service: run again later${report}.`;
+  }
+  return status < 400
+    ? "Check that compute:baseUrl is the address of the Compute Instances Service."
+    : "Correct what the message names, and run again.";
+}
+
+/** The name a program gave the resource: what follows the stack, project and type in its URN. */
+export function logicalName(urn: string): string {
+  return urn.split("::").slice(3).join("::") || urn;
+}
+
+export function importCommand(urn: string, id: string): string {
+  return `pulumi import compute:index:Instance ${quote(logicalName(urn))} ${quote(id)}`;
+}
+
+export function stateDeleteCommand(urn: string): string {
+  return `pulumi state delete ${quote(urn)}`;
+}
+
+export function discardCommand(urn: string): string {
+  return `${quote(pluginPath())} discard ${quote(urn)}`;
+}
+
+/** The executable lies beside the bundle that runs; PATH need not have it. */
+function pluginPath(): string {
+  const beside = join(__dirname, "pulumi-resource-compute");
+  return existsSync(beside) ? beside : "pulumi-resource-compute";
+}
+
+/** For a POSIX shell; what needs no quotes gets none. */
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

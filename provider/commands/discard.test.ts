@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Journal, journalFolder, type JournalEntry } from "../journal/journal";
+import { discard } from "./discard";
+
+const entry: JournalEntry = {
+  baseUrl: "https://api.example.com/v2",
+  tokenKind: "live",
+  tokenHash: "0123456789ab",
+  urn: "urn:pulumi:dev::proj::compute:index:Instance::web",
+  name: "web-0123abc",
+  digest: "d",
+  at: "2026-11-21T04:00:00.000Z",
+  before: [],
+  beforeComplete: true,
+  replaces: false,
+  id: "i-1",
+};
+
+let home: string;
+let printed: string[];
+const env = () => ({ PULUMI_HOME: home });
+const run = (...args: string[]) => discard(args, env(), (line) => printed.push(line));
+const journal = () => new Journal(journalFolder(env()), (text) => printed.push(text));
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "compute-discard-"));
+  printed = [];
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+test("without a URN it lists what is left open, with the command that takes it over", async () => {
+  journal().write(entry);
+  expect(await run()).toBe(0);
+  expect(printed.join("\n")).toContain(entry.urn);
+  expect(printed.join("\n")).toContain("pulumi import compute:index:Instance web i-1");
+});
+
+test("with nothing left open it says so", async () => {
+  expect(await run()).toBe(0);
+  expect(printed).toEqual(["No create is left open."]);
+});
+
+test("with a URN it forgets that create, and only that", async () => {
+  const other = { ...entry, urn: `${entry.urn}-2`, id: "i-2" };
+  journal().write(entry);
+  journal().write(other);
+  expect(await run(entry.urn)).toBe(0);
+  expect(journal().entries()).toEqual([other]);
+});
+
+test("a URN that is not there is an error", async () => {
+  expect(await run(entry.urn)).toBe(1);
+  expect(printed[0]).toContain("No create is left open for");
+});
+
+test("an option is not a URN", async () => {
+  expect(await run("--all")).toBe(2);
+});

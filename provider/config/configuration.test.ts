@@ -1,0 +1,197 @@
+import { expect, test } from "@jest/globals";
+import { MissingSettings, OperationFailed } from "../errors";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../property/value";
+import { checkConfig, resolveSettings } from "./configuration";
+
+const required = { baseUrl: "https://api.example.com/v2", apiToken: new Secret("sk_live_abcdef") };
+const settings = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
+  resolveSettings(propertyMap({ ...required, ...more }), env);
+const failures = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
+  checkConfig(propertyMap({ ...required, ...more }), env).failures;
+
+test("with an address and a token alone, the defaults of the document are in force", () => {
+  expect(settings({})).toEqual({
+    baseUrl: "https://api.example.com/v2",
+    apiToken: "sk_live_abcdef",
+    tokenKind: "live",
+    requestsPerMinute: 1000,
+    requestTimeoutMs: 30_000,
+    pollIntervalMs: 3000,
+    settlingMs: 60_000,
+    deletePolicy: "fail",
+    destroyPath: undefined,
+    cursorParameter: undefined,
+    validateCredentials: true,
+  });
+});
+
+test.each([
+  ["requestsPerMinute", 120, "120", { requestsPerMinute: 120 }],
+  ["requestTimeoutSeconds", 1.5, "1.5", { requestTimeoutMs: 1500 }],
+  ["pollIntervalSeconds", 2, "2", { pollIntervalMs: 2000 }],
+  ["settlingSeconds", 20, "20", { settlingMs: 20_000 }],
+  ["validateCredentials", false, "false", { validateCredentials: false }],
+  ["deletePolicy", "retain", "retain", { deletePolicy: "retain" }],
+  ["destroyPath", "/v2/instances/{id}", "/v2/instances/{id}", { deletePolicy: "destroy" }],
+  ["cursorParameter", "starting_after", "starting_after", { cursorParameter: "starting_after" }],
+  ["requireTokenKind", "live", "live", { tokenKind: "live" }],
+  [
+    "baseUrl",
+    "https://b.example/v2/",
+    "https://b.example/v2/",
+    { baseUrl: "https://b.example/v2" },
+  ],
+  ["apiToken", "sk_test_xyz123", "sk_test_xyz123", { tokenKind: "test", deletePolicy: "retain" }],
+])(
+  "%s is taken as a value, as text, as a secret, and as null for left out",
+  (name, value, text, effect) => {
+    for (const given of [value, text, new Secret(value), new Secret(text)]) {
+      expect(failures({ [name]: given })).toEqual([]);
+      expect(settings({ [name]: given })).toMatchObject(effect);
+    }
+    const env = { COMPUTE_BASE_URL: "https://e.example/v2", COMPUTE_API_TOKEN: "sk_live_env123" };
+    for (const given of [null, new Secret(null)])
+      expect(failures({ [name]: given }, env)).toEqual([]);
+  },
+);
+
+test.each([
+  [
+    "requestsPerMinute",
+    [0, -1, 1.5, "many", "", true, [1]],
+    "must be a whole number greater than 0",
+  ],
+  ["requestTimeoutSeconds", [0, "0", 86_401, "1e9", "soon"], "must be a number of seconds"],
+  ["pollIntervalSeconds", [0, -3, "x", 1e300], "must be a number of seconds"],
+  // G2: a minute at the most.
+  ["settlingSeconds", [0, "x", 61], "must be a number of seconds"],
+  ["validateCredentials", ["yes", 1], "must be true or false"],
+  ["deletePolicy", ["forget", 1], 'must be "fail", "retain" or "destroy"'],
+  ["destroyPath", ["/v1/instances/{id}", "/v2/instances", "/v2/i/{id}?x", 3], "must be"],
+  ["cursorParameter", ["", "a b", "a=b"], "must"],
+  ["requireTokenKind", ["prod"], 'must be "live" or "test"'],
+  ["baseUrl", ["", "nonsense", 5], "must"],
+])(
+  "a bad %s is refused on its own property, in the preview and in the run",
+  (name, values, why) => {
+    for (const value of values) {
+      const [failure, ...others] = failures({ [name]: value });
+      expect(failure).toEqual({ property: name, reason: expect.stringContaining(why) });
+      expect(others).toEqual([]);
+      expect(() => settings({ [name]: value })).toThrow(OperationFailed);
+      expect(() => settings({ [name]: value })).toThrow(`compute:${name}: `);
+    }
+  },
+);
+
+test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
+  "a bad token is named in the reason alone, and never printed: %j (G8, G9)",
+  (token) => {
+    const [failure] = failures({ apiToken: token });
+    expect(failure?.property).toBe("");
+    expect(failure?.reason).toMatch(/^compute:apiToken must/);
+    expect(failure?.reason).not.toContain("abc");
+  },
+);
+
+test("a secret setting that is wrong is named in the reason alone", () => {
+  expect(failures({ baseUrl: new Secret("nonsense") })).toEqual([
+    { property: "", reason: expect.stringMatching(/^compute:baseUrl must be an address/) },
+  ]);
+});
+
+test("the token under a wrong name is never printed, nor named with its value (G8)", () => {
+  expect(failures({ apitoken: "sk_live_abcdef" })).toEqual([
+    {
+      property: "",
+      reason: "compute:apitoken: the provider has no such setting; did you mean compute:apiToken?",
+    },
+  ]);
+  expect(failures({ baseUrl: "sk_live_abcdef" })[0]?.property).toBe("");
+});
+
+test("all that is wrong is told at once", () => {
+  const told = failures({ baseUrl: "x", pollIntervalSeconds: 0, nonsense: 1 });
+  expect(told.map(({ property }) => property).sort()).toEqual([
+    "",
+    "baseUrl",
+    "pollIntervalSeconds",
+  ]);
+});
+
+test("what is not known yet is left for later, also beside what needs it (G10)", () => {
+  for (const name of ["baseUrl", "apiToken", "destroyPath", "deletePolicy", "requestsPerMinute"]) {
+    expect(
+      failures({
+        [name]: Unknown.value,
+        deletePolicy: "destroy",
+        destroyPath: "/v2/i/{id}",
+        [name]: Unknown.value,
+      }),
+    ).toEqual([]);
+    expect(failures({ [name]: new Secret(Unknown.value) })).toEqual([]);
+  }
+});
+
+test("destroy needs its path: a path that is wrong is told of as wrong, not as missing", () => {
+  expect(failures({ deletePolicy: "destroy" })).toEqual([
+    { property: "deletePolicy", reason: expect.stringContaining("needs compute:destroyPath") },
+  ]);
+  expect(failures({ deletePolicy: "destroy", destroyPath: "/wrong" })).toEqual([
+    { property: "destroyPath", reason: expect.stringContaining("must be a path") },
+  ]);
+});
+
+test.each([
+  ["test", "sk_live_abcdef", "billing is active"],
+  ["live", "sk_test_abcdef", "ephemeral"],
+])("where a %s token is required, the other kind is refused", (kind, token, why) => {
+  const [failure] = failures({ requireTokenKind: kind, apiToken: token });
+  expect(failure?.property).toBe("requireTokenKind");
+  expect(failure?.reason).toContain(why);
+  expect(failure?.reason).not.toContain(token);
+});
+
+test("configuration wins over the environment, which stands in for what is left out", () => {
+  const env = { COMPUTE_BASE_URL: "https://e.example/v2", COMPUTE_API_TOKEN: "sk_test_env123" };
+  expect(resolveSettings(propertyMap({}), env)).toMatchObject({
+    baseUrl: "https://e.example/v2",
+    apiToken: "sk_test_env123",
+  });
+  expect(settings({}, env)).toMatchObject({ baseUrl: required.baseUrl, tokenKind: "live" });
+});
+
+test.each([{}, { baseUrl: null }])("a bad value of the environment is told of as such", (given) => {
+  const args = propertyMap({ apiToken: required.apiToken, ...given });
+  const [failure] = checkConfig(args, { COMPUTE_BASE_URL: "nonsense" }).failures;
+  expect(failure?.reason).toMatch(/^COMPUTE_BASE_URL \(environment\) must be an address/);
+});
+
+test("an empty variable of the environment is one that is not set", () => {
+  expect(() => resolveSettings(propertyMap({}), { COMPUTE_API_TOKEN: "" })).toThrow(
+    MissingSettings,
+  );
+});
+
+test("each missing setting is named as `pulumi config` knows it", () => {
+  try {
+    resolveSettings(propertyMap({}), {});
+    throw new Error("it ended well");
+  } catch (error) {
+    expect(error).toBeInstanceOf(MissingSettings);
+    const names = (error as MissingSettings).settings.map((setting) => setting.name);
+    expect(names).toEqual(["compute:baseUrl", "compute:apiToken"]);
+  }
+  expect(checkConfig(propertyMap({}), {}).failures).toEqual([]);
+});
+
+test("a token given in clear is sealed for the state; nothing else is added (G8)", () => {
+  const given = propertyMap({ baseUrl: "https://a.example/v2", apiToken: "sk_live_abcdef" });
+  const { inputs } = checkConfig(given, { COMPUTE_API_TOKEN: "sk_live_other1" });
+  expect(inputs).toEqual({ ...given, apiToken: new Secret("sk_live_abcdef") });
+  expect(checkConfig(propertyMap({}), { COMPUTE_API_TOKEN: "sk_live_other1" }).inputs).toEqual({});
+});
+
+test("the settling time is a minute at the most (G2)", () => {
+  expect(settings({ settlingSeconds: 600 }).settlingMs).toBe(60_000);
+});

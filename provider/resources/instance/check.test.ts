@@ -1,0 +1,158 @@
+import { expect, test } from "@jest/globals";
+import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../../property/value";
+import type { CheckRequest } from "../../requests";
+import { inputsOf, instanceType, urnOf } from "../../testing/scene";
+import { checkInstance } from "./check";
+
+type Values = Record<string, PropertyValue | undefined>;
+
+function check(news: Values, more: Partial<CheckRequest> = {}) {
+  return checkInstance({
+    urn: urnOf("web"),
+    type: instanceType,
+    olds: propertyMap({}),
+    news: inputsOf(news),
+    randomSeed: new Uint8Array([1, 2, 3]),
+    ...more,
+  });
+}
+const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
+
+test("good inputs pass as they are", () => {
+  const news = { sshKeys: ["a", "b"] };
+  expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [] });
+});
+
+test("all errors are told at once, each on its property (G9)", () => {
+  expect(
+    failures({ name: "", flavorId: 5, imageId: undefined, vpcId: null, sshKeys: ["ok", ""] }),
+  ).toEqual([
+    { property: "name", reason: "must not be empty" },
+    { property: "flavorId", reason: "expected string, received number" },
+    { property: "imageId", reason: "is required" },
+    { property: "vpcId", reason: "is required" },
+    { property: "sshKeys[1]", reason: "must not be empty" },
+  ]);
+});
+
+test("an input that does not exist is told of, with the one that was meant", () => {
+  expect(failures({ flavor_id: "x" })).toEqual([
+    {
+      property: "flavor_id",
+      reason: 'an Instance has no input "flavor_id"; did you mean flavorId?',
+    },
+  ]);
+  expect(failures({ region: "x" })[0]?.reason).toContain("(it has name, flavorId, imageId");
+  expect(failures({ __defaults: [] })).toEqual([]);
+});
+
+test("user data under a wrong name is not printed by the engine (G8)", () => {
+  for (const key of ["userdata", "user_data", "userDatabase64"]) {
+    const [failure] = failures({ [key]: "password: hunter2" });
+    expect(failure).toEqual({
+      property: "",
+      reason: expect.stringContaining(`"${key}"; did you mean user`),
+    });
+  }
+  expect(failures({ anything: new Secret("x") })[0]?.property).toBe("");
+});
+
+test("a secret that is wrong is named in the reason alone (G8, G9)", () => {
+  expect(failures({ userData: 5 })).toEqual([
+    { property: "", reason: "userData expected string, received number" },
+  ]);
+  expect(failures({ userDataBase64: "canary!" })).toEqual([
+    { property: "", reason: expect.stringMatching(/^userDataBase64 must be Base64/) },
+  ]);
+  expect(failures({ flavorId: new Secret("") })).toEqual([
+    { property: "", reason: "flavorId must not be empty" },
+  ]);
+});
+
+test("user data is sealed, whatever the program did (G8)", () => {
+  const { inputs } = check({ userData: "#!/bin/sh" });
+  expect(inputs["userData"]).toEqual(new Secret("#!/bin/sh"));
+  expect(check({ userData: new Secret("x") }).inputs["userData"]).toEqual(new Secret("x"));
+  expect(check({ userDataBase64: Unknown.value }).inputs["userDataBase64"]).toBeInstanceOf(Secret);
+});
+
+test.each(["YQ==", "YWI=", "YWJj", "", "YWJj\nYWJj\n"])("%j is Base64", (value) => {
+  expect(failures({ userDataBase64: value })).toEqual([]);
+});
+test.each(["YQ", "Y===", "YWJj-_==", "ä", "=YWJ"])("%j is not Base64", (value) => {
+  expect(failures({ userDataBase64: value })).toHaveLength(1);
+});
+
+test("an instance takes one script", () => {
+  expect(failures({ userData: "a", userDataBase64: new Secret("YQ==") })).toEqual([
+    { property: "", reason: expect.stringContaining("both given") },
+  ]);
+});
+
+test("what is not known yet is no error, in lists and secrets too (G10)", () => {
+  for (const unknown of [Unknown.value, new Secret(Unknown.value)]) {
+    for (const name of ["name", "flavorId", "sshKeys", "userData", "userDataBase64"]) {
+      expect(failures({ [name]: unknown })).toEqual([]);
+    }
+    expect(failures({ userData: "a", userDataBase64: unknown })).toEqual([]);
+  }
+  const keys = [Unknown.value, ""];
+  expect(failures({ sshKeys: keys })).toEqual([
+    { property: "sshKeys[1]", reason: "must not be empty" },
+  ]);
+  expect(check({ sshKeys: [Unknown.value, "b"] }).inputs["sshKeys"]).toEqual([Unknown.value, "b"]);
+});
+
+test("what the import could not know is no one's mistake; what a program left out is", () => {
+  const imported = propertyMap({ name: "web" });
+  expect(checkInstance({ ...request(imported), olds: imported }).failures).toEqual([]);
+  expect(checkInstance({ ...request(imported), olds: inputsOf() }).failures).toHaveLength(3);
+  expect(checkInstance(request(imported)).failures).toHaveLength(3);
+});
+
+const request = (news: PropertyValue & object): CheckRequest => ({
+  urn: urnOf("web"),
+  type: instanceType,
+  olds: propertyMap({}),
+  news: news as CheckRequest["news"],
+  randomSeed: new Uint8Array([1]),
+});
+
+const nameless = { name: undefined };
+const nameOf = (more: Partial<CheckRequest>, news: Values = nameless) =>
+  reveal(check(news, more).inputs["name"] ?? null);
+
+test("a name left out is made from the resource's name and the engine's seed", () => {
+  expect(nameOf({})).toMatch(/^web-[0-9a-f]{7}$/);
+  expect(nameOf({})).toBe(nameOf({}));
+  expect(nameOf({ randomSeed: new Uint8Array([9]) })).not.toBe(nameOf({}));
+  expect(nameOf({}, { name: null })).toBe(nameOf({}));
+});
+
+test("an instance keeps the name it has", () => {
+  const olds = inputsOf({ name: "web-old" });
+  expect(nameOf({ olds })).toBe("web-old");
+  expect(nameOf({ olds, autonaming: { mode: "propose", proposedName: "p" } })).toBe("web-old");
+});
+
+test("autonaming: a proposed name is taken, an enforced one also where there is another", () => {
+  const olds = inputsOf({ name: "web-old" });
+  expect(nameOf({ autonaming: { mode: "propose", proposedName: "p" } })).toBe("p");
+  expect(nameOf({ olds, autonaming: { mode: "enforce", proposedName: "e" } })).toBe("e");
+});
+
+test("a name that the program gives wins over every autonaming", () => {
+  for (const mode of ["propose", "enforce", "disable"] as const) {
+    const autonaming = { mode, proposedName: "p" };
+    expect(nameOf({ autonaming }, { name: "mine" })).toBe("mine");
+    expect(failures({ name: "mine" }, { autonaming })).toEqual([]);
+  }
+});
+
+test("autonaming disabled: the name is required", () => {
+  const { inputs, failures: told } = check(nameless, {
+    autonaming: { mode: "disable", proposedName: "" },
+  });
+  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required here") }]);
+  expect("name" in inputs).toBe(false);
+});

@@ -1,0 +1,110 @@
+/** Check: every input error at once, each on its property (G9); fills in the name; seals secrets (G8). */
+import { closest } from "../../property/closest";
+import {
+  hasSecret,
+  hasUnknown,
+  isList,
+  propertyMap,
+  reveal,
+  Secret,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "../../property/value";
+import type { CheckFailure, CheckRequest, CheckResponse } from "../../requests";
+import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
+import { generatedName } from "./naming";
+
+export function checkInstance(request: CheckRequest): CheckResponse {
+  const failures = [
+    ...strangers(request.news),
+    ...inputNames.flatMap((name) => faultsOf(name, request)),
+    ...bothScripts(request.news),
+  ];
+  const inputs: Record<string, PropertyValue | undefined> = {};
+  for (const name of inputNames) {
+    const value = given(request.news, name);
+    inputs[name] =
+      value !== undefined && traitsOf(name).secret && !(value instanceof Secret)
+        ? new Secret(value)
+        : value;
+  }
+  if (inputs["name"] === undefined) {
+    const chosen = chooseName(request);
+    if (chosen === undefined) {
+      failures.push({
+        property: "name",
+        reason: "is required here, since pulumi:autonaming is disabled for it",
+      });
+    } else inputs["name"] = chosen;
+  }
+  return { inputs: propertyMap(inputs), failures };
+}
+
+/** The engine's wishes first; then the name the instance has; then one of our own. */
+function chooseName({
+  urn,
+  olds,
+  randomSeed,
+  autonaming,
+}: CheckRequest): PropertyValue | undefined {
+  if (autonaming?.mode === "disable") return undefined;
+  if (autonaming?.mode === "enforce") return autonaming.proposedName;
+  return given(olds, "name") ?? autonaming?.proposedName ?? generatedName(urn, randomSeed);
+}
+
+function strangers(news: PropertyMap): CheckFailure[] {
+  return Object.keys(news)
+    .filter((key) => !(inputNames as string[]).includes(key) && !key.startsWith("__"))
+    .map((key) => {
+      const near = closest(key, inputNames) as InputName | undefined;
+      // A secret under a wrong name is none to the engine, which prints the value of what is named (G8).
+      const secret = hasSecret(news[key]) || (near !== undefined && traitsOf(near).secret === true);
+      return {
+        property: secret ? "" : key,
+        reason: `an Instance has no input "${key}"${near ? `; did you mean ${near}?` : ` (it has ${inputNames.join(", ")})`}`,
+      };
+    });
+}
+
+function faultsOf(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
+  const value = given(news, name);
+  if (value === undefined) {
+    // During an import neither side has what the list does not show; that is no one's mistake.
+    const imported = Object.keys(olds).length > 0 && given(olds, name) === undefined;
+    return isRequired(name) && !imported ? [{ property: name, reason: "is required" }] : [];
+  }
+  const plain = reveal(value);
+  if (plain instanceof Unknown) return [];
+  const known = isList(plain)
+    ? plain.map((item) => (hasUnknown(item) ? "not known yet" : item))
+    : plain;
+  const parsed = inputTypes[name].safeParse(known);
+  if (parsed.success) return [];
+  const secret = traitsOf(name).secret === true || hasSecret(value);
+  return parsed.error.issues.map((issue) => {
+    const path = name + issue.path.map((part) => `[${String(part)}]`).join("");
+    const reason = issue.message.replace(/^Invalid input: /, "");
+    return secret ? { property: "", reason: `${path} ${reason}` } : { property: path, reason };
+  });
+}
+
+/** One that is not known yet may still turn out to be left out (G10). */
+function bothScripts(news: PropertyMap): CheckFailure[] {
+  const scripts = [given(news, "userData"), given(news, "userDataBase64")];
+  return scripts.every((script) => script !== undefined && !hasUnknown(script))
+    ? [
+        {
+          property: "",
+          reason:
+            "userData and userDataBase64 are both given; the instance takes one script, so leave one out",
+        },
+      ]
+    : [];
+}
+
+/** A null is an input left out. */
+function given(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
+  const value = inputs[name];
+  return value === undefined || reveal(value) === null ? undefined : value;
+}

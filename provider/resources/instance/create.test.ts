@@ -1,0 +1,439 @@
+/** Create with a service whose POSTs are scripted: every branch of G2, and what G1 keeps. */
+import { expect, test } from "@jest/globals";
+import type { CreateBody } from "../../api/contract";
+import { InstanceUnfinished, OperationFailed } from "../../errors";
+import { isEnded } from "../../abort";
+import type { PropertyValue } from "../../property/value";
+import { answered, fail, failed, post, type FakeService } from "../../testing/fakeService";
+import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { createInstance } from "./create";
+
+const urn = urnOf("web");
+/** Seven hexadecimal digits after the resource's name: this name is ours alone. */
+const generated = "web-0123abc";
+
+interface Order {
+  name?: string;
+  urn?: string;
+  timeoutSeconds?: number;
+  inputs?: Record<string, PropertyValue>;
+}
+
+function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {}) {
+  const all = inputsOf({ name, ...inputs });
+  return createInstance(session, {
+    urn,
+    type: instanceType,
+    inputs: all,
+    timeoutSeconds: 0,
+    preview: false,
+    ...more,
+  });
+}
+
+/** What is PROVISIONING becomes ACTIVE with the next listing. */
+function quick(world: Scene): Scene {
+  world.service.page = () => {
+    for (const [id, item] of world.service.instances) {
+      if (item.status === "PROVISIONING")
+        world.service.set(id, { status: "ACTIVE", ipv4_public: "203.0.113.9" });
+    }
+    return undefined;
+  };
+  return world;
+}
+
+const note = (world: Scene) => world.session.journal.find(world.session.settings, urn);
+const posts = ({ service }: Scene) => service.count("create");
+/** What the invariant of G2 counts: no name twice. */
+const named = ({ service }: Scene, name: string) =>
+  [...service.instances.values()].filter((item) => item.name === name).length;
+
+test("a create is one POST between a baseline and the wait; the id stays noted until a call carries it", async () => {
+  const world = quick(scene());
+  const { id, outputs } = await create(world, { inputs: { sshKeys: ["k"], userData: "hi" } });
+  expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
+  expect(world.service.calls).toEqual(["account", "list", "create web", "list"]);
+  expect(world.service.bodies).toEqual([
+    {
+      name: "web",
+      flavor_id: "flavor-1",
+      image_id: "image-1",
+      vpc_id: "vpc-1",
+      ssh_keys: ["k"],
+      user_data: "aGk=",
+    },
+  ]);
+  expect(note(world)?.id).toBe(id);
+  world.session.carried(urn, id, outputs);
+  expect(note(world)).toBeUndefined();
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("a preview sends nothing (G10)", async () => {
+  const world = scene();
+  const answer = await createInstance(world.session, {
+    urn,
+    type: instanceType,
+    inputs: inputsOf(),
+    timeoutSeconds: 0,
+    preview: true,
+  });
+  expect(answer.id).toBe("");
+  expect(world.service.calls).toEqual([]);
+  expect(world.session.journal.entries()).toEqual([]);
+});
+
+test("creates of different names share their baseline, and none waits for another", async () => {
+  const world = quick(scene());
+  const names = Array.from({ length: 25 }, (_, n) => `web-${n}`);
+  await Promise.all(names.map((name) => create(world, { name, urn: urnOf(name) })));
+  expect(posts(world)).toBe(25);
+  expect(world.service.count("list")).toBeLessThan(5);
+});
+
+test.each([
+  ["a refusal", answered(400)],
+  ["a missing scope", answered(403)],
+  ["a conflict", answered(409)],
+  ["no connection", failed("unreachable")],
+])("%s makes nothing: one clear error, no look, no note", async (_, refusal) => {
+  const world = scene();
+  world.service.posts.push(post(refusal, { acts: false }));
+  const error = await errorOf(create(world));
+  expect(error).toBeInstanceOf(OperationFailed);
+  expect(error.message).toContain(refusal.message);
+  expect(world.service.calls).toEqual(["account", "list", "create web"]);
+  expect(world.session.journal.entries()).toEqual([]);
+});
+
+const lost = [
+  answered(500),
+  answered(502),
+  answered(503),
+  answered(504),
+  answered(408),
+  failed("unanswered"),
+  failed("unreadable"),
+];
+
+test.each(lost)(
+  "an instance that a failed POST made all the same is adopted, not repeated: %s",
+  async (error) => {
+    const world = quick(scene());
+    world.service.posts.push(post(error, { acts: true }));
+    const { id, outputs } = await create(world);
+    expect(outputs).toMatchObject({ status: "ACTIVE", name: "web" });
+    expect(posts(world)).toBe(1);
+    expect(world.messages.warnings).toEqual([expect.stringContaining(`${id}, and was adopted`)]);
+    expect(note(world)?.id).toBe(id);
+  },
+);
+
+test("a generated name is proof: it is adopted without a warning, also after a baseline that is not whole", async () => {
+  const world = quick(scene());
+  world.service.unreadable = 1;
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  await create(world, { name: generated });
+  expect(posts(world)).toBe(1);
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("an instance that turns up late in the settling time is adopted", async () => {
+  const world = quick(scene());
+  world.service.posts.push((body, _, service) => {
+    const born = service.accept(body);
+    const item = service.instances.get(born.id);
+    service.instances.delete(born.id);
+    void world.clock.sleep(50_000).then(() => item && service.has(item.id, item));
+    throw answered(503);
+  });
+  await create(world);
+  expect(posts(world)).toBe(1);
+  expect(named(world, "web")).toBe(1);
+});
+
+test.each([500, 502, 503])(
+  "after an answered %i that made nothing, one more POST is made",
+  async (status) => {
+    const world = quick(scene());
+    world.service.posts.push(post(answered(status), { acts: false }));
+    const { outputs } = await create(world);
+    expect(outputs["status"]).toBe("ACTIVE");
+    expect(posts(world)).toBe(2);
+    expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
+  },
+);
+
+test("there is no third POST", async () => {
+  const world = scene();
+  world.service.posts.push(
+    post(answered(500), { acts: false }),
+    post(answered(500), { acts: false }),
+  );
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("The create was sent 2 times");
+  expect(posts(world)).toBe(2);
+  expect(note(world)?.id).toBeUndefined();
+});
+
+test.each([
+  failed("unanswered"),
+  failed("unreadable"),
+  answered(504),
+  answered(408),
+  answered(302),
+])("after a POST that was not answered for sure, none is made in this run: %s", async (failure) => {
+  const world = scene();
+  world.service.posts.push(post(failure, { acts: false }));
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain(`no instance named "web" turned up within 60 s`);
+  expect(error.message).toContain("The next `pulumi up` on this machine looks again");
+  expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
+});
+
+test("where the listing is not whole, none is no proof: no second POST", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  world.service.posts.push(post(answered(500), { acts: false }));
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain("the listings were not complete");
+});
+
+test("where the look itself fails, the error says so, and no second POST is made", async () => {
+  const world = scene();
+  world.service.posts.push((_body, _signals, service) => {
+    service.listFaults.push(fail(answered(403, "GET")));
+    throw answered(500);
+  });
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain("the look for it failed (GET /v2/instances");
+  expect(note(world)).toBeDefined();
+});
+
+test("a look that fails for a while is tried again", async () => {
+  const world = quick(scene());
+  world.service.posts.push((body, _signals, service) => {
+    service.accept(body);
+    service.listFaults.push(fail(answered(503, "GET")), fail(failed("unanswered", "cut", "GET")));
+    throw failed("unanswered");
+  });
+  await create(world);
+  expect(posts(world)).toBe(1);
+});
+
+test("several that could be it are an error that names them", async () => {
+  const world = scene();
+  world.service.posts.push((body, _signals, service) => {
+    service.accept(body);
+    service.accept(body);
+    throw failed("unanswered");
+  });
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("i-1, i-2");
+  expect(error.message).toContain("pulumi import compute:index:Instance web");
+  expect(error.message).toContain(`discard`);
+  expect(posts(world)).toBe(1);
+});
+
+test("one that was there before is not taken for the new one", async () => {
+  const world = scene();
+  world.service.has("old", { name: "web" });
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  expect((await errorOf(create(world))).message).toContain("no instance named");
+  expect(note(world)?.before).toEqual(["old"]);
+});
+
+test("without a whole baseline, an explicit name is not adopted: it may be older", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("i-1, but the listing before the create was not complete");
+  expect(posts(world)).toBe(1);
+});
+
+test("a second POST that is refused does not make the first one harmless", async () => {
+  for (const refusal of [answered(400), failed("unreachable")]) {
+    const world = scene();
+    world.service.posts.push(post(answered(500), { acts: false }), post(refusal, { acts: false }));
+    const error = await errorOf(create(world));
+    expect(error.message).toContain("Whether the first one created it all the same is not known");
+    expect(note(world)).toBeDefined();
+  }
+});
+
+test("an instance of the first POST that turns up after the second is named by the last look", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.has("late", { name: body.name });
+    return accepted;
+  });
+  const { id } = await create(world);
+  expect(id).toBe("i-1");
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("the last look is had also where the wait was not long enough", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    service.has("late", { name: body.name });
+    return service.accept(body);
+  });
+  const error = await errorOf(create(world, { timeoutSeconds: 90 }));
+  expect(error).toBeInstanceOf(InstanceUnfinished);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("after Ctrl-C the last look is at what the wait saw last", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.has("late", { name: body.name });
+    service.listFaults.push(undefined, () => world.cancel());
+    return accepted;
+  });
+  expect(await errorOf(create(world))).toBeInstanceOf(InstanceUnfinished);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("the same explicit name twice in one program: one POST at a time, and two instances", async () => {
+  const world = quick(scene());
+  let underWay = 0;
+  let most = 0;
+  const slow = async (body: CreateBody, _: unknown, service: FakeService) => {
+    most = Math.max(most, ++underWay);
+    await world.clock.sleep(1000);
+    underWay--;
+    return service.accept(body);
+  };
+  world.service.posts.push(slow, slow);
+  const both = await Promise.all([create(world), create(world, { urn: urnOf("other") })]);
+  expect(most).toBe(1);
+  expect(new Set(both.map(({ id }) => id)).size).toBe(2);
+});
+
+test("a POST has a baseline begun after the one before it, of the same name, was settled", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(400), { acts: false }));
+  await Promise.allSettled([create(world), create(world, { urn: urnOf("other") })]);
+  expect(world.service.calls.slice(1, 5)).toEqual(["list", "create web", "list", "create web"]);
+});
+
+test("a lost answer is never settled with the instance of another resource of this run", async () => {
+  const world = scene();
+  world.service.posts.push(
+    (body, _signals, service) => service.accept(body),
+    post(failed("unanswered"), { acts: false }),
+  );
+  quick(world);
+  const [first, second] = await Promise.allSettled([
+    create(world),
+    create(world, { urn: urnOf("other") }),
+  ]);
+  expect(first.status).toBe("fulfilled");
+  expect(second).toMatchObject({
+    status: "rejected",
+    reason: { message: expect.stringContaining("no instance named") },
+  });
+});
+
+// --- ended from outside ---
+
+test("Ctrl-C before the POST: nothing is sent, nothing noted", async () => {
+  const world = scene();
+  world.service.listFaults.push(() => world.cancel());
+  expect(isEnded(await errorOf(create(world)))).toBe(true);
+  expect(posts(world)).toBe(0);
+  expect(world.session.journal.entries()).toEqual([]);
+});
+
+test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
+  const world = scene();
+  world.service.posts.push((_body, { unsent }) => {
+    world.cancel();
+    throw unsent.reason;
+  });
+  expect(isEnded(await errorOf(create(world)))).toBe(true);
+  expect(world.session.journal.entries()).toEqual([]);
+});
+
+test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
+  const world = scene();
+  world.service.posts.push(async (body, { grace }, service) => {
+    world.cancel();
+    await world.clock.sleep(9000, grace);
+    return service.accept(body);
+  });
+  const error = await errorOf(create(world));
+  expect(error).toMatchObject({
+    id: "i-1",
+    state: { outputs: { __unfinished: true, networks: [{ type: "private" }] } },
+  });
+  expect(error.message).toContain("was canceled; i-1 is kept in the state");
+});
+
+test("an answer that outlasts the grace is given up, and the error says what is open", async () => {
+  const world = scene();
+  world.service.posts.push((_body, { grace }) => {
+    world.cancel();
+    const given = Promise.withResolvers<never>();
+    grace.addEventListener("abort", () => given.reject(failed("unanswered")));
+    return given.promise;
+  });
+  const error = await errorOf(create(world));
+  expect(error).toBeInstanceOf(OperationFailed);
+  expect(error.message).toContain(
+    'Whether "web" was created is not known, and the look for it was cut short (canceled)',
+  );
+  expect(note(world)).toBeDefined();
+  expect(world.clock.now()).toBe(10_000);
+});
+
+test("the time-out in the middle of a look says what is open, and leaves the note", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  const error = await errorOf(create(world, { timeoutSeconds: 20 }));
+  expect(error.message).toContain("cut short (timed out after 20 s)");
+  expect(note(world)).toBeDefined();
+});
+
+test("the time-out before a second POST never says that nothing was sent", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (_body, { unsent }) => {
+    world.cancel();
+    throw unsent.reason;
+  });
+  expect((await errorOf(create(world))).message).toContain(
+    'Whether "web" was created is not known',
+  );
+  expect(note(world)).toBeDefined();
+});
+
+test("a defect in the client does not clear the note: the POST may have gone out", async () => {
+  const world = scene();
+  world.service.posts.push(() => {
+    throw new TypeError("defect");
+  });
+  expect(await errorOf(create(world))).toBeInstanceOf(TypeError);
+  expect(note(world)).toBeDefined();
+});
+
+test("after whatever end, no timer is left", async () => {
+  const ends = [
+    undefined,
+    post(answered(400), { acts: false }),
+    post(failed("unanswered"), { acts: true }),
+  ];
+  for (const end of ends) {
+    const world = quick(scene());
+    if (end) world.service.posts.push(end);
+    await create(world).catch(() => undefined);
+    await new Promise(setImmediate);
+    expect(world.clock.sleeping).toBe(0);
+  }
+});

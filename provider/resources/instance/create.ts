@@ -1,0 +1,44 @@
+/** Create: one POST, then the wait until the instance is ready. */
+import { hasSecret, reveal } from "../../property/value";
+import type { CreateRequest, CreateResponse } from "../../requests";
+import type { Session } from "../../session";
+import { parseInstanceArgs } from "./definition";
+import { finishInstance } from "./finish";
+import { provision, warnOfExtras } from "./provision";
+import { outputsOfAccepted, previewOutputs } from "./state";
+
+/** DESIGN section 3; `customTimeouts` wins. */
+export const defaultTimeoutSeconds = 15 * 60;
+
+export async function createInstance(
+  session: Session,
+  request: CreateRequest,
+): Promise<CreateResponse> {
+  const { urn, inputs } = request;
+  if (request.preview) {
+    return { id: "", outputs: previewOutputs(inputs, session.settings.tokenKind) };
+  }
+  const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
+  try {
+    const args = parseInstanceArgs(reveal(inputs));
+    // All that can fail is done before the POST: between it and the wait nothing may lose the id (G1).
+    const { origin } = await session.connect(operation.signal);
+    const { accepted, after, wasOpen } = await provision(
+      session,
+      { urn, args, secretName: hasSecret(inputs["name"]) },
+      operation.signal,
+    );
+    const outputs = outputsOfAccepted(inputs, accepted, origin, session.around.clock.date());
+    const instance = { urn, id: accepted.id, inputs, outputs, origin, after };
+    try {
+      return {
+        id: accepted.id,
+        outputs: await finishInstance(session, instance, operation.signal),
+      };
+    } finally {
+      if (wasOpen) await warnOfExtras(session, urn, wasOpen);
+    }
+  } finally {
+    operation.stop();
+  }
+}

@@ -1,0 +1,187 @@
+/** Delete tells the truth (G4), whatever the policy. */
+import { expect, test } from "@jest/globals";
+import { isEnded } from "../../abort";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../../property/value";
+import { answered, fail, failed } from "../../testing/fakeService";
+import {
+  errorOf,
+  inputsOf,
+  instanceType,
+  scene,
+  testToken,
+  urnOf,
+  type Scene,
+} from "../../testing/scene";
+import { deleteInstance } from "./delete";
+import { outputsOfAccepted } from "./state";
+
+const urn = urnOf("web");
+const stateOf = ({ session }: Scene) =>
+  outputsOfAccepted(
+    inputsOf(),
+    { id: "i-1", name: "web", networks: [] },
+    session.place(),
+    new Date(0),
+  );
+
+const remove = (world: Scene, oldOutputs: PropertyMap = stateOf(world), timeoutSeconds = 60) =>
+  deleteInstance(world.session, {
+    urn,
+    type: instanceType,
+    id: "i-1",
+    oldInputs: inputsOf(),
+    oldOutputs,
+    timeoutSeconds,
+  });
+
+/** A scene in which the instance exists. */
+function existing(args: Record<string, PropertyValue> = {}): Scene {
+  const world = scene(args);
+  world.service.has("i-1", { name: "web" });
+  return world;
+}
+const destroyPath = { destroyPath: "/v2/instances/{id}" };
+
+test("by default it fails for an instance that still exists, with its id, its cost and the ways out", async () => {
+  const world = existing();
+  const { message } = await errorOf(remove(world));
+  for (const words of [
+    "i-1 still exists and is billed",
+    "deletePolicy retain",
+    "retainOnDelete",
+    "pulumi state delete",
+    "compute:destroyPath",
+  ]) {
+    expect(message).toContain(words);
+  }
+  expect(world.service.count("destroy")).toBe(0);
+});
+
+test("a sandbox instance is never said to be billed", async () => {
+  const world = existing({ apiToken: new Secret(testToken), deletePolicy: "fail" });
+  for (const outputs of [stateOf(world), propertyMap({})]) {
+    expect((await errorOf(remove(world, outputs))).message).not.toContain("billed");
+  }
+});
+
+test.each([{}, destroyPath])("what is gone already is deleted, with %j", async (args) => {
+  const world = scene(args);
+  await remove(world);
+  expect(world.service.count("destroy")).toBe(0);
+});
+
+test("where it can't be told whether it exists, that is what is said", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  expect((await errorOf(remove(world))).message).toContain(
+    "whether instance i-1 still exists can't be told",
+  );
+});
+
+test("retain drops it with a warning, without a request", async () => {
+  const world = existing({ deletePolicy: "retain" });
+  await remove(world);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("goes on running and is billed"),
+  ]);
+  expect(world.service.calls).toEqual([]);
+});
+
+test("with a test token, retain is the default", async () => {
+  const world = existing({ apiToken: new Secret(testToken) });
+  await remove(world);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("sandbox lifetime")]);
+});
+
+test("a live instance is never dropped by the default of a test token (G3, G4)", async () => {
+  const made = existing();
+  const world = made.nextRun({ apiToken: new Secret(testToken) });
+  expect((await errorOf(remove(world, stateOf(made)))).message).toContain("made with a live token");
+});
+
+test("a destroy call succeeds only once the instance is proven gone", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => undefined);
+  void world.clock.sleep(20_000).then(() => world.service.instances.delete("i-1"));
+  await remove(world);
+  expect(world.clock.now()).toBeGreaterThanOrEqual(23_000);
+  expect(world.service.count("destroy")).toBe(1);
+});
+
+test("one that is not gone in time stays in the state, and the error says what was sent", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => undefined);
+  expect((await errorOf(remove(world))).message).toContain(
+    "was told to go, and was not gone yet when the 60 s",
+  );
+});
+
+test("Ctrl-C after the destroy call never says that nothing was changed", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => world.cancel());
+  const error = await errorOf(remove(world));
+  expect(isEnded(error)).toBe(false);
+  expect(error.message).toContain(
+    "was told to go, and was not gone yet when the operation was canceled",
+  );
+
+  const during = existing(destroyPath);
+  during.service.destroys.push(() => {
+    during.cancel();
+    during.session.canceled().throwIfAborted();
+  });
+  expect((await errorOf(remove(during))).message).toContain("may have been told to go");
+});
+
+test.each([
+  [answered(403, "DELETE"), "instance i-1 was not destroyed"],
+  [failed("unreachable", "refused", "DELETE"), "instance i-1 was not destroyed"],
+  [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
+  [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
+])("a destroy call that fails is told as what it is: %s", async (error, words) => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(error));
+  expect((await errorOf(remove(world))).message).toContain(words);
+});
+
+test("a 404 for an instance that is listed all the same puts the path in doubt", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  expect((await errorOf(remove(world))).message).toContain(
+    'is compute:destroyPath "/v2/instances/{id}" right?',
+  );
+});
+
+test("a 404 for one that is gone meanwhile is success", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => {
+    world.service.instances.clear();
+    throw answered(404, "DELETE");
+  });
+  await remove(world);
+});
+
+test("a 404 with another tenant's token never drops the instance (G3)", async () => {
+  const made = existing(destroyPath);
+  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  world.service.instances.clear();
+  expect((await errorOf(remove(world, stateOf(made)))).message).toContain(
+    "that it is gone can't be proven",
+  );
+});
+
+test("with a rotated token, an instance that it showed and destroyed is gone", async () => {
+  const made = existing(destroyPath);
+  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  await remove(world, stateOf(made));
+  expect(world.service.instances.size).toBe(0);
+});
+
+test("where no listing is whole, it says that the proof is missing, and how to go on", async () => {
+  const world = existing(destroyPath);
+  world.service.unreadable = 1;
+  const { message } = await errorOf(remove(world));
+  expect(message).toContain("that it is gone can't be proven");
+  expect(message).toContain("pulumi state delete");
+  expect(world.service.count("destroy")).toBe(1);
+});

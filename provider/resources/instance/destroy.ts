@@ -1,0 +1,92 @@
+/** The destroy call of a service that has one (`compute:destroyPath`), and the proof that it worked (G4). */
+import { isEnded, TimedOut, type Canceled } from "../../abort";
+import { explain, stateDeleteCommand } from "../../advice";
+import { RequestError } from "../../api/errors";
+import { OperationFailed } from "../../errors";
+import type { Session } from "../../session";
+import { presenceOf, type Trace } from "./presence";
+
+export interface Doomed {
+  id: string;
+  urn: string;
+  /** What the state knows of it, unless a listing has shown it since. */
+  trace: Trace;
+}
+
+/** Sends DELETE, and succeeds only once the instance is proven gone (G3). */
+export async function destroyInstance(
+  session: Session,
+  doomed: Doomed,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await sendDestroy(session, doomed.id, signal);
+  try {
+    await untilGone(session, doomed, answer, signal);
+  } catch (error) {
+    if (!isEnded(error)) throw error;
+    throw new OperationFailed(
+      `instance ${doomed.id} was told to go, and was not gone yet when ${howEnded(error)}. It stays in the state; run again to look again`,
+    );
+  }
+}
+
+/** "unknown" for a 404: gone already, or the path is wrong. What the listings show decides. */
+async function sendDestroy(
+  session: Session,
+  id: string,
+  signal: AbortSignal,
+): Promise<"taken" | "unknown"> {
+  const { api } = await session.connect(signal);
+  try {
+    await api.destroyInstance(id, signal);
+    return "taken";
+  } catch (error) {
+    if (isEnded(error)) {
+      throw new OperationFailed(
+        `instance ${id} may have been told to go: ${howEnded(error)} while the destroy call was under way. It stays in the state; run again to look again`,
+      );
+    }
+    if (!(error instanceof RequestError)) throw error;
+    if (error.status === 404) return "unknown";
+    const what =
+      error.transient && error.kind !== "unreachable"
+        ? `whether instance ${id} was destroyed is not known`
+        : `instance ${id} was not destroyed`;
+    throw new OperationFailed(`${what}: ${explain(error)}`, { cause: error });
+  } finally {
+    session.listings.markWrite();
+  }
+}
+
+async function untilGone(
+  session: Session,
+  { id, urn, trace }: Doomed,
+  answer: "taken" | "unknown",
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, messages } = session.around;
+  const started = clock.now();
+  for (;;) {
+    const seconds = Math.round((clock.now() - started) / 1000);
+    messages.status(urn, `${id} was told to go; waiting until it is gone, ${seconds} s`);
+    const { presence } = await presenceOf(session, id, trace, signal);
+    if (presence.kind === "gone") return;
+    if (presence.kind === "unproven") {
+      throw new OperationFailed(
+        `instance ${id} was told to go, but that it is gone can't be proven: ${presence.why}. If you know that it is gone: ${stateDeleteCommand(urn)}`,
+      );
+    }
+    if (answer === "unknown") {
+      throw new OperationFailed(
+        `the destroy call answers 404 for instance ${id}, which is listed all the same: is compute:destroyPath "${session.settings.destroyPath}" right?`,
+      );
+    }
+    await clock.sleep(session.settings.pollIntervalMs, signal);
+  }
+}
+
+function howEnded(error: Canceled | TimedOut): string {
+  return error instanceof TimedOut
+    ? `the ${error.seconds} s (customTimeouts) were over`
+    : "the operation was canceled";
+}

@@ -1,0 +1,70 @@
+/** Whether an instance of the state still exists, as far as this token's listings can tell (G3). */
+import type { ListItem } from "../../api/contract";
+import { OperationFailed } from "../../errors";
+import { search } from "../../listing/search";
+import type { Snapshot } from "../../listing/snapshot";
+import { originDifference, originFromState, type Origin } from "../../origin";
+import type { PropertyMap } from "../../property/value";
+import type { Session } from "../../session";
+import { acceptedKey, textOf } from "./state";
+
+export type Presence =
+  | { kind: "found"; item: ListItem }
+  | { kind: "gone" }
+  /** No evidence either way: what is in doubt, and why. */
+  | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
+
+/** What is known of an instance before it is looked for. */
+export interface Trace {
+  /** Where it lives. */
+  kept?: Origin | undefined;
+  /** When it was accepted (ISO 8601), as long as no listing has shown it. */
+  acceptedAt?: string | undefined;
+}
+
+/** What the state knows of it. */
+export function traceOf(outputs: PropertyMap | undefined): Trace {
+  return { kept: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
+}
+
+export async function presenceOf(
+  session: Session,
+  id: string,
+  { kept, acceptedAt }: Trace,
+  signal: AbortSignal,
+): Promise<{ presence: Presence; origin: Origin }> {
+  const { origin } = await session.connect(signal);
+  refuseElsewhere(id, kept, origin);
+  const { pollIntervalMs } = session.settings;
+  const settledAt = acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
+  const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
+  if (result.kind === "unproven") {
+    const why = whyNotComplete(session, result.incomplete);
+    return { presence: { kind: "unproven", doubt: "listing", why }, origin };
+  }
+  if (result.kind === "found") return { presence: result, origin };
+  const sameToken = !kept || kept.tokenHash === origin.tokenHash;
+  if (sameToken || session.showsAnotherOfOurs(result.proof.items, id)) {
+    return { presence: { kind: "gone" }, origin };
+  }
+  const why =
+    "the token is not the one it was last seen with, and its listing shows no other instance of this stack either, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
+  return { presence: { kind: "unproven", doubt: "tenant", why }, origin };
+}
+
+function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string {
+  const what = "the service's listing was not complete";
+  if (unreadable > 0) return `${what}: it holds an item that can't be read, which may be this one`;
+  return settings.cursorParameter
+    ? `${what}, even with compute:cursorParameter "${settings.cursorParameter}"`
+    : `${what}: it shows 100 instances at the most unless compute:cursorParameter names a cursor that the service has`;
+}
+
+/** Rejects a state that tells of another service, token kind or account (G3). */
+export function refuseElsewhere(id: string, kept: Origin | undefined, now: Origin): void {
+  const difference = kept && originDifference(kept, now);
+  if (!difference) return;
+  throw new OperationFailed(
+    `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed; run again with the configuration it was made with.`,
+  );
+}

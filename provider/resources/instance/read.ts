@@ -1,0 +1,94 @@
+/** Read: refresh, import and `.get()`, all from the shared listing (G3, G7). */
+import { OperationFailed } from "../../errors";
+import type { Origin } from "../../origin";
+import { propertyMap, secretLike, type PropertyMap } from "../../property/value";
+import { isRefresh, type ReadRequest, type ReadResponse } from "../../requests";
+import type { Session } from "../../session";
+import { failure } from "./finish";
+import { presenceOf, traceOf } from "./presence";
+import { finished, outputsOfItem, outputsWithItem, textOf, unfinishedKey } from "./state";
+import type { ListItem } from "../../api/contract";
+
+/** For a Read that gives none of its own: as long as the service is asked again after a fault. */
+const readTimeoutSeconds = 5 * 60;
+
+export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
+  const operation = session.operation(request.timeoutSeconds || readTimeoutSeconds);
+  try {
+    const { presence, origin } = await presenceOf(
+      session,
+      request.id,
+      traceOf(request.outputs),
+      operation.signal,
+    );
+    if (presence.kind === "gone") {
+      session.recorded(request.id);
+      return undefined;
+    }
+    if (presence.kind === "found") return found(session, request, presence.item, origin);
+    return unproven(session, request, presence.why);
+  } finally {
+    operation.stop();
+  }
+}
+
+const isGet = ({ inputs }: ReadRequest) => inputs !== undefined && Object.keys(inputs).length === 0;
+
+function found(
+  session: Session,
+  request: ReadRequest,
+  item: ListItem,
+  origin: Origin,
+): ReadResponse {
+  const { id, urn } = request;
+  const refresh = isRefresh(request);
+  const before = request.outputs ?? propertyMap({});
+  const outputs = refresh ? outputsWithItem(before, item, origin) : outputsOfItem(item, origin);
+  const inputs = refresh
+    ? inputsAfterRefresh(request.inputs, before, item)
+    : propertyMap({ name: item.name });
+  // Who imports it takes it over, which settles what an earlier run left open (G1).
+  if (request.inputs === undefined) session.carried(urn, id, outputs);
+  const status = item.status ?? textOf(before, "status");
+  if (!isGet(request) || refresh) {
+    if (status === "PROVISIONING") {
+      throw failure(
+        { id, inputs, outputs },
+        `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`,
+      );
+    }
+    if (status !== undefined && status !== "ACTIVE" && status !== "OFFLINE") {
+      const text = `instance ${id} has the status "${status}", which this provider does not know`;
+      if (before[unfinishedKey] === true) throw failure({ id, inputs, outputs }, text);
+      session.around.messages.warning(text, urn);
+    } else if (status === "OFFLINE" && textOf(before, "status") !== "OFFLINE") {
+      session.around.messages.warning(`instance ${id} is OFFLINE`, urn);
+    }
+  }
+  return { id, inputs, outputs: finished(outputs) };
+}
+
+/** Only a name that has changed since it was last seen is drift: a service may write names its own way. */
+function inputsAfterRefresh(inputs: PropertyMap, before: PropertyMap, item: ListItem): PropertyMap {
+  if (item.name === undefined || item.name === textOf(before, "name")) return inputs;
+  return propertyMap({ ...inputs, name: secretLike(inputs["name"], item.name) });
+}
+
+/** G3: absent from a listing that proves nothing, so the state stays as it is. */
+function unproven(session: Session, request: ReadRequest, why: string): ReadResponse {
+  const { id, urn } = request;
+  if (!isRefresh(request)) {
+    throw new OperationFailed(
+      `instance ${id} is not in the listing, and may exist all the same: ${why}`,
+    );
+  }
+  session.around.messages.warning(
+    `instance ${id} is not in the listing, and is kept as the state has it: ${why}`,
+    urn,
+  );
+  const { inputs, outputs } = request;
+  if (outputs[unfinishedKey] === true) {
+    throw failure({ id, inputs, outputs }, `instance ${id} was not finished when last seen`);
+  }
+  return { id, inputs, outputs };
+}

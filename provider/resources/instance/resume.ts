@@ -1,0 +1,135 @@
+/**
+ * Create for a resource whose earlier create was never settled (G1): looks before anything is sent.
+ */
+import { discardCommand, importCommand } from "../../advice";
+import type { ListItem } from "../../api/contract";
+import { OperationFailed } from "../../errors";
+import type { JournalEntry } from "../../journal/journal";
+import { isHashed, isNoted } from "../../journal/notedName";
+import { originDifference } from "../../origin";
+import type { Session } from "../../session";
+import { isGeneratedName } from "./naming";
+import type { Order } from "./post";
+import { presenceOf } from "./presence";
+import { lookForOpenCreate, type Wanted } from "./settle";
+
+export interface Resumed {
+  item: ListItem;
+  /** Where the POST's outcome was open until now: what a last look compares with (G2). */
+  wasOpen?: Wanted;
+}
+
+/** The instance to go on with; undefined: nothing was left open, or it is proven gone. */
+export async function resumeFromJournal(
+  session: Session,
+  { urn, digest, args }: Order,
+  signal: AbortSignal,
+): Promise<Resumed | undefined> {
+  const { settings, journal } = session;
+  const entry = journal.find(settings, urn);
+  if (!entry) return undefined;
+  const resumed = isRecorded(session, entry)
+    ? undefined
+    : entry.id === undefined
+      ? await findUnnamed(session, entry, args.name, signal)
+      : await findById(session, entry, entry.id, signal);
+  if (!resumed) {
+    journal.clear(settings, urn);
+    return undefined;
+  }
+  const { id, name = args.name } = resumed.item;
+  if (entry.digest !== digest) {
+    // The digest is keyed with the token.
+    const what =
+      entry.tokenHash === session.place().tokenHash
+        ? "but the program now asks for another"
+        : "but the token has changed since, so whether the program still asks for the same can't be told";
+    throw open(entry, `instance ${id} is there, ${what}`, id);
+  }
+  session.around.messages.warning(
+    `an earlier run created ${id} ("${name}") for this resource, and nothing has shown since that the state holds it: it is taken over, and nothing new is created`,
+    urn,
+  );
+  return resumed;
+}
+
+/**
+ * Whether the state holds the instance after all. A replacement that no Diff went before
+ * (`pulumi up --replace`) carries no id, but Check was told the name.
+ */
+function isRecorded(session: Session, entry: JournalEntry): boolean {
+  const { urn } = entry;
+  const name = session.namesInState.get(urn);
+  if (session.idsInState.has(urn) || name === undefined) return false;
+  if (!isNoted(entry.name, name, session.settings)) return false;
+  if (isGeneratedName(urn, name) || !entry.replaces) return true;
+  throw open(
+    entry,
+    "the state holds an instance of that name, and whether it is this one can't be told. Run `pulumi refresh`, which tells, and then this again",
+    entry.id ?? "<id>",
+  );
+}
+
+async function findById(
+  session: Session,
+  entry: JournalEntry,
+  id: string,
+  signal: AbortSignal,
+): Promise<Resumed | undefined> {
+  const { presence } = await presenceOf(session, id, { kept: entry, acceptedAt: entry.at }, signal);
+  if (presence.kind === "found") return { item: presence.item };
+  if (presence.kind === "gone") return undefined;
+  throw open(entry, `whether ${id} still exists can't be told: ${presence.why}`, id);
+}
+
+async function findUnnamed(
+  session: Session,
+  entry: JournalEntry,
+  nameNow: string,
+  signal: AbortSignal,
+): Promise<Resumed | undefined> {
+  const { origin } = await session.connect(signal);
+  const elsewhere = originDifference(entry, origin);
+  if (elsewhere) throw open(entry, elsewhere, "<id>");
+
+  // A secret name is noted as a hash, which only the same name opens.
+  const isSecret = entry.name !== nameNow && isNoted(entry.name, nameNow, session.settings);
+  const name = isSecret ? nameNow : entry.name;
+  const wanted = { name, before: new Set(entry.before) };
+  // The settling time counts from the POST; a run much later looks just once more.
+  const sighting = await lookForOpenCreate(session, wanted, session.settledBy(entry.at), signal);
+  const [item, ...others] = sighting.candidates;
+  if (!item) {
+    const problem =
+      sighting.problem ?? whyNoProof({ ...entry, name }, origin.tokenHash, sighting.complete);
+    if (problem === undefined) return undefined;
+    throw open(entry, `whether it is there can't be told: ${problem}`, "<id>");
+  }
+  if (others.length > 0) {
+    const ids = sighting.candidates.map((candidate) => candidate.id).join(", ");
+    throw open(entry, `several instances could be it: ${ids}`, "<id>");
+  }
+  if (!entry.beforeComplete && !isGeneratedName(entry.urn, name)) {
+    throw open(entry, `${item.id} could be it, or be older`, item.id);
+  }
+  return { item, wasOpen: wanted };
+}
+
+/** Why listings that lack it are no proof that it is not there (G3). */
+function whyNoProof(entry: JournalEntry, token: string, complete: boolean): string | undefined {
+  if (isHashed(entry.name))
+    return "its name was secret, and is not the one that the program gives now";
+  if (!complete) return "the service's listing is not complete, and does not show it";
+  if (entry.tokenHash !== token) {
+    return "the token is not the one it was begun with, so its listing may be another tenant's";
+  }
+  return undefined;
+}
+
+function open(entry: JournalEntry, what: string, id: string): OperationFailed {
+  const { urn, at } = entry;
+  const name = isHashed(entry.name) ? "[secret]" : entry.name;
+  return new OperationFailed(
+    `an earlier run began to create "${name}" for this resource (${at}), and nothing has shown since that the state holds it: ${what}. Nothing was created now. To take the instance over: ${importCommand(urn, id)}. To forget that create, once you know that nothing of it runs: ${discardCommand(urn)}`,
+  );
+}

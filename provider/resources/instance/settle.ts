@@ -1,0 +1,64 @@
+/**
+ * After a POST whose outcome is open: looks for the instance it may have made (G2), for the settling
+ * time at most.
+ */
+import type { ListItem } from "../../api/contract";
+import { RequestError } from "../../api/errors";
+import { named, type Snapshot } from "../../listing/snapshot";
+import type { Session } from "../../session";
+
+export interface Wanted {
+  name: string;
+  /** Instances that were there before, so can't be the one. */
+  before: ReadonlySet<string>;
+}
+
+export interface Sighting {
+  candidates: ListItem[];
+  /** Whether the last listing was complete, so that "none" means none. */
+  complete: boolean;
+  /** Why there was no last listing. */
+  problem?: string;
+}
+
+/** Instances of this name that may have come from the open POST. */
+export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted): ListItem[] {
+  return named(snapshot, wanted.name).filter(
+    ({ id }) => !wanted.before.has(id) && !session.claimed.has(id) && !session.isInState(id),
+  );
+}
+
+/** Ends as soon as a candidate is seen, or once `end` (clock time) is past: where none is, it looks once. */
+export async function lookForOpenCreate(
+  session: Session,
+  wanted: Wanted,
+  end: number,
+  signal: AbortSignal,
+): Promise<Sighting> {
+  const { clock } = session.around;
+  const after = session.listings.mark();
+  for (;;) {
+    const sighting = await lookOnce(session, wanted, after, signal);
+    const hopeless = sighting.problem !== undefined && !sighting.transient;
+    const left = end - clock.now();
+    if (sighting.candidates.length > 0 || hopeless || left <= 0) return sighting;
+    await clock.sleep(Math.min(session.settings.pollIntervalMs, left), signal);
+  }
+}
+
+async function lookOnce(
+  session: Session,
+  wanted: Wanted,
+  after: number,
+  signal: AbortSignal,
+): Promise<Sighting & { transient?: boolean }> {
+  try {
+    const need = { after, notBefore: session.around.clock.now() };
+    const snapshot = await session.listings.get(need, signal);
+    return { candidates: candidates(session, snapshot, wanted), complete: snapshot.complete };
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { message, transient } = error;
+    return { candidates: [], complete: false, problem: message, transient };
+  }
+}

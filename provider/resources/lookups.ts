@@ -1,0 +1,169 @@
+/** getInstance, getInstances, getAccount, and the List call: what exists, without a state. */
+import type * as z from "zod";
+import type { InstanceStatus, ListItem } from "../api/contract";
+import { NotFound, OperationFailed } from "../errors";
+import type { Snapshot } from "../listing/snapshot";
+import { closest } from "../property/closest";
+import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../property/value";
+import type {
+  CheckFailure,
+  InvokeRequest,
+  InvokeResponse,
+  ListedResource,
+  ListRequest,
+} from "../requests";
+import type { Session } from "../session";
+import { functions, isFunction, type FunctionToken } from "./functions";
+
+/** A lookup has no `customTimeouts`; it ends when the service has failed for this long. */
+const timeoutSeconds = 5 * 60;
+
+export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
+  const { token } = request;
+  if (!isFunction(token))
+    throw new OperationFailed(`the compute provider has no function ${token}`);
+  const failures = faults(token, request.args);
+  if (failures.length > 0) return { outputs: propertyMap({}), failures };
+  const args = texts(request.args);
+  const operation = session.operation(timeoutSeconds);
+  try {
+    const outputs = await lookups[token](session, args, operation.signal);
+    return { outputs, failures: [] };
+  } finally {
+    operation.stop();
+  }
+}
+
+/** `pulumi do compute:index:Instance list`. */
+export async function list(
+  session: Session,
+  { query, limit }: ListRequest,
+): Promise<ListedResource[]> {
+  const failures = faults("compute:index:getInstances", query);
+  const [first] = failures;
+  if (first) throw new OperationFailed(first.reason);
+  const status = texts(query)["status"] as InstanceStatus | undefined;
+  const operation = session.operation(timeoutSeconds);
+  try {
+    const snapshot = await session.listings.get(session.listings.shareable, operation.signal);
+    const found = ofStatus(snapshot, status);
+    if (!isWhole(snapshot, status)) {
+      session.around.messages.warning(
+        "the service's listing is not complete: there are more instances than are shown",
+      );
+    }
+    return (limit < 1 ? found : found.slice(0, limit)).map((item) => ({
+      id: item.id,
+      name: item.name ?? item.id,
+    }));
+  } finally {
+    operation.stop();
+  }
+}
+
+type Args = Readonly<Record<string, string | undefined>>;
+type Lookup = (session: Session, args: Args, signal: AbortSignal) => Promise<PropertyMap>;
+
+const lookups: Record<FunctionToken, Lookup> = {
+  async "compute:index:getInstance"(session, { id, name }, signal) {
+    const snapshot = await session.listings.get(session.listings.shareable, signal);
+    const found = id
+      ? [snapshot.items.get(id)].filter((item) => item !== undefined)
+      : [...snapshot.items.values()].filter((item) => item.name === name);
+    const what = id ? `with the id "${id}"` : `named "${name}"`;
+    const [only, ...others] = found;
+    if (!only) {
+      const hidden = snapshot.complete
+        ? ""
+        : "; the service's listing is not complete, so it may exist all the same (see compute:cursorParameter)";
+      throw new NotFound(`there is no instance ${what}${hidden}`);
+    }
+    if (others.length > 0) {
+      const ids = found.map((item) => item.id).join(", ");
+      throw new OperationFailed(
+        `there are ${found.length} instances ${what}: ${ids}. Give the id instead.`,
+      );
+    }
+    return instanceOutput(only);
+  },
+
+  async "compute:index:getInstances"(session, args, signal) {
+    const status = args["status"] as InstanceStatus | undefined;
+    const snapshot = await session.listings.get(session.listings.shareable, signal);
+    return propertyMap({
+      instances: ofStatus(snapshot, status).map(instanceOutput),
+      complete: isWhole(snapshot, status),
+    });
+  },
+
+  async "compute:index:getAccount"(session, _args, signal) {
+    const { baseUrl, tokenKind } = session.settings;
+    const api = await session.api();
+    const details = await api.account(signal);
+    // What the answer holds is not shown in the document, so all of it is a secret, as JSON text.
+    return propertyMap({
+      tokenKind,
+      baseUrl,
+      details: new Secret(JSON.stringify(details ?? null)),
+    });
+  },
+};
+
+/** The arguments, once `faults` has found them to be texts; a null is one left out. */
+function texts(args: PropertyMap): Args {
+  const given = Object.entries(args).map(([key, value]) => [key, reveal(value)] as const);
+  return Object.fromEntries(
+    given.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+function instanceOutput(item: ListItem): PropertyMap {
+  return propertyMap({
+    id: item.id,
+    name: item.name ?? "",
+    status: item.status ?? "",
+    ipv4: item.ipv4_public || undefined,
+  });
+}
+
+function ofStatus({ items }: Snapshot, status: InstanceStatus | undefined): ListItem[] {
+  return [...items.values()].filter((item) => status === undefined || item.status === status);
+}
+
+function isWhole(snapshot: Snapshot, status: InstanceStatus | undefined): boolean {
+  return snapshot.complete || (status !== undefined && snapshot.completeStatuses.has(status));
+}
+
+function faults(token: FunctionToken, args: PropertyMap): CheckFailure[] {
+  const inputs: Record<string, { type: z.ZodType }> = functions[token].inputs;
+  const failures = Object.entries(args).flatMap(([key, value]): CheckFailure[] => {
+    const plain = reveal(value);
+    if (plain === null) return [];
+    const property = hasSecret(value) ? "" : key;
+    const input = Object.hasOwn(inputs, key) ? inputs[key] : undefined;
+    if (!input) {
+      const near = closest(key, Object.keys(inputs));
+      return [
+        {
+          property,
+          reason: `there is no argument "${key}"${near ? `; did you mean ${near}?` : ""}`,
+        },
+      ];
+    }
+    const parsed = input.type.safeParse(plain);
+    if (parsed.success) return [];
+    return [
+      {
+        property,
+        reason: `${key} ${parsed.error.issues.map((issue) => issue.message).join("; ")}`,
+      },
+    ];
+  });
+  if (token === "compute:index:getInstance") {
+    const { id, name } = texts(args);
+    if ((id === undefined) === (name === undefined)) {
+      failures.push({ property: "", reason: "give either id or name, one of the two" });
+    }
+  }
+  return failures;
+}

@@ -1,0 +1,239 @@
+/**
+ * The provider once it is configured: the settings in force and everything that the operations of
+ * one process share. Two sessions know nothing of each other.
+ */
+import metadata from "../metadata.json";
+import { Canceled, deadline, raceAbort } from "./abort";
+import { explain } from "./advice";
+import type { ClientOptions, ComputeApi } from "./api/client";
+import { RequestError } from "./api/errors";
+import type { Clock } from "./clock";
+import type { Settings } from "./config/settings";
+import { OperationFailed } from "./errors";
+import { Journal, journalFolder } from "./journal/journal";
+import { isNoted } from "./journal/notedName";
+import { collect } from "./listing/collect";
+import { Listings } from "./listing/listings";
+import { KeyedLocks } from "./locks";
+import { tokenHash, type Origin } from "./origin";
+import { reveal, type PropertyMap } from "./property/value";
+import type { Messages } from "./requests";
+import type { Cleaner } from "./text";
+import { Poller } from "./wait/poller";
+
+export interface Surroundings {
+  messages: Messages;
+  cleaner: Cleaner;
+  clock: Clock;
+  env: NodeJS.ProcessEnv;
+  /** Makes the client of the service; left out, the one in `api/createClient`, loaded when needed. */
+  createApi?: (options: ClientOptions) => ComputeApi;
+}
+
+/** How long a POST under way may go on to bring its id back after Ctrl-C or a time-out (G1). */
+const graceMs = 10_000;
+
+export class Session {
+  readonly listings: Listings;
+  readonly poller: Poller;
+  readonly journal: Journal;
+  /** POSTs of one name go one at a time (G2). */
+  readonly namesInUse = new KeyedLocks();
+  /** Where in the order of listings the last POST of a name was settled (G2). */
+  readonly settledAt = new Map<string, number>();
+  /** Instances that this process made or adopted: never candidates for another create. */
+  readonly claimed = new Set<string>();
+  /** Ids that calls of this process carried out of the state, by resource. */
+  readonly idsInState = new Map<string, Set<string>>();
+  /** The names under which Check met the resources that the state holds, by resource. */
+  readonly namesInState = new Map<string, string | undefined>();
+
+  #api: Promise<ComputeApi> | undefined;
+  #connection: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
+
+  constructor(
+    readonly settings: Settings,
+    readonly around: Surroundings,
+    /** Aborted by Cancel; a new one after each Handshake. */
+    readonly canceled: () => AbortSignal,
+  ) {
+    this.listings = new Listings(
+      async (signal) => {
+        const { api } = await this.connect(signal);
+        return collect(
+          api,
+          {
+            cursorParameter: settings.cursorParameter,
+            onCursorIgnored: (why) => this.#warnOfCursor(why),
+          },
+          signal,
+        );
+      },
+      around.clock,
+      canceled,
+    );
+    this.poller = new Poller(this.listings, around.clock, settings.pollIntervalMs);
+    this.journal = new Journal(journalFolder(around.env), (text) => around.messages.warning(text));
+  }
+
+  /**
+   * The service, once the token has been checked with GET /v2/account: once a process, when first
+   * needed (DESIGN section 3).
+   */
+  connect(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
+    if (!this.#connection) {
+      this.#connection = this.#connect();
+      this.#connection.catch((error: unknown) => {
+        // A refused token stays refused; anything else is worth asking again.
+        if (!(error instanceof OperationFailed)) this.#connection = undefined;
+      });
+    }
+    return raceAbort(this.#connection, signal);
+  }
+
+  /** The raw client, for `getAccount`, which shows what the account call answers. */
+  api(): Promise<ComputeApi> {
+    return (this.#api ??= this.#createApi());
+  }
+
+  /** Clock time by which an instance of a POST at that date (ISO 8601) is in every listing. */
+  settledBy(at: string): number {
+    const { clock } = this.around;
+    // A wall clock that was set back makes nothing longer than the settling time.
+    const age = Math.max(0, clock.date().getTime() - Date.parse(at));
+    return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
+  }
+
+  /** What ends one operation: Ctrl-C, or its time-out. */
+  operation(seconds: number): { signal: AbortSignal; stop: () => void } {
+    return deadline(this.around.clock, seconds, this.canceled());
+  }
+
+  /** Aborted a little after `ending` is. `stop` frees the timer. */
+  grace(ending: AbortSignal): { signal: AbortSignal; stop: () => void } {
+    const controller = new AbortController();
+    const stopper = new AbortController();
+    const start = () => {
+      this.around.clock.sleep(graceMs, stopper.signal).then(
+        () => controller.abort(ending.reason),
+        () => undefined,
+      );
+    };
+    if (ending.aborted) start();
+    else ending.addEventListener("abort", start, { once: true });
+    const stop = () => {
+      ending.removeEventListener("abort", start);
+      stopper.abort(new Canceled());
+    };
+    return { signal: controller.signal, stop };
+  }
+
+  /** Where instances of this session live, as far as that is known without a request. */
+  place(): Origin {
+    const { baseUrl, tokenKind } = this.settings;
+    return { baseUrl, tokenKind, tokenHash: tokenHash(this.settings) };
+  }
+
+  /** A call carried this id out of the state: the state holds it, so the journal need not (G1). */
+  carried(urn: string, id: string, outputs: PropertyMap): void {
+    const ids = this.idsInState.get(urn) ?? new Set();
+    this.idsInState.set(urn, ids.add(id));
+    this.recorded(id);
+    const entry = this.journal.find(this.settings, urn);
+    if (!entry || entry.id !== undefined || entry.replaces || entry.before.includes(id)) return;
+    // Of an open create only the name is known; another name is that of the one it was to replace.
+    const name = reveal(outputs["name"] ?? null);
+    if (typeof name === "string" && isNoted(entry.name, name, this.settings)) {
+      this.journal.clear(this.settings, urn);
+    }
+  }
+
+  /** Check met this resource: with old inputs, the state holds it, by this name. */
+  checked(urn: string, olds: PropertyMap): void {
+    if (Object.keys(olds).length === 0) return;
+    const name = reveal(olds["name"] ?? null);
+    this.namesInState.set(urn, typeof name === "string" ? name : undefined);
+  }
+
+  /** The state holds this instance, or it is proven gone: nothing more to note of it. */
+  recorded(id: string): void {
+    // By id, not by resource: an alias may have given the resource another URN since.
+    for (const urn of this.journal.resourcesOf(this.settings, id)) {
+      this.journal.clear(this.settings, urn);
+    }
+  }
+
+  /** Whether the state holds this instance, as far as the calls of this process tell. */
+  isInState(id: string): boolean {
+    return [...this.idsInState.values()].some((ids) => ids.has(id));
+  }
+
+  /** Whether a call of this process carried the id of another instance that this listing shows. */
+  showsAnotherOfOurs(listed: ReadonlyMap<string, unknown>, id: string): boolean {
+    return [...this.idsInState.values()].some((ids) =>
+      [...ids].some((known) => known !== id && listed.has(known)),
+    );
+  }
+
+  async #connect(): Promise<{ api: ComputeApi; origin: Origin }> {
+    const api = await this.api();
+    const origin = this.place();
+    if (!this.settings.validateCredentials) return { api, origin };
+    try {
+      const account = accountId(await api.account(this.canceled()));
+      return { api, origin: account === undefined ? origin : { ...origin, account } };
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
+      if (error.status === 401) throw new OperationFailed(explain(error));
+      if (error.transient) throw error;
+      this.around.messages.warning(
+        `the token could not be checked with the account call, and is used all the same: ${error.message}. If it is meant to be narrow, set compute:validateCredentials to false.`,
+      );
+      return { api, origin };
+    }
+  }
+
+  async #createApi(): Promise<ComputeApi> {
+    // Loaded at the first request: previews need none, and undici costs every start of the plugin.
+    const createApi = this.around.createApi ?? (await import("./api/createClient.js")).createClient;
+    const { messages, cleaner, clock, env } = this.around;
+    const options: ClientOptions = {
+      baseUrl: this.settings.baseUrl,
+      token: this.settings.apiToken,
+      requestTimeoutMs: this.settings.requestTimeoutMs,
+      requestsPerMinute: this.settings.requestsPerMinute,
+      ...(this.settings.destroyPath ? { destroyPath: this.settings.destroyPath } : {}),
+      userAgent: `pulumi-compute/${metadata.version}`,
+      clock,
+      env,
+      clean: (text) => cleaner.clean(text),
+      random: Math.random,
+      ...(env["COMPUTE_DEBUG"] === "1" ? { debug: (line: string) => messages.info(line) } : {}),
+      onSlowedDown: ({ path, retryInMs }) =>
+        messages.debug(`${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`),
+    };
+    try {
+      return createApi(options);
+    } catch (error) {
+      // A proxy variable of the environment, say, that is no address.
+      const why = error instanceof Error ? error.message : String(error);
+      throw new OperationFailed(`the service can't be called with these settings: ${why}`);
+    }
+  }
+
+  #cursorWarned = false;
+  #warnOfCursor(why: string): void {
+    if (this.#cursorWarned) return;
+    this.#cursorWarned = true;
+    this.around.messages.warning(
+      `the service did not page by compute:cursorParameter "${this.settings.cursorParameter}" (${why}); instances are listed by status instead, 100 of each at the most`,
+    );
+  }
+}
+
+/** The account's fields are not shown in the document: an `id` is used where there is one. */
+function accountId(account: unknown): string | undefined {
+  const id =
+    typeof account === "object" && account !== null && "id" in account ? account.id : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}

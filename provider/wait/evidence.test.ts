@@ -1,0 +1,87 @@
+import { expect, test } from "@jest/globals";
+import type { InstanceStatus, ListItem } from "../api/contract";
+import type { Snapshot } from "../listing/snapshot";
+import { Evidence, type Verdict } from "./evidence";
+
+let order = 0;
+function snapshot(
+  at: number,
+  more: Partial<Snapshot> & { status?: string | undefined } = {},
+): Snapshot {
+  const { status, ...rest } = more;
+  const item: ListItem = { id: "i-1", name: "web", status };
+  return {
+    begun: ++order,
+    begunAt: at,
+    endedAt: at,
+    items: new Map("status" in more ? [["i-1", item]] : []),
+    complete: true,
+    unreadable: 0,
+    completeStatuses: new Set(),
+    ...rest,
+  };
+}
+const partial = (at: number, ...statuses: InstanceStatus[]) =>
+  snapshot(at, { complete: false, completeStatuses: new Set(statuses) });
+const judge = (...snapshots: Snapshot[]): (Verdict["kind"] | undefined)[] => {
+  const evidence = new Evidence("i-1", 3000);
+  return snapshots.map((one) => evidence.see(one)?.kind);
+};
+
+test.each(["ACTIVE", "OFFLINE", "REBOOTING"])("%s is past PROVISIONING", (status) => {
+  expect(judge(snapshot(0, { status }))).toEqual(["settled"]);
+});
+
+test("PROVISIONING, or no status at all, is waited for", () => {
+  expect(
+    judge(snapshot(0, { status: "PROVISIONING" }), snapshot(9000, { status: undefined })),
+  ).toEqual([undefined, undefined]);
+});
+
+test("an instance that was never listed is not gone, it is not there yet (G3)", () => {
+  expect(judge(snapshot(0), snapshot(5000), snapshot(10_000))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("one that was listed is gone once two complete listings lack it, a poll interval apart (G3)", () => {
+  const seen = snapshot(0, { status: "PROVISIONING" });
+  expect(judge(seen, snapshot(1000), snapshot(2000), snapshot(4000))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    "vanished",
+  ]);
+});
+
+test("a listing that is not complete, or shows it, begins the proof anew (G3)", () => {
+  const seen = snapshot(0, { status: "PROVISIONING" });
+  const again = snapshot(2000, { status: "PROVISIONING" });
+  expect(judge(seen, snapshot(1000), again, snapshot(5000))).not.toContain("vanished");
+  expect(judge(seen, snapshot(1000), partial(2000), snapshot(5000))).not.toContain("vanished");
+});
+
+test("once listed, lacking in a complete PROVISIONING listing means that it left it", () => {
+  const seen = snapshot(0, { complete: false, status: "PROVISIONING" });
+  expect(judge(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "hidden"]);
+});
+
+test("never listed, it has left PROVISIONING when that lacks it twice", () => {
+  const lacking = () => partial(1000, "PROVISIONING", "OFFLINE");
+  expect(judge(lacking(), lacking())).toEqual([undefined, "hidden"]);
+});
+
+test("nothing is concluded from a PROVISIONING listing that is not complete", () => {
+  expect(judge(partial(0, "ACTIVE"), partial(1, "ACTIVE"), partial(2))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("where every status is listed whole, it can't hide: it is waited for", () => {
+  const all = () => partial(0, "PROVISIONING", "ACTIVE", "OFFLINE");
+  expect(judge(all(), all(), all())).toEqual([undefined, undefined, undefined]);
+});

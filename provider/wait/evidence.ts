@@ -1,0 +1,55 @@
+/** What a series of listings proves about one instance that is waited for (DESIGN section 3). */
+import type { ListItem } from "../api/contract";
+import type { Snapshot } from "../listing/snapshot";
+
+export type Verdict =
+  /** Listed, and no longer PROVISIONING. */
+  | { kind: "settled"; item: ListItem }
+  /** No longer PROVISIONING, but no listing can show it: there are too many instances. */
+  | { kind: "hidden" }
+  /** Was listed once, and is proven gone (G3). */
+  | { kind: "vanished" };
+
+export class Evidence {
+  #seen = false;
+  #lackedProvisioning = 0;
+  #firstLack: Snapshot | undefined;
+
+  constructor(
+    private readonly id: string,
+    private readonly pollIntervalMs: number,
+  ) {}
+
+  /** Takes in the next listing, begun after the instance was accepted. */
+  see(snapshot: Snapshot): Verdict | undefined {
+    const item = snapshot.items.get(this.id);
+    if (item) {
+      this.#seen = true;
+      this.#firstLack = undefined;
+      return item.status === undefined || item.status === "PROVISIONING"
+        ? undefined
+        : { kind: "settled", item };
+    }
+    return snapshot.complete ? this.#lackedByAll(snapshot) : this.#lackedBySome(snapshot);
+  }
+
+  /** Absent from everything the service has: gone if it was there; not there yet otherwise. */
+  #lackedByAll(snapshot: Snapshot): Verdict | undefined {
+    if (!this.#seen) return undefined;
+    if (!this.#firstLack) {
+      this.#firstLack = snapshot;
+      return undefined;
+    }
+    const apart = snapshot.begunAt - this.#firstLack.endedAt;
+    return apart >= this.pollIntervalMs ? { kind: "vanished" } : undefined;
+  }
+
+  #lackedBySome({ completeStatuses }: Snapshot): Verdict | undefined {
+    this.#firstLack = undefined;
+    if (!completeStatuses.has("PROVISIONING")) return undefined;
+    this.#lackedProvisioning++;
+    const left = this.#seen || this.#lackedProvisioning >= 2;
+    const couldHide = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
+    return left && couldHide ? { kind: "hidden" } : undefined;
+  }
+}
