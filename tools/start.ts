@@ -1,0 +1,116 @@
+/**
+ * `npm start`: a real `pulumi up` of examples/instance against the emulator, with nothing to set up.
+ * `npm start -- destroy` (or preview, refresh) goes on with the same stack and the same instances.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { ListenError, startEmulator, type Emulator } from "../emulator";
+import { ensureBuilt, ensureSdkBuilt } from "./build";
+import { runTool, say, ToolError } from "./support/main";
+import { root, toolsDir } from "./support/paths";
+import { ensureToolchain, type Toolchain } from "./toolchain";
+
+const commands: Readonly<Record<string, readonly string[]>> = {
+  // The outputs come after it, whether they changed or not.
+  up: ["up", "--yes", "--skip-preview", "--suppress-outputs"],
+  preview: ["preview"],
+  refresh: ["refresh", "--yes", "--skip-preview"],
+  destroy: ["destroy", "--yes", "--skip-preview"],
+};
+
+const example = join(root, "examples", "instance");
+const demo = join(toolsDir, "demo");
+const token = "sk_test_demo";
+/** Long enough to watch, short enough not to wait for. */
+const provisioningSeconds = [3, 7] as const;
+
+async function main([name = "up", ...rest]: readonly string[]): Promise<void> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) {
+    throw new ToolError(
+      `There is no "npm start -- ${name}". There are: ${Object.keys(commands).join(", ")}`,
+    );
+  }
+  const toolchain = await ensureToolchain({ languages: ["nodejs"] });
+  await ensureBuilt();
+  await ensureSdkBuilt();
+
+  for (const folder of ["state", "home"]) mkdirSync(join(demo, folder), { recursive: true });
+  await using emulator = await sameEmulatorAsBefore();
+  say(`Emulator of the service: ${emulator.url}\n`);
+
+  const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
+  await run(["stack", "select", "--create", "demo", "--non-interactive"]);
+  const code = await run([...command, ...rest]);
+  if (name === "up" && code === 0) await run(["stack", "output"]);
+  process.exitCode = code;
+  say(code === 0 ? whatNext(name) : `\npulumi ${name} ended with exit code ${code}; see above.`);
+}
+
+/** Instances live at an address, so the next run needs the same one. */
+async function sameEmulatorAsBefore(): Promise<Emulator> {
+  const remembered = join(demo, "port");
+  const port = existsSync(remembered) ? Number(readFileSync(remembered, "utf8")) : 0;
+  const database = join(demo, "emulator.db");
+  try {
+    const emulator = await startEmulator({ port, database, provisioningSeconds });
+    writeFileSync(remembered, String(emulator.port));
+    return emulator;
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    throw new ToolError(
+      `${error.message}. The instances of the demo live at this address: free the port (is another \`npm start\` running?), or forget them: delete ${relative(process.cwd(), demo)}`,
+    );
+  }
+}
+
+async function pulumi(
+  toolchain: Toolchain,
+  emulator: Emulator,
+  args: readonly string[],
+): Promise<number> {
+  const env = toolchain.env({
+    PULUMI_HOME: join(demo, "home"),
+    PULUMI_BACKEND_URL: `file://${join(demo, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "demo",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_STACK: "demo",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    COMPUTE_BASE_URL: emulator.url,
+    COMPUTE_API_TOKEN: token,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });
+  child.on("error", reject);
+  child.on("close", (code) => resolve(code ?? 1));
+  // Ctrl-C is Pulumi's to answer; the emulator must be there until it has ended. A terminal sends
+  // it to both of us; without one nobody sends it on.
+  const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+  return promise.finally(() => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, stop);
+  });
+}
+
+function whatNext(name: string): string {
+  if (name === "destroy") {
+    return `
+The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
+from the state and end with their sandbox lifetime (README, "What a delete does").`;
+  }
+  return `
+What next:
+  npm start                 again: nothing changes
+  npm start -- refresh      read the instances back
+  npm start -- destroy      tear the stack down
+  ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\`
+
+The same program against the real service, from ${relative(process.cwd(), example)}:
+  pulumi stack init dev
+  pulumi config set compute:baseUrl https://…/v2
+  pulumi config set --secret compute:apiToken     (sk_test_… costs nothing)
+  pulumi up`;
+}
+
+runTool(main);
