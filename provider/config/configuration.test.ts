@@ -191,7 +191,3 @@ test("a token given in clear is sealed for the state; nothing else is added (G8)
   expect(inputs).toEqual({ ...given, apiToken: new Secret("sk_live_abcdef") });
   expect(checkConfig(propertyMap({}), { COMPUTE_API_TOKEN: "sk_live_other1" }).inputs).toEqual({});
 });
-
-test("the settling time is a minute at the most (G2)", () => {
-  expect(settings({ settlingSeconds: 600 }).settlingMs).toBe(60_000);
-});
