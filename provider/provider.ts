@@ -81,6 +81,7 @@ export function createProvider(around: Surroundings): Provider {
         hide(request.inputs, request.outputs);
         // An import and a `.get()` carry an id that the state does not hold, or not yet.
         if (isRefresh(request)) session().carried(request.urn, request.id, request.outputs);
+        session().isRead(request.urn);
         return instances.read(session(), request);
       }),
 

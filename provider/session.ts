@@ -10,7 +10,8 @@ import { RequestError } from "./api/errors";
 import type { Clock } from "./clock";
 import type { Settings } from "./config/settings";
 import { OperationFailed } from "./errors";
-import { Journal, journalFolder } from "./journal/journal";
+import { journalFolder } from "./journal/folder";
+import { Journal } from "./journal/journal";
 import { isNoted } from "./journal/notedName";
 import { collect } from "./listing/collect";
 import { Listings } from "./listing/listings";
@@ -47,6 +48,8 @@ export class Session {
   readonly idsInState = new Map<string, Set<string>>();
   /** The names under which Check met the resources that the state holds, by resource. */
   readonly namesInState = new Map<string, string | undefined>();
+  /** Resources that Check has met since they were last read: a Diff is of an update, not a refresh. */
+  readonly #inUpdate = new Set<string>();
 
   #api: Promise<ComputeApi> | undefined;
   #connection: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
@@ -150,9 +153,19 @@ export class Session {
 
   /** Check met this resource: with old inputs, the state holds it, by this name. */
   checked(urn: string, olds: PropertyMap): void {
+    this.#inUpdate.add(urn);
     if (Object.keys(olds).length === 0) return;
     const name = reveal(olds["name"] ?? null);
     this.namesInState.set(urn, typeof name === "string" ? name : undefined);
+  }
+
+  /** A Diff that follows, with no Check between, compares what was read with the state (refresh). */
+  isRead(urn: string): void {
+    this.#inUpdate.delete(urn);
+  }
+
+  isInUpdate(urn: string): boolean {
+    return this.#inUpdate.has(urn);
   }
 
   /** The state holds this instance, or it is proven gone: nothing more to note of it. */

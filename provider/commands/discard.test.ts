@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { Journal, journalFolder, type JournalEntry } from "../journal/journal";
+import { journalFolder } from "../journal/folder";
+import { Journal, type JournalEntry } from "../journal/journal";
 import { discard } from "./discard";
 
 const entry: JournalEntry = {

@@ -3,7 +3,8 @@
  * person knows that nothing of it runs. Without a URN, lists them.
  */
 import { importCommand } from "../advice";
-import { Journal, journalFolder, type JournalEntry } from "../journal/journal";
+import { journalFolders } from "../journal/folder";
+import { Journal, type JournalEntry } from "../journal/journal";
 
 /** Gives the exit code. */
 export async function discard(
@@ -15,21 +16,22 @@ export async function discard(
     print("Usage: pulumi-resource-compute discard [URN]");
     return 2;
   }
-  const journal = new Journal(journalFolder(env), print);
-  const entries = journal.entries();
+  const noted = journalFolders(env).flatMap((folder) => {
+    const journal = new Journal(folder, print);
+    return journal.entries().map((entry) => ({ journal, entry }));
+  });
   if (urn === undefined) {
-    if (entries.length === 0) print("No create is left open.");
+    if (noted.length === 0) print("No create is left open.");
     else print("Noted until a later run shows that the state holds the instance:");
-    for (const entry of entries) print(describe(entry));
+    for (const { entry } of noted) print(describe(entry));
     return 0;
   }
-  const found = entries.filter((entry) => entry.urn === urn);
-  for (const entry of found) journal.clear(entry, urn);
-  print(
-    found.length > 0
-      ? `Forgotten: ${found.map((entry) => `the create of "${entry.name}" at ${entry.baseUrl} (${entry.at})`).join(", ")}.`
-      : `No create is left open for ${urn}.`,
-  );
+  const found = noted.filter(({ entry }) => entry.urn === urn);
+  for (const { journal, entry } of found) {
+    journal.clear(entry, urn);
+    print(`Forgotten: the create of "${entry.name}" at ${entry.baseUrl} (${entry.at}).`);
+  }
+  if (found.length === 0) print(`No create is left open for ${urn}.`);
   return found.length > 0 ? 0 : 1;
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder, urnOf } from "../testing/scene";
-import { Journal, journalFolder, type JournalEntry } from "./journal";
+import { Journal, type JournalEntry } from "./journal";
 
 const entry: JournalEntry = {
   baseUrl: "https://api.example.com/v2",
@@ -18,7 +18,7 @@ const entry: JournalEntry = {
 };
 
 function open(home = temporaryFolder()) {
-  const folder = journalFolder({ PULUMI_HOME: home });
+  const folder = join(home, "compute", "journal");
   const warnings: string[] = [];
   const run = () => new Journal(folder, (text) => warnings.push(text));
   return { folder, warnings, run, journal: run() };
@@ -144,11 +144,6 @@ test("an entry that another process removed is not there, without a word", () =>
   expect(journal.find(entry, entry.urn)).toBeUndefined();
   journal.clear(entry, entry.urn);
   expect(warnings).toEqual([]);
-});
-
-test("it is in the Pulumi home, and in a person's home without one", () => {
-  expect(journalFolder({ PULUMI_HOME: "/p" })).toBe(join("/p", "compute", "journal"));
-  expect(journalFolder({})).toMatch(/\.pulumi[/\\]compute[/\\]journal$/);
 });
 
 test("a file says in words what it holds, for who finds it", () => {

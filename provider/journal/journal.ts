@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { originSchema, type Origin } from "../origin";
@@ -29,19 +28,6 @@ const entrySchema = z.object({
 export type JournalEntry = z.infer<typeof entrySchema>;
 
 export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
-
-export function journalFolder(env: NodeJS.ProcessEnv): string {
-  return join(env["PULUMI_HOME"] || join(home(), ".pulumi"), "compute", "journal");
-}
-
-function home(): string {
-  try {
-    return homedir();
-  } catch {
-    // A user without an entry in passwd and without HOME.
-    return tmpdir();
-  }
-}
 
 export class Journal {
   /** Files that were there at first look, or that this process wrote; the rest need no look. */

@@ -95,7 +95,6 @@ test("creates of different names share their baseline, and none waits for anothe
 test.each([
   ["a refusal", answered(400)],
   ["a missing scope", answered(403)],
-  ["a conflict", answered(409)],
   ["no connection", failed("unreachable")],
 ])("%s makes nothing: one clear error, no look, no note", async (_, refusal) => {
   const world = scene();
@@ -107,7 +106,19 @@ test.each([
   expect(world.session.journal.entries()).toEqual([]);
 });
 
+test.each([404, 409, 422])("a %i that made nothing is believed after two looks", async (status) => {
+  const world = scene();
+  world.service.posts.push(post(answered(status), { acts: false }));
+  const error = await errorOf(create(world));
+  expect(error.message).toContain(answered(status).message);
+  expect(error.message).not.toContain("not known");
+  expect(world.service.calls).toEqual(["account", "list", "create web", "list", "list"]);
+  expect(world.session.journal.entries()).toEqual([]);
+});
+
 const lost = [
+  answered(404),
+  answered(409),
   answered(500),
   answered(502),
   answered(503),

@@ -20,7 +20,8 @@ export const instances = {
 
 function diff(session: Session, request: DiffRequest): DiffResponse {
   const detailed = diffInstance(request);
-  if (replaces(detailed)) {
+  // The engine also asks during a refresh, when nothing is about to be replaced.
+  if (session.isInUpdate(request.urn) && replaces(detailed)) {
     const message = messageOfReplacement(session.settings, request);
     if (message) session.around.messages.warning(message, request.urn);
   }

@@ -66,6 +66,10 @@ export async function post(
     const sighting = await look(create, open, signal);
     const item = theOne(create, open, sighting);
     if (item) return adopt(create, open, item);
+    if (sent === 1 && sighting.complete && callsItOurFault(outcome)) {
+      session.journal.clear(session.settings, order.urn);
+      throw new OperationFailed(explain(outcome), { cause: outcome });
+    }
     const mayRepeat = sent === 1 && sighting.complete && answeredBroken(outcome);
     if (!mayRepeat) {
       throw noneSeen(open, sighting, { settlingMs: session.settings.settlingMs, sent });
@@ -138,8 +142,9 @@ async function look(
   const { clock, messages } = session.around;
   messages.status(urn, "the create was not answered well; looking for its instance");
   try {
-    const end = clock.now() + session.settings.settlingMs;
-    return await lookForOpenCreate(session, wanted, end, signal);
+    const { settlingMs, pollIntervalMs } = session.settings;
+    const long = callsItOurFault(open.failure) ? Math.min(pollIntervalMs, settlingMs) : settlingMs;
+    return await lookForOpenCreate(session, wanted, clock.now() + long, signal);
   } catch (error) {
     throw isEnded(error) ? cutShort(open, error) : error;
   }
@@ -180,11 +185,18 @@ export function adopted(session: Session, item: ListItem): Provisioned {
   };
 }
 
-/** Documented refusals, other refusals that HTTP calls the client's fault, and no connection at all. */
-function surelyNotMade(failure: RequestError): boolean {
-  if (failure.kind === "unreachable") return true;
-  const { status = 0 } = failure;
-  return failure.kind === "answered" && status >= 400 && status < 500 && status !== 408;
+/** No connection at all, or one of the refusals that the document gives ("Errors"). */
+function surelyNotMade({ kind, status = 0 }: RequestError): boolean {
+  return kind === "unreachable" || (kind === "answered" && [400, 401, 403, 429].includes(status));
+}
+
+/**
+ * A refusal in HTTP's terms that the document does not give: 404, 409, 422 and the like. It leaves
+ * the outcome open too (G2), since a gateway may have said it of a repeat of its own; but it is believed
+ * once a complete listing, a poll interval later, still shows no instance.
+ */
+function callsItOurFault({ kind, status = 0 }: RequestError): boolean {
+  return kind === "answered" && status >= 400 && status < 500 && status !== 408;
 }
 
 /** An answered 500, 502 or 503: the one case in which a POST may be made again (G2). */

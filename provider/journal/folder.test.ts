@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { journalFolder, journalFolders } from "./folder";
+import { Journal, type JournalEntry } from "./journal";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "compute-home-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const logIn = (backend: string) =>
+  writeFileSync(join(home, "credentials.json"), JSON.stringify({ current: backend }));
+
+test("the journal lies in the Pulumi home, given or not", () => {
+  expect(journalFolder({ PULUMI_HOME: home })).toContain(join(home, "compute", "journal"));
+  expect(journalFolder({})).toMatch(/\.pulumi[/\\]compute[/\\]journal[/\\]/);
+});
+
+test("stacks of the same name in two backends do not share a journal (G2)", () => {
+  const of = (backend: string) => journalFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  expect(of("file:///a")).not.toBe(of("file:///b"));
+  expect(of("file:///a/")).toBe(of("file:///a"));
+});
+
+test("the backend is the one of the environment, else the one logged into", () => {
+  const env = { PULUMI_HOME: home };
+  const none = journalFolder(env);
+  logIn("https://state.example.com");
+  const loggedIn = journalFolder(env);
+  expect(loggedIn).not.toBe(none);
+  expect(journalFolder({ ...env, PULUMI_BACKEND_URL: "https://state.example.com" })).toBe(loggedIn);
+  expect(journalFolder({ ...env, PULUMI_BACKEND_URL: "file:///a" })).not.toBe(loggedIn);
+});
+
+test("credentials that can't be read are no reason to fail", () => {
+  writeFileSync(join(home, "credentials.json"), "{");
+  expect(journalFolder({ PULUMI_HOME: home })).toContain(home);
+});
+
+test("a person sees the journals of every backend", () => {
+  const env = { PULUMI_HOME: home };
+  expect(journalFolders(env)).toEqual([]);
+  const folders = ["file:///a", "file:///b"].map((backend) =>
+    journalFolder({ ...env, PULUMI_BACKEND_URL: backend }),
+  );
+  for (const folder of folders) new Journal(folder, () => undefined).write({} as JournalEntry);
+  expect(journalFolders(env).sort()).toEqual(folders.sort());
+});
