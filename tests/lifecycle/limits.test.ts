@@ -1,0 +1,68 @@
+/** G6 and G7: a storm of 429s fails nothing, and the service's limit is kept. */
+import { expect, jest, test } from "@jest/globals";
+import { inputs } from "./support/stack";
+import { withWorld } from "./support/world";
+
+jest.setTimeout(60_000);
+
+const program = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`web-${n}`, inputs()]));
+
+test.concurrent.each([
+  ["every path, Retry-After 0.05", { times: 12, retryAfter: "0.05" }],
+  ["every path, no Retry-After", { times: 3 }],
+  ["half of all requests", { times: 20, retryAfter: "0.05", probability: 0.5 }],
+])("429s on %s: 10 instances are made once each, and nothing fails", async (_, storm) => {
+  await withWorld({}, async (world) => {
+    world.service.control.fault({ kind: "status", status: 429, ...storm });
+    const plugin = await world.plugin({ requestTimeoutSeconds: 10 });
+    expect((await world.stack.up(plugin, program(10))).failed).toEqual({});
+    world.expectAllHeld();
+    expect(world.instances).toHaveLength(10);
+    const acted = world.service.control.requests().filter((it) => it.method === "POST" && it.acted);
+    expect(acted).toHaveLength(10);
+    await world.stack.refresh(plugin);
+    world.expectAllHeld();
+  });
+});
+
+test("429s until the time-out of the create: an error, nothing was made, and the next run creates", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.fault({ kind: "status", status: 429, method: "POST", times: "always" });
+    const run = await world.stack.up(await world.plugin(), program(1), { timeoutSeconds: 1.5 });
+    expect(run.failure.unfinished).toBeUndefined();
+    expect(world.instances).toEqual([]);
+    control.clearFaults();
+    expect((await world.stack.up(await world.plugin(), program(1))).failed).toEqual({});
+    world.expectAllHeld();
+  });
+});
+
+test("alone, a process meets no 429 of the emulator's own limit, whatever the method", async () => {
+  await withWorld({ requestsPerMinute: 40, rateScope: "path" }, async (world) => {
+    const settings = { requestsPerMinute: 40, pollIntervalSeconds: 2, requestTimeoutSeconds: 10 };
+    const plugin = await world.plugin(settings);
+    expect((await world.stack.up(plugin, program(30))).failed).toEqual({});
+    const refused = world.service.control.requests().filter(({ status }) => status === 429);
+    expect(refused).toEqual([]);
+    expect(world.posts).toBe(30);
+    world.expectAllHeld();
+  });
+});
+
+test("waiting costs the same for 40 as for one", async () => {
+  const listings = async (count: number): Promise<number> => {
+    let seen = 0;
+    await withWorld({ provisioningSeconds: Infinity }, async (world) => {
+      const plugin = await world.plugin({ pollIntervalSeconds: 0.4 });
+      const running = world.stack.up(plugin, program(count), { timeoutSeconds: 2.2 });
+      await running;
+      seen = world.listings;
+      world.expectAllHeld();
+    });
+    return seen;
+  };
+  const [one, many] = await Promise.all([listings(1), listings(40)]);
+  expect(many).toBeLessThanOrEqual(one + 2);
+});

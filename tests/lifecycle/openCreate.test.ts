@@ -1,0 +1,151 @@
+/** G2: a POST that went wrong. Nothing is made twice, and nothing that was made is left unnamed. */
+import { expect, jest, test } from "@jest/globals";
+import type { FaultScript } from "../../emulator";
+import { inputs } from "./support/stack";
+import { withWorld } from "./support/world";
+
+jest.setTimeout(60_000);
+
+const generated = { web: inputs() };
+const explicit = { web: inputs({ name: "db" }) };
+
+/** The service does what it was asked to, and the provider gets to know only that something is wrong. */
+const acting: Record<string, FaultScript> = {
+  "500": { kind: "status", status: 500, acted: true },
+  "502": { kind: "status", status: 502, acted: true },
+  "503": { kind: "status", status: 503, acted: true },
+  "504": { kind: "status", status: 504, acted: true },
+  "408": { kind: "status", status: 408, acted: true },
+  "520": { kind: "status", status: 520, acted: true },
+  "a reset": { kind: "reset", acted: true },
+  "an orderly end": { kind: "reset", acted: true, orderly: true },
+  "a cut body": { kind: "cutBody" },
+  "an empty body": { kind: "emptyBody" },
+  "a page": { kind: "html", acted: true },
+  "a page with 502": { kind: "html", status: 502, acted: true },
+  "wrong types": { kind: "wrongTypes" },
+  "a body without an id": { kind: "body", text: '{"name":"db","status":"PROVISIONING"}' },
+  "no answer in time": { kind: "hang", acted: true },
+  "a slow drip": { kind: "slowDrip", millisecondsPerByte: 50 },
+  "a huge body": { kind: "hugeBody", bytes: 3_000_000 },
+  "a redirect to itself": { kind: "redirect", location: "/v2/instances", acted: true },
+};
+
+test.concurrent.each(Object.keys(acting))(
+  "%s after the service acted: the instance is adopted, and no second POST is sent",
+  async (what) => {
+    const fault = acting[what];
+    for (const program of [generated, explicit]) {
+      await withWorld({}, async (world) => {
+        if (fault) world.service.control.fault({ ...fault, method: "POST" });
+        const plugin = await world.plugin();
+        expect((await world.stack.up(plugin, program)).failed).toEqual({});
+        world.expectAllHeld();
+        expect(world.instances).toHaveLength(1);
+        expect(world.posts).toBe(1);
+        expect(world.stack.held().outputs).toMatchObject({ status: "ACTIVE" });
+        const adopted = (await plugin.allWarnings()).filter((text) => /adopted/.test(text));
+        expect(adopted).toHaveLength(program === explicit ? 1 : 0);
+        if (program === explicit) expect(adopted[0]).toContain(world.ids[0]);
+        expect((await world.stack.up(await world.plugin(), program)).did).toEqual(["same web"]);
+      });
+    }
+  },
+);
+
+test.concurrent.each([500, 502, 503])(
+  "an answered %i before the service acted: one more POST, and exactly one instance",
+  async (code) => {
+    for (const program of [generated, explicit]) {
+      await withWorld({}, async (world) => {
+        world.service.control.fault({ kind: "status", status: code, method: "POST" });
+        expect((await world.stack.up(await world.plugin(), program)).failed).toEqual({});
+        world.expectAllHeld();
+        expect(world.instances).toHaveLength(1);
+        expect(world.posts).toBe(2);
+      });
+    }
+  },
+);
+
+test.concurrent.each([500, 502, 503])("a second answered %i: no third POST", async (code) => {
+  await withWorld({}, async (world) => {
+    const fault = { kind: "status", status: code, method: "POST", times: "always" } as const;
+    world.service.control.fault(fault);
+    const { failure } = await world.stack.up(await world.plugin(), generated);
+    expect(failure.message).toMatch(/scripted_fault.*request_id req_.*not known/);
+    expect(world.posts).toBe(2);
+    world.service.control.clearFaults();
+    expect((await world.stack.up(await world.plugin(), generated)).failed).toEqual({});
+    world.expectAllHeld();
+    expect(world.posts).toBe(3);
+  });
+});
+
+/** The service does not act, but the provider can't know. */
+const idle: Record<string, FaultScript> = {
+  "504": { kind: "status", status: 504 },
+  "a reset": { kind: "reset" },
+  "an orderly end": { kind: "reset", orderly: true },
+  "a page": { kind: "html" },
+  "no answer in time": { kind: "hang" },
+};
+
+test.concurrent.each(Object.keys(idle))(
+  "%s before the service acted: no second POST; the next run looks first, then makes exactly one",
+  async (what) => {
+    const fault = idle[what];
+    await withWorld({}, async (world) => {
+      const { control } = world.service;
+      if (fault) control.fault({ ...fault, method: "POST" });
+      const { failure } = await world.stack.up(await world.plugin(), explicit);
+      expect(failure.message).toMatch(/Whether it was created is not known/);
+      expect(failure.message).toContain('"db"');
+      expect(world.posts).toBe(1);
+      expect(world.instances).toEqual([]);
+
+      const before = control.requests().length;
+      expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
+      const since = control.requests().slice(before);
+      const listedFirst = since.findIndex(
+        ({ method, path }) => method + path === "GET/v2/instances",
+      );
+      expect(listedFirst).toBeLessThan(since.findIndex(({ method }) => method === "POST"));
+      world.expectAllHeld();
+      expect(world.instances).toHaveLength(1);
+      expect(world.posts).toBe(2);
+    });
+  },
+);
+
+test.concurrent.each([400, 401, 403, 404, 409, 422])(
+  "a %i that made nothing: one POST, an error, and the next run creates",
+  async (code) => {
+    await withWorld({}, async (world) => {
+      world.service.control.fault({ kind: "status", status: code, method: "POST" });
+      const { failure } = await world.stack.up(await world.plugin(), explicit);
+      expect(failure.unfinished).toBeUndefined();
+      expect(failure.message).not.toMatch(/not known/);
+      expect(world.posts).toBe(1);
+      const next = await world.plugin();
+      expect((await world.stack.up(next, explicit)).failed).toEqual({});
+      expect(await next.allWarnings()).toEqual([]);
+      world.expectAllHeld();
+      expect(world.posts).toBe(2);
+    });
+  },
+);
+
+test.concurrent.each([0, 1, "none", "soon"])(
+  "a 429 (Retry-After: %s) is repeated, and exactly one instance is made",
+  async (retryAfter) => {
+    await withWorld({}, async (world) => {
+      const fault = { kind: "status", status: 429, method: "POST", times: 2 } as const;
+      world.service.control.fault(retryAfter === "none" ? fault : { ...fault, retryAfter });
+      expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.instances).toHaveLength(1);
+      expect(world.posts).toBe(3);
+    });
+  },
+);

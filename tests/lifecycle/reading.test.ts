@@ -1,0 +1,138 @@
+/** G3: nothing is forgotten on weak evidence. */
+import { expect, jest, test } from "@jest/globals";
+import type { FaultScript } from "../../emulator";
+import { expectKept, withOne } from "./support/one";
+import { inputs } from "./support/stack";
+import { withWorld } from "./support/world";
+
+jest.setTimeout(60_000);
+
+test("gone needs two complete listings, not one", async () => {
+  await withOne(async (world) => {
+    const [id = ""] = world.ids;
+    world.service.control.fault({ kind: "omitItem", path: "/v2/instances" });
+    let listings = world.listings;
+    expect((await world.stack.refresh(await world.plugin())).did).toEqual(["read web"]);
+    expect(world.listings - listings).toBe(2);
+    world.service.control.remove(id);
+    listings = world.listings;
+    const requests = world.service.control.requests().length;
+    expect((await world.stack.refresh(await world.plugin())).did).toEqual(["gone web"]);
+    expect(world.listings - listings).toBe(2);
+    const [, first, second] = world.service.control.requests().slice(requests);
+    expect(first?.query).toEqual({ limit: "100" });
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(49);
+  });
+});
+
+test("absent from listings that are not complete: the state stays, and one warning says so", async () => {
+  await withOne(async (world) => {
+    const { id } = world.stack.held();
+    world.crowd(120);
+    world.service.control.fault({ kind: "omitItem", instance: id, times: "always" });
+    const before = world.stack.held();
+    const plugin = await world.plugin();
+    expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+    expect(world.stack.held()).toEqual(before);
+    const warnings = await plugin.allWarnings();
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(new RegExp(`${id} is not in the listing, and is kept`));
+  });
+});
+
+test("without a cursor, an instance among 120 is found by status; with one, the pages find it", async () => {
+  await withOne(async (world) => {
+    const { id } = world.stack.held();
+    world.crowd(120);
+    world.service.control.setStatus(id, "OFFLINE");
+    let listings = world.listings;
+    expect((await world.stack.refresh(await world.plugin())).did).toEqual(["read web"]);
+    expect(world.stack.held().outputs).toMatchObject({ status: "OFFLINE" });
+    expect(world.listings - listings).toBe(4);
+    listings = world.listings;
+    const plugin = await world.plugin({ cursorParameter: "starting_after" });
+    expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+    expect(world.listings - listings).toBe(2);
+    world.service.control.remove(id);
+    const next = await world.plugin({ cursorParameter: "starting_after" });
+    expect((await world.stack.refresh(next)).did).toEqual(["gone web"]);
+  }, "starting_after");
+});
+
+test("a cursor that the service ignores is said to be, once, and proves nothing", async () => {
+  await withOne(async (world) => {
+    const { id } = world.stack.held();
+    world.crowd(120);
+    world.service.control.remove(id);
+    const plugin = await world.plugin({ cursorParameter: "after" });
+    expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+    expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+    expect(world.stack.ids).toEqual([id]);
+    const warnings = await plugin.allWarnings();
+    expect(
+      warnings.filter((text) => text.includes('compute:cursorParameter "after" (')),
+    ).toHaveLength(1);
+  });
+});
+
+test("has_more true for ever proves nothing, and ends", async () => {
+  await withOne(async (world) => {
+    world.service.control.fault({ kind: "hasMoreForever", times: "always" });
+    world.service.control.remove(world.stack.held().id);
+    for (const cursorParameter of ["starting_after", "ignored"]) {
+      const plugin = await world.plugin({ cursorParameter });
+      expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+    }
+    expect(world.stack.ids).toHaveLength(1);
+  }, "starting_after");
+});
+
+const faults: Record<string, [FaultScript, RegExp]> = {
+  "500": [{ kind: "status", status: 500 }, /HTTP 500.*request_id req_/],
+  "503": [{ kind: "status", status: 503 }, /HTTP 503/],
+  "401": [{ kind: "status", status: 401 }, /HTTP 401.*apiToken/],
+  "403": [{ kind: "status", status: 403 }, /HTTP 403.*scope/],
+  "404": [{ kind: "status", status: 404 }, /HTTP 404/],
+  "a reset": [{ kind: "reset" }, /connection broke/],
+  "no answer": [{ kind: "hang" }, /within 1 s/],
+  "an empty body": [{ kind: "emptyBody" }, /body/],
+  "a cut body": [{ kind: "cutBody" }, /broke|cut/],
+  "a page": [{ kind: "html" }, /HTML/],
+  "wrong types": [{ kind: "wrongTypes" }, /wrong or missing fields/],
+  "an empty object": [{ kind: "body", text: "{}" }, /wrong or missing fields/],
+  "no has_more": [{ kind: "body", text: '{"data":[]}' }, /has_more/],
+  "a redirect elsewhere": [{ kind: "redirect", location: "http://127.0.0.1:9/v2" }, /redirected/],
+};
+
+test.concurrent.each(Object.keys(faults))(
+  "%s while reading: Read fails, the state stays",
+  async (what) => {
+    await withOne(async (world) => {
+      const [fault, message] = faults[what] ?? [];
+      if (!fault || !message) throw new Error(what);
+      world.service.control.fault({
+        ...fault,
+        path: "/v2/instances",
+        method: "GET",
+        times: "always",
+      });
+      await expectKept(world, {}, message);
+    });
+  },
+);
+
+test("a create just before is never judged by a listing that is older", async () => {
+  await withWorld({ provisioningSeconds: Infinity }, async (world) => {
+    const plugin = await world.plugin();
+    await world.stack.up(plugin, { web: inputs() }, { timeoutSeconds: 0.2 });
+    world.service.control.fault({ kind: "appearsAfter", seconds: 0.3, method: "POST" });
+    const running = world.stack.up(plugin, { web: inputs(), b: inputs() }, { timeoutSeconds: 1 });
+    const { failed } = await running;
+    expect(
+      Object.values(failed)
+        .map(({ unfinished }) => unfinished?.id)
+        .sort(),
+    ).toEqual(world.ids.sort());
+    world.expectAllHeld();
+  });
+});

@@ -1,0 +1,138 @@
+/** One run of the plugin: what the engine starts, over real gRPC, but in the test's own process. */
+import { cpSync } from "node:fs";
+import metadata from "../../../metadata.json";
+import { systemClock, type Clock } from "../../../provider/clock";
+import { Secret, propertyMap, type PropertyValue } from "../../../provider/property/value";
+import { createProvider } from "../../../provider/provider";
+import { EngineLog } from "../../../provider/rpc/engineLog";
+import { createServer } from "../../../provider/rpc/server";
+import { connect, instanceType, type TestClient } from "../../../provider/rpc/testing/client";
+import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
+import { Cleaner } from "../../../provider/text";
+
+export type Settings = Readonly<Record<string, PropertyValue>>;
+
+const offer = {
+  resources: [instanceType],
+  functions: ["getInstance", "getInstances", "getAccount"].map((name) => `compute:index:${name}`),
+};
+
+/** Quick enough for tests, and long enough for two busy cores. */
+const quick: Settings = {
+  pollIntervalSeconds: 0.05,
+  settlingSeconds: 0.6,
+  requestTimeoutSeconds: 1,
+};
+
+export class Plugin {
+  private constructor(
+    readonly client: TestClient,
+    readonly engine: TestEngine,
+    readonly home: string,
+    private readonly stopServer: () => void,
+  ) {}
+
+  static async start(home: string, settings: Settings, env = {}): Promise<Plugin> {
+    const clock = new MortalClock();
+    const cleaner = new Cleaner();
+    const engine = await TestEngine.start();
+    const log = new EngineLog({ cleaner, clock, address: engine.address });
+    const server = createServer({
+      provider: createProvider({
+        messages: log,
+        cleaner,
+        clock,
+        env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
+      }),
+      log,
+      cleaner,
+      version: metadata.version,
+      packageName: metadata.name,
+      offer,
+    });
+    const client = connect(await server.listen());
+    const plugin = new Plugin(client, engine, home, () => {
+      clock.die();
+      client.close();
+      server.stop();
+      engine.stop();
+    });
+    try {
+      await client.handshake(engine.address);
+      await plugin.configure({ ...quick, ...settings });
+    } catch (error) {
+      plugin.stop();
+      throw error;
+    }
+    return plugin;
+  }
+
+  async configure(settings: Settings): Promise<void> {
+    const token = settings["apiToken"];
+    const apiToken = typeof token === "string" ? new Secret(token) : token;
+    await this.client.configure(propertyMap({ ...settings, apiToken }));
+  }
+
+  get warnings(): string[] {
+    return this.texts(({ severity }) => severity === "warning");
+  }
+  get logged(): readonly Logged[] {
+    return this.engine.logged;
+  }
+
+  /** The first warning like this; messages travel on their own and may come after the answer. */
+  async warning(like: RegExp): Promise<string> {
+    for (let look = 0; look < 100; look++) {
+      const found = this.warnings.find((text) => like.test(text));
+      if (found !== undefined) return found;
+      await systemClock.sleep(20);
+    }
+    throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
+  }
+
+  /** All warnings, once those on their way have come. */
+  async allWarnings(): Promise<string[]> {
+    await systemClock.sleep(150);
+    return this.warnings;
+  }
+
+  stop(): void {
+    this.stopServer();
+  }
+
+  /** As `kill -9` does: nothing of it happens any more, and `home` gets its disk as it is now. */
+  kill(home: string): void {
+    cpSync(this.home, home, { recursive: true });
+    this.stopServer();
+  }
+
+  private texts(which: (line: Logged) => boolean): string[] {
+    return this.engine.logged.filter(which).map(({ message }) => message);
+  }
+}
+
+/**
+ * The system's clock until the plugin's end. From then on nothing that sleeps wakes up, and who asks
+ * for the date, as a create does before it writes its journal and sends its POST, gets no further.
+ */
+class MortalClock implements Clock {
+  readonly #end = new AbortController();
+  now = () => systemClock.now();
+  date(): Date {
+    this.#end.signal.throwIfAborted();
+    return systemClock.date();
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const ended = this.#end.signal;
+    if (ended.aborted) return new Promise(() => undefined);
+    const both = signal ? AbortSignal.any([signal, ended]) : ended;
+    return new Promise((resolve, reject) => {
+      systemClock.sleep(ms, both).then(resolve, (error: unknown) => {
+        if (!ended.aborted) reject(error);
+      });
+    });
+  }
+  die(): void {
+    this.#end.abort();
+  }
+}

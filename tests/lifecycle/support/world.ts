@@ -1,0 +1,119 @@
+/** The service, a Pulumi home, a stack, and as many runs of the plugin as a test wants. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
+import { journalFolder } from "../../../provider/journal/folder";
+import { isMap, type PropertyValue } from "../../../provider/property/value";
+import { Plugin, type Settings } from "./plugin";
+import { Stack } from "./stack";
+
+/** G8: no test may ever see these anywhere, which each world looks for at its end. */
+export const testToken = "sk_test_CanaryTokenZ7Q9vB";
+export const liveToken = "sk_live_CanaryTokenX3W8kP";
+export const otherTenant = "sk_test_other_CanaryTokenM5N2";
+export const userData = "#!/bin/sh\necho CanaryUserDataH6J1\n";
+const canaries = ["CanaryToken", "CanaryUserData", Buffer.from(userData).toString("base64")];
+
+export class World {
+  readonly stack = new Stack();
+  readonly homes = [this.newHome()];
+  readonly plugins: Plugin[] = [];
+
+  constructor(readonly service: Emulator) {}
+
+  get home(): string {
+    return this.homes.at(-1) ?? "";
+  }
+  newHome(): string {
+    return mkdtempSync(join(tmpdir(), "compute-lifecycle-"));
+  }
+  get journal(): string {
+    return journalFolder({ PULUMI_HOME: this.home });
+  }
+
+  /** A new process, as each `pulumi up` starts one. */
+  async plugin(settings: Settings = {}): Promise<Plugin> {
+    const required = { baseUrl: this.service.url, apiToken: testToken };
+    const plugin = await Plugin.start(this.home, { ...required, ...settings });
+    this.plugins.push(plugin);
+    return plugin;
+  }
+
+  /** `kill -9`; the plugins after it find what it left on the disk. */
+  kill(plugin: Plugin): void {
+    this.homes.push(this.newHome());
+    plugin.kill(this.home);
+  }
+
+  get posts(): number {
+    return this.service.counts()["POST /v2/instances"] ?? 0;
+  }
+  get listings(): number {
+    return this.service.counts()["GET /v2/instances"] ?? 0;
+  }
+  get instances() {
+    return this.service.control.instances();
+  }
+  get ids(): string[] {
+    return this.instances.map(({ id }) => id);
+  }
+  /** That many instances of somebody else in the same tenant. */
+  crowd(count: number, tokenKind: "live" | "test" = "test"): void {
+    for (let n = 0; n < count; n++)
+      this.service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}`, tokenKind });
+  }
+
+  /** Nothing lost, nothing twice: each instance is in the state, and no other is. */
+  expectAllHeld(): void {
+    expect([...this.ids].sort()).toEqual([...this.stack.ids].sort());
+  }
+
+  expectNoCanary(): void {
+    const seen = [
+      ...this.plugins.flatMap(({ logged }) => logged.map(({ message }) => message)),
+      ...this.stack.told,
+      ...[...this.stack.resources.values()].flatMap((held) => [
+        ...clear(held.inputs),
+        ...clear(held.outputs),
+      ]),
+      ...this.homes.flatMap(filesIn).map((path) => path + readFileSync(path, "latin1")),
+    ];
+    for (const canary of canaries) expect(seen.filter((text) => text.includes(canary))).toEqual([]);
+  }
+
+  async close(): Promise<void> {
+    for (const plugin of this.plugins) plugin.stop();
+    await this.service.close();
+    for (const home of this.homes) rmSync(home, { recursive: true, force: true });
+  }
+}
+
+export async function withWorld(
+  options: EmulatorOptions,
+  body: (world: World) => Promise<void>,
+): Promise<void> {
+  const service = await startEmulator({ provisioningSeconds: 0, ...options });
+  const world = new World(service);
+  try {
+    await body(world);
+    world.expectNoCanary();
+  } finally {
+    await world.close();
+  }
+}
+
+/** Every text that the state would hold in clear. */
+function clear(value: PropertyValue): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(clear);
+  if (isMap(value)) return Object.values(value).flatMap(clear);
+  return [];
+}
+
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
