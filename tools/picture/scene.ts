@@ -1,0 +1,106 @@
+/** Where the pictures are taken: a copy of examples/instance, with a home, state and service of its own. */
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir, hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmulator } from "../../emulator";
+import { runCommand } from "../support/command";
+import { ToolError } from "../support/main";
+import { root } from "../support/paths";
+import { type Toolchain } from "../toolchain";
+import { Terminal } from "./terminal";
+
+const token = "sk_test_picture";
+const stack = "dev";
+
+export interface SceneOptions {
+  toolchain: Toolchain;
+  columns: number;
+  signal: AbortSignal;
+}
+
+export interface Scene extends AsyncDisposable {
+  openTerminal(): Promise<Terminal>;
+  /** Edits the program as a person would. */
+  edit(from: string, to: string): void;
+  /** Throws if the text names this machine, or has the token. */
+  checkPublic(text: string): void;
+}
+
+export async function setScene({ toolchain, columns, signal }: SceneOptions): Promise<Scene> {
+  await using stage = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
+  stage.defer(() => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const project = join(folder, "examples", "instance");
+  const source = join(root, "examples", "instance");
+  // Settings of stacks belong to the person whose stacks they are.
+  cpSync(source, project, { recursive: true, filter: (path) => !/Pulumi\..+\.yaml$/.test(path) });
+  for (const name of ["node_modules", "bin", "sdk"])
+    symlinkSync(join(root, name), join(folder, name));
+  for (const name of ["home", "state"]) mkdirSync(join(folder, name));
+
+  // Not much alike, so that one is seen to be ready before the other.
+  const emulator = stage.use(
+    await startEmulator({ provisioningSeconds: (name) => (name.startsWith("web-1") ? 4.2 : 6.4) }),
+  );
+  // Little of our own environment: NO_COLOR, CI and PULUMI_* would show in the picture.
+  const env = {
+    PATH: toolchain.env()["PATH"],
+    HOME: homedir(),
+    HISTFILE: "/dev/null",
+    PULUMI_HOME: join(folder, "home"),
+    PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "picture",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    COMPUTE_BASE_URL: emulator.url,
+    COMPUTE_API_TOKEN: token,
+  };
+  await pulumi(toolchain, project, env, ["stack", "init", stack, "--non-interactive"]);
+
+  const kept = stage.move();
+  let terminals = 0;
+  return {
+    openTerminal: async () => {
+      terminals += 1;
+      const socket = join(folder, `tmux-${terminals}`);
+      return Terminal.open({ socket, cwd: project, env, columns, rows: 80, signal });
+    },
+    edit: (from, to) => {
+      const program = join(project, "index.ts");
+      const before = readFileSync(program, "utf8");
+      const after = before.replaceAll(from, to);
+      if (after === before)
+        throw new ToolError(`There is no ${from} in examples/instance/index.ts`);
+      writeFileSync(program, after);
+    },
+    checkPublic: (text) => {
+      const secrets = [token, folder, root, homedir(), tmpdir(), hostname(), emulator.origin];
+      const found = secrets.find((secret) => secret.length > 1 && text.includes(secret));
+      if (found !== undefined) throw new ToolError(`The picture would show ${found}`);
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+async function pulumi(
+  toolchain: Toolchain,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  args: readonly string[],
+): Promise<void> {
+  const said: string[] = [];
+  const onLine = (line: string) => said.push(line);
+  const { code } = await runCommand(toolchain.pulumi, args, { cwd, env, onLine });
+  if (code !== 0) throw new ToolError(`pulumi ${args.join(" ")} failed.\n${said.join("\n")}`);
+}
