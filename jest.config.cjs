@@ -18,6 +18,8 @@ const shared = {
 };
 
 module.exports = {
+  // Tests wait more than they compute.
+  maxWorkers: "100%",
   projects: [
     {
       ...shared,
