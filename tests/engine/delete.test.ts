@@ -1,0 +1,129 @@
+/** Delete tells the truth: the service documents no destroy call (G4). */
+import { expect, jest, test } from "@jest/globals";
+import { startEmulator } from "../../emulator";
+import { oneInstance } from "./support/programs";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+const program = oneInstance();
+const destroyPath = "/v2/instances/{id}";
+
+test("a live instance is not forgotten: destroy fails, names it and the ways out", async () => {
+  await using world = await World.create({ program, token: tokens.live });
+  await world.stack.up();
+  const [id = ""] = world.ids();
+
+  const { code, output } = await world.stack.destroy();
+
+  expect(output).toContain(`instance ${id} still exists and is billed`);
+  for (const wayOut of [
+    "remove it at the service",
+    "pulumi config set compute:deletePolicy retain",
+    "retainOnDelete",
+    "pulumi state delete urn:pulumi:dev::proj::compute:index:Instance::web",
+    "pulumi config set compute:destroyPath",
+  ])
+    expect(output).toContain(wayOut);
+  expect(code).not.toBe(0);
+  expect((await world.stack.instance()).id).toBe(id);
+
+  world.service.control.remove(id);
+  expect((await world.stack.destroy()).code).toBe(0);
+  expect(await world.stack.resources()).toEqual([]);
+});
+
+test("a sandbox instance is dropped from the state with a warning, since it is ephemeral", async () => {
+  await using world = await World.create({ program });
+  await world.stack.up();
+  const [id] = world.ids();
+
+  const { code, output } = await world.stack.destroy();
+
+  expect(output).toContain(`warning: instance ${id} is dropped from the state, not destroyed`);
+  expect(output).toContain("until its sandbox lifetime is over");
+  expect(code).toBe(0);
+  expect(await world.stack.resources()).toEqual([]);
+  expect(world.ids()).toEqual([id]);
+});
+
+test("retain drops a live instance from the state, and says that it is billed", async () => {
+  const config = { deletePolicy: "retain" };
+  await using world = await World.create({ program, token: tokens.live, config });
+  await world.stack.up();
+  const [id] = world.ids();
+
+  const { code, output } = await world.stack.destroy();
+
+  expect(output).toContain(`warning: instance ${id} is dropped from the state, not destroyed`);
+  expect(output).toContain("billed until it is removed at the service");
+  expect(code).toBe(0);
+  expect(await world.stack.resources()).toEqual([]);
+  expect(world.ids()).toEqual([id]);
+});
+
+test("with a destroy call, destroy ends once the instance is gone", async () => {
+  await using world = await World.create({
+    ...{ program, token: tokens.live, config: { destroyPath } },
+    service: { destroyPath, destroySeconds: 1 },
+  });
+  await world.stack.up();
+  const [id] = world.ids();
+
+  const { code, output } = await world.stack.destroy();
+
+  expect(output).not.toContain("warning");
+  expect(code).toBe(0);
+  expect(world.service.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
+  expect(world.ids()).toEqual([]);
+  expect(await world.stack.resources()).toEqual([]);
+});
+
+test("a destroy call that is refused, or is not there, fails the destroy and keeps the state", async () => {
+  await using world = await World.create({ program, config: { destroyPath } });
+  const { control } = world.service;
+  await world.stack.up();
+  const [id = ""] = world.ids();
+
+  const unknownPath = await world.stack.destroy();
+  control.fault({ method: "DELETE", kind: "status", status: 403 });
+  const refused = await world.stack.destroy();
+
+  expect(unknownPath.output).toContain('is compute:destroyPath "/v2/instances/{id}" right?');
+  expect(refused.output).toMatch(/was not destroyed: .*HTTP 403.*request_id req_/);
+  for (const { code } of [unknownPath, refused]) expect(code).not.toBe(0);
+  expect((await world.stack.instance()).id).toBe(id);
+});
+
+test("the settings of another place destroy nothing, and drop nothing from the state", async () => {
+  await using elsewhere = await startEmulator();
+  const config = { deletePolicy: "retain" };
+  await using world = await World.create({
+    ...{ program, token: tokens.live, config, baseUrl: undefined },
+  });
+  const { stack } = world;
+  // In the environment: the engine destroys with the configuration that the state holds.
+  stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  await stack.up();
+  const [id] = world.ids();
+
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
+  const otherKind = await stack.destroy();
+  const otherKindRefresh = await stack.refresh();
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+  stack.setEnv("COMPUTE_BASE_URL", elsewhere.url);
+  const otherUrl = await stack.destroy();
+  const otherUrlRefresh = await stack.refresh();
+
+  for (const { code, output } of [otherKind, otherKindRefresh]) {
+    expect(output).toContain("made with a live token, but the token given now is a test one");
+    expect(code).not.toBe(0);
+  }
+  for (const { code, output } of [otherUrl, otherUrlRefresh]) {
+    expect(output).toContain(`it lives at ${world.service.url}`);
+    expect(output).toContain(`compute:baseUrl is ${elsewhere.url}`);
+    expect(code).not.toBe(0);
+  }
+  expect((await stack.instance()).id).toBe(id);
+});

@@ -1,0 +1,146 @@
+/** What programs and people look up: functions, reads, lists, and outputs that flow on. */
+import { join } from "node:path";
+import { expect, jest, test } from "@jest/globals";
+import { root } from "../../tools/support/paths";
+import { instances, oneInstance } from "./support/programs";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+const invoke = (name: string, args: object = {}) => ({
+  "fn::invoke": { function: `compute:${name}`, arguments: args },
+});
+
+test("an instance's addresses flow to what depends on it, once they are known", async () => {
+  await using world = await World.create({
+    program: instances(
+      { web: {}, db: { inputs: { userData: "db for ${web.ipv4} ${web.privateIpv4}" } } },
+      {
+        outputs: {
+          ipv4: "${web.ipv4}",
+          network: "${web.networks[0].ipv4}",
+          mac: "${web.networks[0].macAddress}",
+          created: "${web.createdAt}",
+        },
+      },
+    ),
+  });
+
+  const preview = await world.stack.preview();
+  const up = await world.stack.up();
+
+  expect(preview.code).toBe(0);
+  expect(up.code).toBe(0);
+  const [web] = world.service.control.instances();
+  expect(await world.stack.outputs()).toEqual({
+    ipv4: web?.ipv4_public,
+    network: web?.networks[0]?.ipv4,
+    mac: web?.networks[0]?.mac_address,
+    created: expect.stringMatching(/^\d{4}-/),
+  });
+  const posted = world.service.control.requests().filter(({ method }) => method === "POST");
+  expect(posted.map(({ name }) => name?.replace(/-.*/, ""))).toEqual(["web", "db"]);
+});
+
+test("getInstance, getInstances and getAccount give a program what the service has", async () => {
+  await using world = await World.create({
+    program: instances(
+      {},
+      {
+        variables: {
+          byId: invoke("getInstance", { id: "i-one" }),
+          byName: invoke("getInstance", { name: "two" }),
+          all: invoke("getInstances"),
+          offline: invoke("getInstances", { status: "OFFLINE" }),
+          account: invoke("getAccount"),
+        },
+        outputs: {
+          byId: "${byId}",
+          byName: "${byName.id}",
+          all: "${all.instances}",
+          offline: "${offline.instances}",
+          complete: "${all.complete}",
+          account: "${account}",
+        },
+      },
+    ),
+  });
+  const { control } = world.service;
+  const one = control.insert({ id: "i-one", name: "one" });
+  const two = control.insert({ id: "i-two", name: "two", status: "OFFLINE" });
+  control.insert({ id: "i-live", name: "one", tokenKind: "live" });
+  control.setAccount({ json: { id: "account-1", quota: 5 } });
+
+  expect((await world.stack.up()).code).toBe(0);
+
+  const summary = ({ id, name, ipv4_public }: typeof one, status: string) => ({
+    ...{ id, name, status, ipv4: ipv4_public },
+  });
+  const shown = await world.stack.succeed("stack", "output", "account", "--show-secrets");
+  const account = JSON.parse(shown) as { details: string };
+  expect(account).toMatchObject({ tokenKind: "test", baseUrl: world.service.url });
+  expect(JSON.parse(account.details)).toEqual({ id: "account-1", quota: 5 });
+  expect(await world.stack.outputs()).toEqual({
+    byId: summary(one, "ACTIVE"),
+    byName: two.id,
+    all: [summary(one, "ACTIVE"), summary(two, "OFFLINE")],
+    offline: [summary(two, "OFFLINE")],
+    complete: true,
+    // Secret as a whole, since its details are.
+    account: "[secret]",
+  });
+});
+
+test("a lookup that finds none, or several, or is asked wrongly, says so", async () => {
+  await using world = await World.create({ program: instances({}) });
+  const { stack, service } = world;
+  for (const id of ["i-one", "i-two"]) service.control.insert({ id, name: "twin" });
+  const failing = async (name: string, args: object) => {
+    const found = invoke(name, args);
+    stack.program(instances({}, { variables: { found }, outputs: { found: "${found}" } }));
+    const { code, output } = await stack.preview();
+    expect(code).not.toBe(0);
+    return output;
+  };
+
+  const twins = await failing("getInstance", { name: "twin" });
+  expect(twins).toContain('there are 2 instances named "twin": i-one, i-two');
+  expect(await failing("getInstance", { id: "i-none" })).toContain('with the id "i-none"');
+  expect(await failing("getInstance", {})).toContain("give either id or name");
+  expect(await failing("getInstances", { status: "BROKEN" })).toContain("must be one of ACTIVE");
+});
+
+test("an instance that another stack made can be read, and is not this stack's to delete", async () => {
+  const web = { type: "compute:Instance", get: { id: "i-shared" } };
+  await using world = await World.create({
+    program: instances({}, { resources: { web }, outputs: { ipv4: "${web.ipv4}" } }),
+    token: tokens.live,
+  });
+  const shared = world.service.control.insert({
+    ...{ id: "i-shared", name: "shared", tokenKind: "live", status: "PROVISIONING" },
+  });
+
+  const up = await world.stack.up();
+
+  expect(up.code).toBe(0);
+  expect(await world.stack.outputs()).toEqual({ ipv4: shared.ipv4_public });
+  expect((await world.stack.instance()).outputs).toMatchObject({ status: "PROVISIONING" });
+  expect((await world.stack.destroy()).code).toBe(0);
+  expect(world.ids()).toEqual(["i-shared"]);
+  expect(world.posts()).toBe(0);
+});
+
+test("pulumi do lists instances without a program", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  for (const id of ["i-one", "i-two"]) world.service.control.insert({ id, name: `${id}-name` });
+  const plugin = join(root, "bin", "pulumi-resource-compute");
+  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+
+  const { code, output } = await world.stack.run(
+    ...["do", "--package", plugin, "compute:index:Instance", "list"],
+  );
+
+  for (const text of ["i-one", "i-one-name", "i-two"]) expect(output).toContain(text);
+  expect(code).toBe(0);
+});

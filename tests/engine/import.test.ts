@@ -1,0 +1,108 @@
+/** Servers that were there before: taken over as they are, never replaced for what the list lacks (G5). */
+import { expect, jest, test } from "@jest/globals";
+import { oneInstance, userData } from "./support/programs";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+const found = { id: "i-by-hand", name: "web-by-hand" } as const;
+const claims = { name: found.name, sshKeys: ["a", "b"], userData };
+const nothingElse = "resources: {}\n";
+
+test("pulumi import, then up with a program that claims the rest: nothing is replaced", async () => {
+  await using world = await World.create({ program: nothingElse });
+  world.service.control.insert(found);
+  const { stack } = world;
+
+  const imported = await stack.run("import", "compute:index:Instance", "web", found.id, "--yes");
+
+  expect(imported.output).not.toContain("bug");
+  expect(imported.code).toBe(0);
+  expect(await stack.instance()).toMatchObject({
+    id: found.id,
+    outputs: { name: found.name, status: "ACTIVE", ipv4: expect.any(String), networks: [] },
+  });
+
+  stack.program(oneInstance(claims));
+  const up = await stack.up();
+  expect(up.output).toContain(
+    `flavorId, imageId, vpcId, sshKeys, userData of the imported instance ${found.id} can't be read`,
+  );
+  expect(up.output).toMatch(/~ 1 updated/);
+  expect(up.code).toBe(0);
+
+  const again = await stack.run("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(again.code).toBe(0);
+  expect(world.posts()).toBe(0);
+
+  // Once claimed, a change is a change.
+  stack.program(oneInstance({ ...claims, flavorId: "premium-8" }, { protect: false }));
+  const changed = await stack.preview("--diff");
+  expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
+  expect(changed.output).toMatch(/~ flavorId *: "standard-2" => "premium-8"/);
+});
+
+test("the import option takes an instance over, and up again changes nothing", async () => {
+  await using world = await World.create({ program: oneInstance(claims, { import: found.id }) });
+  world.service.control.insert(found);
+  const { stack } = world;
+
+  const up = await stack.up();
+
+  expect(up.output).toContain(`of the imported instance ${found.id} can't be read`);
+  expect(up.code).toBe(0);
+  expect((await stack.instance()).id).toBe(found.id);
+  const again = await stack.run("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(again.code).toBe(0);
+  const refreshed = await stack.run("refresh", "--yes", "--expect-no-changes");
+  expect(refreshed.code).toBe(0);
+  expect(world.posts()).toBe(0);
+
+  stack.program(oneInstance({ ...claims, sshKeys: ["a"] }));
+  const changed = await stack.preview("--diff");
+  expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
+});
+
+test("a program that names an imported instance otherwise is an error, not a replacement", async () => {
+  await using world = await World.create({
+    program: oneInstance({ ...claims, name: "web-other" }, { import: found.id }),
+  });
+  world.service.control.insert(found);
+
+  const { code, output } = await world.stack.up();
+
+  expect(output).toMatch(/name/);
+  expect(code).not.toBe(0);
+  expect(world.ids()).toEqual([found.id]);
+  expect(world.posts()).toBe(0);
+});
+
+test("an id that does not exist, or another token's, can't be imported", async () => {
+  await using world = await World.create({ program: nothingElse });
+  world.service.control.insert({ ...found, tokenKind: "live" });
+
+  const { code, output } = await world.stack.run(
+    ...["import", "compute:index:Instance", "web", found.id, "--yes"],
+  );
+
+  expect(output).toContain("does not exist");
+  expect(code).not.toBe(0);
+  expect(await world.stack.instances()).toEqual([]);
+});
+
+test("an instance that is still provisioning is imported, and the next up waits for it", async () => {
+  await using world = await World.create({ program: nothingElse });
+  world.service.control.insert({ ...found, status: "PROVISIONING" });
+  const { stack } = world;
+
+  const imported = await stack.run("import", "compute:index:Instance", "web", found.id, "--yes");
+  expect(imported.code).toBe(0);
+  stack.program(oneInstance(claims));
+  const up = stack.start("up", "--yes", "--skip-preview");
+  await up.printed(`${found.id} PROVISIONING, 0 s`);
+  world.service.control.setStatus(found.id, "ACTIVE");
+
+  expect((await up.ended).code).toBe(0);
+  expect(await stack.instance()).toMatchObject({ id: found.id, outputs: { status: "ACTIVE" } });
+  expect(world.posts()).toBe(0);
+});

@@ -1,0 +1,105 @@
+/** A resource's mistakes, all at once, each on its property, and names in every mode (G9, DESIGN 3). */
+import { expect, jest, test } from "@jest/globals";
+import { instances, oneInstance, userData } from "./support/programs";
+import { canaries } from "./support/secrets";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+test("all mistakes of a resource are told at preview, and no secret value is printed", async () => {
+  await using world = await World.create({
+    program: oneInstance({
+      name: "",
+      imageId: "",
+      sshKeys: ["a", ""],
+      userData,
+      userDataBase64: `~${canaries.userData}~`,
+    }),
+  });
+
+  const { code, output } = await world.stack.preview();
+
+  for (const input of ["name", "imageId", "sshKeys[1]", "userDataBase64"])
+    expect(output).toContain(input);
+  expect(output).toContain("must not be empty");
+  expect(output).toContain("userData and userDataBase64 are both given");
+  expect(output).toContain("must be Base64");
+  expect(code).not.toBe(0);
+  expect(world.posts()).toBe(0);
+});
+
+test("where a language checks nothing, missing, misspelt and mistyped inputs are told too", async () => {
+  await using world = await World.create({ program: instances({}) });
+  world.stack.javascript(`
+    const { CustomResource } = require("@pulumi/pulumi");
+    new CustomResource("compute:index:Instance", "web", {
+      flavourId: "standard-2",
+      imageId: 5,
+      sshKeys: "a",
+      userData: ["${canaries.userData}"],
+    });
+  `);
+
+  const { code, output } = await world.stack.preview();
+
+  expect(output).toContain('no input "flavourId"; did you mean flavorId?');
+  for (const missing of ["flavorId", "vpcId"])
+    expect(output).toMatch(new RegExp(`${missing}.* is required`));
+  for (const mistyped of ["imageId", "sshKeys", "userData"]) expect(output).toContain(mistyped);
+  expect(code).not.toBe(0);
+});
+
+test("what only the service can refuse is told with its code, message and request id", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  world.service.control.fault({
+    ...{ method: "POST", path: "/v2/instances", kind: "status", status: 400 },
+    ...{ code: "invalid_parameter", message: "There is no flavor standard-2." },
+  });
+
+  const { code, output } = await world.stack.up();
+
+  expect(output).toContain("There is no flavor standard-2.");
+  expect(output).toMatch(/HTTP 400, code invalid_parameter, request_id req_/);
+  expect(code).not.toBe(0);
+  expect(world.posts()).toBe(1);
+  expect(await world.stack.instances()).toEqual([]);
+});
+
+test("a name left out is the resource's name and seven hexadecimal digits, and stays", async () => {
+  await using world = await World.create({ program: instances({ "Web Server_1": {} }) });
+  await world.stack.up();
+
+  const [record] = world.service.control.instances();
+  expect(record?.name).toMatch(/^web-server-1-[0-9a-f]{7}$/);
+  const again = await world.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(again.code).toBe(0);
+});
+
+test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
+  await using world = await World.create({ program: instances({}) });
+  const { stack } = world;
+  const mode = (path: string, value: string) =>
+    stack.succeed("config", "set", "--path", `pulumi:autonaming.${path}`, value);
+  const names = () => world.service.control.instances().map(({ name }) => name);
+
+  await mode("mode", "verbatim");
+  stack.program(instances({ first: {} }));
+  expect((await stack.up()).code).toBe(0);
+  expect(names()).toEqual(["first"]);
+
+  await stack.succeed("config", "rm", "pulumi:autonaming");
+  await mode("pattern", "pre-${name}-${hex(4)}");
+  stack.program(instances({ first: {}, second: {} }));
+  expect((await stack.up()).code).toBe(0);
+  // The first keeps its name.
+  expect(names()).toEqual(["first", expect.stringMatching(/^pre-second-[0-9a-f]{4}$/)]);
+
+  await stack.succeed("config", "rm", "pulumi:autonaming");
+  await mode("mode", "disabled");
+  stack.program(instances({ third: {} }));
+  const refused = await stack.preview();
+  expect(refused.output).toMatch(/name.*is required here, since pulumi:autonaming is disabled/s);
+  expect(refused.code).not.toBe(0);
+  stack.program(instances({ third: { inputs: { name: "own" } } }));
+  expect((await stack.preview()).code).toBe(0);
+});

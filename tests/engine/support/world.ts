@@ -1,0 +1,49 @@
+/** A service and a stack that points to it: what nearly every test starts from. */
+import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
+import { Stack, type StackOptions } from "./stack";
+
+export interface WorldOptions extends StackOptions {
+  service?: EmulatorOptions;
+}
+
+export class World implements AsyncDisposable {
+  private constructor(
+    readonly service: Emulator,
+    readonly stack: Stack,
+  ) {}
+
+  /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
+  static async create({ service, config, ...options }: WorldOptions): Promise<World> {
+    const emulator = await startEmulator({ provisioningSeconds: 0, ...service });
+    try {
+      const quick = { pollIntervalSeconds: "0.2", settlingSeconds: "1" };
+      const stack = await Stack.create({
+        baseUrl: emulator.url,
+        config: { ...quick, ...config },
+        ...options,
+      });
+      return new World(emulator, stack);
+    } catch (error) {
+      await emulator.close();
+      throw error;
+    }
+  }
+
+  /** Ids of what exists at the service now, oldest first. */
+  ids(): string[] {
+    return this.service.control.instances().map(({ id }) => id);
+  }
+
+  /** How many instances the service was asked to make. */
+  posts(): number {
+    return this.service.counts()["POST /v2/instances"] ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.stack[Symbol.asyncDispose]();
+    } finally {
+      await this.service.close();
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/** How the wait for an instance can end, and how the next `up` goes on (G1). */
+import { expect, jest, test } from "@jest/globals";
+import { oneInstance } from "./support/programs";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+const impatient = oneInstance({}, { customTimeouts: { create: "1s", update: "1s" } });
+const never = { provisioningSeconds: Infinity };
+
+test("after a time-out the id is in the state, and the next up finishes the same instance", async () => {
+  await using world = await World.create({ program: impatient, service: never });
+
+  const { code, output } = await world.stack.up();
+
+  const [id] = world.ids();
+  expect(output).toContain(`instance ${id} was PROVISIONING for 1 s (customTimeouts)`);
+  expect(output).toContain("the next `pulumi up` goes on waiting for it");
+  expect(code).not.toBe(0);
+  const kept = await world.stack.instance();
+  expect(kept.id).toBe(id);
+  expect(kept.initErrors?.join()).toContain("PROVISIONING");
+
+  const still = await world.stack.up();
+  expect(still.output).toContain(`instance ${id} was PROVISIONING`);
+  expect(still.code).not.toBe(0);
+  expect((await world.stack.instance()).id).toBe(id);
+
+  world.service.control.settle();
+  const done = await world.stack.up();
+  expect(done.code).toBe(0);
+  const finished = await world.stack.instance();
+  expect(finished).toMatchObject({ id, outputs: { status: "ACTIVE" } });
+  expect(finished.initErrors ?? []).toEqual([]);
+  expect(world.posts()).toBe(1);
+});
+
+test("a refresh of an unfinished instance keeps it unfinished, and one of a finished one mends it", async () => {
+  await using world = await World.create({ program: impatient, service: never });
+  await world.stack.up();
+  const [id] = world.ids();
+
+  expect((await world.stack.refresh()).code).toBe(0);
+  const unfinished = await world.stack.instance();
+  expect(unfinished.id).toBe(id);
+  expect(unfinished.initErrors?.join()).toContain("still PROVISIONING");
+
+  const up = await world.stack.up();
+  expect(up.output).toContain(`instance ${id} was PROVISIONING for 1 s`);
+  expect(up.code).not.toBe(0);
+
+  world.service.control.settle();
+  expect((await world.stack.refresh()).code).toBe(0);
+  const mended = await world.stack.instance();
+  expect(mended.initErrors ?? []).toEqual([]);
+  expect(mended).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });
+  const again = await world.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(again.code).toBe(0);
+  expect(world.posts()).toBe(1);
+});
+
+test("an unfinished instance that was removed is made anew by the next up", async () => {
+  await using world = await World.create({ program: impatient, service: never });
+  await world.stack.up();
+  const [lost = ""] = world.ids();
+  world.service.control.remove(lost);
+
+  const up = world.stack.start("up", "--yes", "--skip-preview");
+  await up.printed("PROVISIONING, 0 s");
+  world.service.control.settle();
+
+  expect((await up.ended).code).toBe(0);
+  expect(world.ids()).toHaveLength(1);
+  expect((await world.stack.instance()).id).toBe(world.ids()[0]);
+});
+
+test("an instance that ends OFFLINE is done, with a warning", async () => {
+  await using world = await World.create({
+    program: oneInstance(),
+    service: { endStatus: "OFFLINE" },
+  });
+
+  const { code, output } = await world.stack.up();
+
+  expect(output).toContain(`warning: instance ${world.ids()[0]} is OFFLINE`);
+  expect(code).toBe(0);
+  expect((await world.stack.instance()).outputs).toMatchObject({ status: "OFFLINE" });
+});
+
+test("an instance with a status unknown to us is unfinished, and the message names the status", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { control } = world.service;
+  control.fault({ method: "POST", kind: "endsAs", status: "MIGRATING" });
+
+  const { code, output } = await world.stack.up();
+
+  const [id = ""] = world.ids();
+  expect(output).toContain(`instance ${id} has the status "MIGRATING"`);
+  expect(code).not.toBe(0);
+  const kept = await world.stack.instance();
+  expect(kept.id).toBe(id);
+  expect(kept.initErrors?.join()).toContain("MIGRATING");
+
+  control.setStatus(id, "ACTIVE");
+  expect((await world.stack.up()).code).toBe(0);
+  expect((await world.stack.instance()).outputs).toMatchObject({ status: "ACTIVE" });
+  expect(world.posts()).toBe(1);
+});
+
+test("a service that fails for a while during the wait is waited out", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { control } = world.service;
+  // The first listing is the look before the create.
+  control.fault({
+    path: "/v2/instances",
+    method: "GET",
+    after: 1,
+    times: 2,
+    kind: "html",
+    status: 502,
+  });
+
+  const { code } = await world.stack.up();
+
+  expect(code).toBe(0);
+  expect(world.posts()).toBe(1);
+});
