@@ -13,6 +13,7 @@ const shared = {
   },
   // A dynamic import names its file as Node would find it; here the file is still TypeScript.
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  setupFiles: ["<rootDir>/tests/support/disposal.ts"],
   modulePathIgnorePatterns: ["<rootDir>/sdk/", "<rootDir>/.tools/", "<rootDir>/bin/"],
   watchPathIgnorePatterns: ["<rootDir>/.tools/", "<rootDir>/bin/"],
 };

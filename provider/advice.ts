@@ -39,7 +39,12 @@ export function logicalName(urn: string): string {
 }
 
 export function importCommand(urn: string, id: string): string {
-  return `pulumi import compute:index:Instance ${quote(logicalName(urn))} ${quote(id)}`;
+  return importAs(logicalName(urn), id);
+}
+
+/** For an instance that no resource of the program stands for yet. */
+export function importAs(name: string, id: string): string {
+  return `pulumi import compute:index:Instance ${quote(name)} ${quote(id)}`;
 }
 
 export function stateDeleteCommand(urn: string): string {

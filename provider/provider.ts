@@ -50,7 +50,7 @@ export function createProvider(around: Surroundings): Provider {
     check: (request) =>
       guarded(() => {
         hide(request.olds, request.news);
-        current?.checked(request.urn, request.olds);
+        current?.state.checked(request.urn, request.olds);
         const checked = instances.check(request);
         hide(checked.inputs);
         return checked;
@@ -59,7 +59,7 @@ export function createProvider(around: Surroundings): Provider {
     diff: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.urn, request.id, request.oldOutputs);
         return instances.diff(session(), request);
       }),
 
@@ -72,7 +72,7 @@ export function createProvider(around: Surroundings): Provider {
     update: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.urn, request.id, request.oldOutputs);
         return instances.update(session(), request);
       }),
 
@@ -80,15 +80,15 @@ export function createProvider(around: Surroundings): Provider {
       guarded(() => {
         hide(request.inputs, request.outputs);
         // An import and a `.get()` carry an id that the state does not hold, or not yet.
-        if (isRefresh(request)) session().carried(request.urn, request.id, request.outputs);
-        session().isRead(request.urn);
+        if (isRefresh(request)) session().state.carried(request.urn, request.id, request.outputs);
+        session().state.isRead(request.urn);
         return instances.read(session(), request);
       }),
 
     delete: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs);
-        session().carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.urn, request.id, request.oldOutputs);
         return instances.delete(session(), request);
       }),
 

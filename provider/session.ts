@@ -12,12 +12,11 @@ import type { Settings } from "./config/settings";
 import { OperationFailed } from "./errors";
 import { journalFolder } from "./journal/folder";
 import { Journal } from "./journal/journal";
-import { isNoted } from "./journal/notedName";
+import { KnownState } from "./knownState";
 import { collect } from "./listing/collect";
 import { Listings } from "./listing/listings";
 import { KeyedLocks } from "./locks";
 import { tokenHash, type Origin } from "./origin";
-import { reveal, type PropertyMap } from "./property/value";
 import type { Messages } from "./requests";
 import type { Cleaner } from "./text";
 import { Poller } from "./wait/poller";
@@ -44,12 +43,8 @@ export class Session {
   readonly settledAt = new Map<string, number>();
   /** Instances that this process made or adopted: never candidates for another create. */
   readonly claimed = new Set<string>();
-  /** Ids that calls of this process carried out of the state, by resource. */
-  readonly idsInState = new Map<string, Set<string>>();
-  /** The names under which Check met the resources that the state holds, by resource. */
-  readonly namesInState = new Map<string, string | undefined>();
-  /** Resources that Check has met since they were last read: a Diff is of an update, not a refresh. */
-  readonly #inUpdate = new Set<string>();
+  /** What the state holds, as far as the calls of this process tell. */
+  readonly state: KnownState;
 
   #api: Promise<ComputeApi> | undefined;
   #connection: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
@@ -77,6 +72,7 @@ export class Session {
     );
     this.poller = new Poller(this.listings, around.clock, settings.pollIntervalMs);
     this.journal = new Journal(journalFolder(around.env), (text) => around.messages.warning(text));
+    this.state = new KnownState(this.journal, settings);
   }
 
   /**
@@ -135,57 +131,6 @@ export class Session {
   place(): Origin {
     const { baseUrl, tokenKind } = this.settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.settings) };
-  }
-
-  /** A call carried this id out of the state: the state holds it, so the journal need not (G1). */
-  carried(urn: string, id: string, outputs: PropertyMap): void {
-    const ids = this.idsInState.get(urn) ?? new Set();
-    this.idsInState.set(urn, ids.add(id));
-    this.recorded(id);
-    const entry = this.journal.find(this.settings, urn);
-    if (!entry || entry.id !== undefined || entry.replaces || entry.before.includes(id)) return;
-    // Of an open create only the name is known; another name is that of the one it was to replace.
-    const name = reveal(outputs["name"] ?? null);
-    if (typeof name === "string" && isNoted(entry.name, name, this.settings)) {
-      this.journal.clear(this.settings, urn);
-    }
-  }
-
-  /** Check met this resource: with old inputs, the state holds it, by this name. */
-  checked(urn: string, olds: PropertyMap): void {
-    this.#inUpdate.add(urn);
-    if (Object.keys(olds).length === 0) return;
-    const name = reveal(olds["name"] ?? null);
-    this.namesInState.set(urn, typeof name === "string" ? name : undefined);
-  }
-
-  /** A Diff that follows, with no Check between, compares what was read with the state (refresh). */
-  isRead(urn: string): void {
-    this.#inUpdate.delete(urn);
-  }
-
-  isInUpdate(urn: string): boolean {
-    return this.#inUpdate.has(urn);
-  }
-
-  /** The state holds this instance, or it is proven gone: nothing more to note of it. */
-  recorded(id: string): void {
-    // By id, not by resource: an alias may have given the resource another URN since.
-    for (const urn of this.journal.resourcesOf(this.settings, id)) {
-      this.journal.clear(this.settings, urn);
-    }
-  }
-
-  /** Whether the state holds this instance, as far as the calls of this process tell. */
-  isInState(id: string): boolean {
-    return [...this.idsInState.values()].some((ids) => ids.has(id));
-  }
-
-  /** Whether a call of this process carried the id of another instance that this listing shows. */
-  showsAnotherOfOurs(listed: ReadonlyMap<string, unknown>, id: string): boolean {
-    return [...this.idsInState.values()].some((ids) =>
-      [...ids].some((known) => known !== id && listed.has(known)),
-    );
   }
 
   async #connect(): Promise<{ api: ComputeApi; origin: Origin }> {

@@ -65,7 +65,7 @@ test("a create is one POST between a baseline and the wait; the id stays noted u
     },
   ]);
   expect(note(world)?.id).toBe(id);
-  world.session.carried(urn, id, outputs);
+  world.session.state.carried(urn, id, outputs);
   expect(note(world)).toBeUndefined();
   expect(world.messages.warnings).toEqual([]);
 });

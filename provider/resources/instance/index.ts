@@ -21,7 +21,7 @@ export const instances = {
 function diff(session: Session, request: DiffRequest): DiffResponse {
   const detailed = diffInstance(request);
   // The engine also asks during a refresh, when nothing is about to be replaced.
-  if (session.isInUpdate(request.urn) && replaces(detailed)) {
+  if (session.state.isInUpdate(request.urn) && replaces(detailed)) {
     const message = messageOfReplacement(session.settings, request);
     if (message) session.around.messages.warning(message, request.urn);
   }

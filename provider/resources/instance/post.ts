@@ -87,7 +87,7 @@ async function prepare(session: Session, order: Order, signal: AbortSignal): Pro
     },
     signal,
   );
-  const ofThisUrn = session.idsInState.get(urn) ?? [];
+  const ofThisUrn = session.state.idsOf(urn);
   const entry = {
     ...origin,
     urn,
@@ -95,7 +95,7 @@ async function prepare(session: Session, order: Order, signal: AbortSignal): Pro
     digest,
     before: [...named(baseline, args.name).map((item) => item.id), ...ofThisUrn],
     beforeComplete: baseline.complete,
-    replaces: session.idsInState.has(urn) || session.namesInState.has(urn),
+    replaces: session.state.has(urn),
   };
   const wanted = { name: args.name, before: new Set(baseline.items.keys()) };
   return { ...order, session, api, entry, wanted };

@@ -44,7 +44,7 @@ export async function presenceOf(
   }
   if (result.kind === "found") return { presence: result, origin };
   const sameToken = !kept || kept.tokenHash === origin.tokenHash;
-  if (sameToken || session.showsAnotherOfOurs(result.proof.items, id)) {
+  if (sameToken || session.state.showsAnother(result.proof.items, id)) {
     return { presence: { kind: "gone" }, origin };
   }
   const why =

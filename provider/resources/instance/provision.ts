@@ -1,6 +1,6 @@
 /** From an order to an instance that the service has accepted: one left open earlier, or a new one. */
 import { createHmac } from "node:crypto";
-import { importCommand } from "../../advice";
+import { importAs } from "../../advice";
 import type { Snapshot } from "../../listing/snapshot";
 import type { Session } from "../../session";
 import { createBodyOf, type InstanceArgs } from "./definition";
@@ -57,7 +57,7 @@ export async function warnOfExtras(session: Session, urn: string, wanted: Wanted
   if (!snapshot) return;
   for (const item of candidates(session, snapshot, wanted)) {
     session.around.messages.warning(
-      `there is another instance named "${wanted.name}", ${item.id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over with ${importCommand(urn, item.id)} under another resource name`,
+      `there is another instance named "${wanted.name}", ${item.id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: ${importAs("<name>", item.id)}`,
       urn,
     );
   }

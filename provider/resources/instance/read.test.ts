@@ -121,7 +121,7 @@ test("with another token, gone also needs another instance of ours in the listin
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
   world.service.has("i-2");
-  world.session.carried(urnOf("other"), "i-2", outputs);
+  world.session.state.carried(urnOf("other"), "i-2", outputs);
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });

@@ -22,7 +22,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
       operation.signal,
     );
     if (presence.kind === "gone") {
-      session.recorded(request.id);
+      session.state.recorded(request.id);
       return undefined;
     }
     if (presence.kind === "found") return found(session, request, presence.item, origin);
@@ -48,7 +48,7 @@ function found(
     ? inputsAfterRefresh(request.inputs, before, item)
     : propertyMap({ name: item.name });
   // Who imports it takes it over, which settles what an earlier run left open (G1).
-  if (request.inputs === undefined) session.carried(urn, id, outputs);
+  if (request.inputs === undefined) session.state.carried(urn, id, outputs);
   const status = item.status ?? textOf(before, "status");
   if (!isGet(request) || refresh) {
     if (status === "PROVISIONING") {

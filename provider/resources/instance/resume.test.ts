@@ -202,21 +202,21 @@ test("an extra instance of a create taken over is named by the last look (G2)", 
 
 test("the next run that carries the id clears the note, under whatever URN (aliases)", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
-  world.session.carried(urnOf("renamed"), id, inputsOf());
+  world.session.state.carried(urnOf("renamed"), id, inputsOf());
   expect(open(world)).toEqual([]);
 });
 
 test("an import of the same resource does not clear it before the state holds it", async () => {
   const { world } = await diedAfterAnswer(generated(1));
-  world.session.carried(urn, "another", inputsOf({ name: "another" }));
+  world.session.state.carried(urn, "another", inputsOf({ name: "another" }));
   expect(open(world)).toHaveLength(1);
 });
 
 test("a create without an answer is cleared by an id of its name, not by the instance it was to replace", async () => {
   const world = await diedAfterPost(generated(2), { acts: true });
-  world.session.carried(urn, "old", inputsOf({ name: generated(1) }));
+  world.session.state.carried(urn, "old", inputsOf({ name: generated(1) }));
   expect(open(world)).toHaveLength(1);
-  world.session.carried(urn, "i-1", inputsOf({ name: generated(2) }));
+  world.session.state.carried(urn, "i-1", inputsOf({ name: generated(2) }));
   expect(open(world)).toEqual([]);
 });
 
@@ -224,13 +224,13 @@ test("an explicit name is no proof: the instance that had it before clears nothi
   const before = scene();
   before.service.has("old", { name: "web" });
   const there = await diedAfterPost("web", { acts: true }, before);
-  there.session.carried(urn, "old", inputsOf({ name: "web" }));
+  there.session.state.carried(urn, "old", inputsOf({ name: "web" }));
   expect(open(there)).toHaveLength(1);
 
   const replaced = scene();
-  replaced.session.checked(urn, inputsOf({ name: "web" }));
+  replaced.session.state.checked(urn, inputsOf({ name: "web" }));
   const gone = await diedAfterPost("web", { acts: true }, replaced);
-  gone.session.carried(urn, "old", inputsOf({ name: "web" }));
+  gone.session.state.carried(urn, "old", inputsOf({ name: "web" }));
   expect(open(gone)).toHaveLength(1);
 });
 
@@ -240,7 +240,7 @@ test("`pulumi up --replace`, which carries no id, makes a second one and never a
     ["web", "web"],
   ] as const) {
     const { world, id } = await diedAfterAnswer(first);
-    world.session.checked(urn, inputsOf({ name: first }));
+    world.session.state.checked(urn, inputsOf({ name: first }));
     world.service.posts.push((body, _signals, service) => {
       const accepted = service.accept(body);
       service.set(accepted.id, { status: "ACTIVE" });
@@ -253,10 +253,10 @@ test("`pulumi up --replace`, which carries no id, makes a second one and never a
 
 test("an interrupted `--replace` of an explicit name is not guessed at: refresh tells", async () => {
   const before = scene();
-  before.session.checked(urn, inputsOf({ name: "web" }));
+  before.session.state.checked(urn, inputsOf({ name: "web" }));
   before.service.has("old", { name: "web" });
   const world = await diedAfterPost("web", { acts: true }, before);
-  world.session.checked(urn, inputsOf({ name: "web" }));
+  world.session.state.checked(urn, inputsOf({ name: "web" }));
   const error = await errorOf(create(world, "web"));
   expect(error.message).toContain("Run `pulumi refresh`, which tells");
   expect(posts(world)).toBe(1);
@@ -264,7 +264,7 @@ test("an interrupted `--replace` of an explicit name is not guessed at: refresh 
 
 test("an instance that the state holds is never adopted for another resource", async () => {
   const world = scene();
-  world.session.carried(urnOf("other"), "i-7", inputsOf());
+  world.session.state.carried(urnOf("other"), "i-7", inputsOf());
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-7", { name: "web" });
     throw failed("unanswered");

@@ -59,8 +59,8 @@ export async function resumeFromJournal(
  */
 function isRecorded(session: Session, entry: JournalEntry): boolean {
   const { urn } = entry;
-  const name = session.namesInState.get(urn);
-  if (session.idsInState.has(urn) || name === undefined) return false;
+  const name = session.state.nameOf(urn);
+  if (session.state.idsOf(urn).length > 0 || name === undefined) return false;
   if (!isNoted(entry.name, name, session.settings)) return false;
   if (isGeneratedName(urn, name) || !entry.replaces) return true;
   throw open(

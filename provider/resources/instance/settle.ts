@@ -24,7 +24,7 @@ export interface Sighting {
 /** Instances of this name that may have come from the open POST. */
 export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted): ListItem[] {
   return named(snapshot, wanted.name).filter(
-    ({ id }) => !wanted.before.has(id) && !session.claimed.has(id) && !session.isInState(id),
+    ({ id }) => !wanted.before.has(id) && !session.claimed.has(id) && !session.state.holds(id),
   );
 }
 

@@ -14,7 +14,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import "./disposal";
 import { root } from "../../../tools/support/paths";
 import { Running, type Outcome } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
