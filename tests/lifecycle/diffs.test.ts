@@ -73,6 +73,8 @@ test("delete-before-replace is asked for only where Delete would fail", async ()
       [{}, false],
     ] as const) {
       const plugin = await world.plugin(settings);
+      // As in an update; in a refresh the engine asks Diff without a Check before.
+      await plugin.client.check({ olds: propertyMap(all), news: inputs() });
       const reply = await plugin.client.diff({ ...change, oldOutputs: propertyMap(all) });
       expect(reply.deletebeforereplace).toBe(first);
       const said = await plugin.allWarnings();
