@@ -18,7 +18,7 @@ function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (error.status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN.";
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN. `pulumi refresh` and `pulumi destroy` use what the last `pulumi up` recorded: add --run-program to them.";
   }
   if (error.status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
@@ -39,7 +39,11 @@ export function logicalName(urn: string): string {
 }
 
 export function importCommand(urn: string, id: string): string {
-  return importAs(logicalName(urn), id);
+  // The URN tells that a resource is a component's child, but not by which name Pulumi knows that.
+  const isChild = urn.split("::")[2]?.includes("$") === true;
+  return (
+    importAs(logicalName(urn), id) + (isChild ? " --parent '<name>=<urn of its component>'" : "")
+  );
 }
 
 /** For an instance that no resource of the program stands for yet. */

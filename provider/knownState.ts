@@ -10,8 +10,6 @@ import { reveal, type PropertyMap } from "./property/value";
 export class KnownState {
   /** Ids that calls carried out of the state, by resource. */
   readonly #ids = new Map<string, Set<string>>();
-  /** The names under which Check met the resources that the state holds, by resource. */
-  readonly #names = new Map<string, string | undefined>();
   /** Resources that Check has met since they were last read: a Diff is of an update, not a refresh. */
   readonly #inUpdate = new Set<string>();
 
@@ -33,12 +31,9 @@ export class KnownState {
     }
   }
 
-  /** Check met this resource: with old inputs, the state holds it, by this name. */
-  checked(urn: string, olds: PropertyMap): void {
+  /** Check met this resource: what follows is an update. */
+  checked(urn: string): void {
     this.#inUpdate.add(urn);
-    if (Object.keys(olds).length === 0) return;
-    const name = reveal(olds["name"] ?? null);
-    this.#names.set(urn, typeof name === "string" ? name : undefined);
   }
 
   /** A Diff that follows, with no Check between, compares what was read with the state (refresh). */
@@ -60,15 +55,6 @@ export class KnownState {
 
   idsOf(urn: string): readonly string[] {
     return [...(this.#ids.get(urn) ?? [])];
-  }
-
-  nameOf(urn: string): string | undefined {
-    return this.#names.get(urn);
-  }
-
-  /** Whether the state holds this resource. */
-  has(urn: string): boolean {
-    return this.#ids.has(urn) || this.#names.has(urn);
   }
 
   /** Whether the state holds this instance. */

@@ -16,6 +16,8 @@ import { Cleaner } from "./text";
 /** What a person can run by hand, loaded only then: each takes its arguments, gives its exit code. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   "--help": async () => usage,
+  "-h": async () => usage,
+  help: async () => usage,
   "--version": async () => async () => {
     process.stdout.write(`${metadata.version}\n`);
     return 0;
@@ -34,7 +36,8 @@ async function usage(): Promise<number> {
 By hand:
   pulumi-resource-compute discard [URN]   list the creates that a run left open, or forget one
   pulumi-resource-compute --version
-  pulumi-resource-compute                 serve, for PULUMI_DEBUG_PROVIDERS=compute:PORT
+  pulumi-resource-compute                 serve, for PULUMI_DEBUG_PROVIDERS=compute:PORT (the
+                                          environment that counts is then the one given here)
 `);
   return 0;
 }
@@ -52,7 +55,12 @@ async function main(argv: readonly string[]): Promise<void> {
   const [name = "", ...rest] = argv;
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load) process.exit(await (await load())(rest));
-  await serve(engineAddress(argv));
+  const address = engineAddress(argv);
+  if (address !== undefined && !/:\d+$/.test(address)) {
+    process.stderr.write(`There is no command "${address}". See pulumi-resource-compute --help\n`);
+    process.exit(2);
+  }
+  await serve(address);
 }
 
 async function serve(address: string | undefined): Promise<void> {

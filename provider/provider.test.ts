@@ -92,9 +92,9 @@ test("what the service refuses is told with the next step (G9)", async () => {
 
 test("Ctrl-C before anything was changed is told as such; a new engine begins anew", async () => {
   const { provider, service } = await configured();
-  provider.cancel();
+  provider.cancel(false);
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
-  provider.cancel();
+  provider.cancel(false);
   provider.renew();
   service.posts.push((body, _signals, api) => {
     const accepted = api.accept(body);
@@ -159,21 +159,20 @@ test("deleting the instance that was to be replaced does not forget the one crea
   expect(open()).toBe(1);
 });
 
-test("Check tells that the state holds the resource: `--replace` makes a second one", async () => {
-  const { provider, service } = await withOpenCreate();
-  await provider.check({
-    ...common,
-    olds: inputsOf(),
-    news: inputsOf(),
-    randomSeed: new Uint8Array(),
-  });
-  await provider.check({ ...common, olds: empty, news: inputsOf(), randomSeed: new Uint8Array() });
+test("a Cancel with calls running proves nothing; an idle one, that the engine has the answers", async () => {
+  const world = scene();
+  const { provider, service, session } = await configured(world);
   service.posts.push((body, _signals, api) => {
     const accepted = api.accept(body);
     api.set(accepted.id, { status: "ACTIVE" });
     return accepted;
   });
-  expect((await provider.create(creation)).id).toBe("i-2");
+  await provider.create(creation);
+  const answered = () => session.journal.entries().map((entry) => entry.answered);
+  provider.cancel(false);
+  expect(answered()).toEqual([undefined]);
+  provider.cancel(true);
+  expect(answered()).toEqual([true]);
 });
 
 test("the schema is the one that lies with it", async () => {

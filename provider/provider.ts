@@ -50,7 +50,7 @@ export function createProvider(around: Surroundings): Provider {
     check: (request) =>
       guarded(() => {
         hide(request.olds, request.news);
-        current?.state.checked(request.urn, request.olds);
+        current?.state.checked(request.urn);
         const checked = instances.check(request);
         hide(checked.inputs);
         return checked;
@@ -103,7 +103,10 @@ export function createProvider(around: Surroundings): Provider {
         return list(session(), request);
       }),
 
-    cancel: () => cancellation.abort(new Canceled()),
+    cancel: (idle) => {
+      cancellation.abort(new Canceled());
+      if (idle) current?.takeLeave();
+    },
     renew: () => {
       if (cancellation.signal.aborted) cancellation = new AbortController();
     },

@@ -140,8 +140,11 @@ export interface Provider {
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
   list(request: ListRequest): Promise<ListedResource[]>;
-  /** Ctrl-C, and every normal shutdown: ends waits with the state kept. Never exits. */
-  cancel(): void;
+  /**
+   * Ctrl-C, and every normal shutdown: ends waits with the state kept. Never exits. `idle`: every call
+   * has been answered.
+   */
+  cancel(idle: boolean): void;
   /** A new engine has come (Handshake, Attach): a Cancel of the one before no longer counts. */
   renew(): void;
 }

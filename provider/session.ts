@@ -127,6 +127,11 @@ export class Session {
     return { signal: controller.signal, stop };
   }
 
+  /** The engine goes, and every call was answered: it has the ids of all that was made (G1). */
+  takeLeave(): void {
+    for (const id of this.claimed) this.journal.answered(this.settings, id);
+  }
+
   /** Where instances of this session live, as far as that is known without a request. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.settings;

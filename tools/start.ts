@@ -17,6 +17,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   preview: ["preview"],
   refresh: ["refresh", "--yes", "--skip-preview"],
   destroy: ["destroy", "--yes", "--skip-preview"],
+  // After a `kill -9` the stack is still locked.
+  cancel: ["cancel", "--yes"],
 };
 
 const example = join(root, "examples", "instance");
@@ -45,7 +47,11 @@ async function main([name = "up", ...rest]: readonly string[]): Promise<void> {
   const code = await run([...command, ...rest]);
   if (name === "up" && code === 0) await run(["stack", "output"]);
   process.exitCode = code;
-  say(code === 0 ? whatNext(name) : `\npulumi ${name} ended with exit code ${code}; see above.`);
+  say(
+    code === 0
+      ? whatNext(name)
+      : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` goes on with what there is; if the stack is locked, \`npm start -- cancel\` first.`,
+  );
 }
 
 /** Instances live at an address, so the next run needs the same one. */
@@ -60,7 +66,7 @@ async function sameEmulatorAsBefore(): Promise<Emulator> {
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     throw new ToolError(
-      `${error.message}. The instances of the demo live at this address: free the port (is another \`npm start\` running?), or forget them: delete ${relative(process.cwd(), demo)}`,
+      `Port ${port} is taken, and the instances of the demo live at that address. Is another \`npm start\` running? Free the port, or forget them: delete ${relative(process.cwd(), demo)}`,
     );
   }
 }
@@ -101,12 +107,13 @@ from the state and end with their sandbox lifetime (README, "What a delete does"
   }
   return `
 What next:
-  npm start                 again: nothing changes
+  npm start                 again: nothing changes, unless the program has
   npm start -- refresh      read the instances back
   npm start -- destroy      tear the stack down
   ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\`
 
-The same program against the real service, from ${relative(process.cwd(), example)}:
+The same program against the real service, from ${relative(process.cwd(), example)}
+(a shell without pulumi: \`npm run toolchain\` prints the PATH; without a Pulumi account: pulumi login --local):
   pulumi stack init dev
   pulumi config set compute:baseUrl https://…/v2
   pulumi config set --secret compute:apiToken     (sk_test_… costs nothing)

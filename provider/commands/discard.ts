@@ -18,11 +18,11 @@ export async function discard(
   }
   const noted = journalFolders(env).flatMap((folder) => {
     const journal = new Journal(folder, print);
-    return journal.entries().map((entry) => ({ journal, entry }));
+    const open = journal.entries().filter((entry) => !entry.answered);
+    return open.map((entry) => ({ journal, entry }));
   });
   if (urn === undefined) {
     if (noted.length === 0) print("No create is left open.");
-    else print("Noted until a later run shows that the state holds the instance:");
     for (const { entry } of noted) print(describe(entry));
     return 0;
   }

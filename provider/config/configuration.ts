@@ -54,10 +54,18 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
   if (baseUrl === undefined || apiToken === undefined) {
     const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
     throw new MissingSettings(
-      missing.map((name) => ({ name: `compute:${name}`, description: settingDescriptions[name] })),
+      missing.map((name) => ({ name: `compute:${name}`, description: howToSet(name) })),
     );
   }
   return settingsFrom({ ...values, baseUrl, apiToken });
+}
+
+/** The engine adds a `pulumi config set` of its own, which would keep a token in clear. */
+function howToSet(name: "baseUrl" | "apiToken"): string {
+  const safely = secretSettings.has(name)
+    ? `A secret: use \`pulumi config set --secret compute:${name}\` or ${settingEnvironment[name]}. `
+    : "";
+  return `${safely}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
 }
 
 function read(

@@ -31,7 +31,9 @@ function pulumiHome(env: NodeJS.ProcessEnv): string {
 /** As the engine finds it, but for one that Pulumi.yaml names: the plugin is not told of that. */
 function backendOf(env: NodeJS.ProcessEnv): string {
   const url = env["PULUMI_BACKEND_URL"] || loggedInto(env) || "";
-  return url.replace(/\/+$/, "");
+  // A relative folder is another one in each project.
+  const absolute = url.replace(/^file:\/\/(?=\.)/, () => `file://${process.cwd()}/`);
+  return absolute.replace(/\/+$/, "");
 }
 
 function loggedInto(env: NodeJS.ProcessEnv): string | undefined {

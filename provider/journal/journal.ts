@@ -24,6 +24,21 @@ const entrySchema = z.object({
   /** Whether the state held an instance of this resource before the POST. */
   replaces: z.boolean(),
   id: z.string().optional(),
+  /** Whether the engine surely had the answer: it took leave afterwards. */
+  answered: z.literal(true).optional(),
+  /** What only the 202 shows; kept for the run that takes the instance over. */
+  accepted: z
+    .object({
+      createdAt: z.string().optional(),
+      networks: z.array(
+        z.object({
+          type: z.string(),
+          ipv4: z.string().optional(),
+          mac_address: z.string().optional(),
+        }),
+      ),
+    })
+    .optional(),
 });
 export type JournalEntry = z.infer<typeof entrySchema>;
 
@@ -73,6 +88,14 @@ export class Journal {
       this.#complain(
         `the journal of unfinished creates can't be written (${reason(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.folder} writable, or set PULUMI_HOME.`,
       );
+    }
+  }
+
+  /** The engine has taken leave, so it had this id. */
+  answered(place: Place, id: string): void {
+    for (const urn of this.resourcesOf(place, id)) {
+      const entry = this.find(place, urn);
+      if (entry) this.write({ ...entry, answered: true });
     }
   }
 

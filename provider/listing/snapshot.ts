@@ -19,7 +19,8 @@ export interface Snapshot {
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
-/** The instances of this name. */
+/** The instances of this name; in a hostname, upper and lower case are the same. */
 export function named(snapshot: Snapshot, name: string): ListItem[] {
-  return [...snapshot.items.values()].filter((item) => item.name === name);
+  const wanted = name.toLowerCase();
+  return [...snapshot.items.values()].filter((item) => item.name?.toLowerCase() === wanted);
 }

@@ -271,7 +271,7 @@ test("Cancel answers at once while a Create runs, and the Create ends in its own
     await canceled;
     return { id: "i-1", outputs };
   };
-  await withServer({ create, cancel: resolve }, async ({ client, server }) => {
+  await withServer({ create, cancel: () => resolve() }, async ({ client, server }) => {
     const creating = client.create({ inputs });
     await client.version();
     expect(server.running).toBe(1);

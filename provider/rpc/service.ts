@@ -59,7 +59,7 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
     }),
     getPluginInfo: calls.unary(() => new PluginInfo().setVersion(version)),
     getSchema: calls.unary(async () => new GetSchemaResponse().setSchema(await provider.schema())),
-    cancel: cancel(dependencies),
+    cancel: cancel(calls, dependencies),
 
     checkConfig: calls.unary(async (request) => {
       const answer = await provider.checkConfig(requests.checkConfigRequest(request));
@@ -106,11 +106,14 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
  * Answered at once and whatever happens, as the engine takes a plugin without this answer for
  * crashed. Never exits: Cancel comes at every normal shutdown too, with calls still running.
  */
-function cancel({ provider, log }: ServiceDependencies): handleUnaryCall<Empty, Empty> {
+function cancel(
+  calls: Calls,
+  { provider, log }: ServiceDependencies,
+): handleUnaryCall<Empty, Empty> {
   return (_call, callback) => {
     callback(null, new Empty());
     try {
-      provider.cancel();
+      provider.cancel(calls.running === 0);
     } catch (error) {
       log.debug(describe(error).stack);
     }

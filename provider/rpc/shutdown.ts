@@ -28,7 +28,8 @@ export function endWith({ provider, server, clock, engineOwnsStdin }: ShutdownDe
     const patience = server.running === 0 ? idleMs : patienceMs;
     // Drained when idle too, which takes no time: the last answer may still be on its way out.
     void Promise.race([server.drain(), clock.sleep(patience)]).finally(exit);
-    provider.cancel();
+    // A signal, or the end of stdin, may well be the death of an engine that saved nothing.
+    provider.cancel(false);
   };
   const onSignal = (): void => {
     if (ending) exit();

@@ -31,7 +31,7 @@ test("all errors are told at once, each on its property (G9)", () => {
     { property: "flavorId", reason: "expected string, received number" },
     { property: "imageId", reason: "is required" },
     { property: "vpcId", reason: "is required" },
-    { property: "sshKeys[1]", reason: "must not be empty" },
+    { property: "sshKeys", reason: "[1] must not be empty" },
   ]);
 });
 
@@ -98,7 +98,7 @@ test("what is not known yet is no error, in lists and secrets too (G10)", () => 
   }
   const keys = [Unknown.value, ""];
   expect(failures({ sshKeys: keys })).toEqual([
-    { property: "sshKeys[1]", reason: "must not be empty" },
+    { property: "sshKeys", reason: "[1] must not be empty" },
   ]);
   expect(check({ sshKeys: [Unknown.value, "b"] }).inputs["sshKeys"]).toEqual([Unknown.value, "b"]);
 });

@@ -83,9 +83,11 @@ function faultsOf(name: InputName, { olds, news }: CheckRequest): CheckFailure[]
   if (parsed.success) return [];
   const secret = traitsOf(name).secret === true || hasSecret(value);
   return parsed.error.issues.map((issue) => {
-    const path = name + issue.path.map((part) => `[${String(part)}]`).join("");
+    const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");
-    return secret ? { property: "", reason: `${path} ${reason}` } : { property: path, reason };
+    if (secret) return { property: "", reason: `${name}${item} ${reason}` };
+    // Of an item the engine would print no value: it looks properties up by their plain names.
+    return { property: name, reason: item ? `${item} ${reason}` : reason };
   });
 }
 

@@ -145,11 +145,26 @@ test.each([
 });
 
 test("a 404 for an instance that is listed all the same puts the path in doubt", async () => {
-  const world = existing(destroyPath);
+  const world = existing({ ...destroyPath, settlingSeconds: 10 });
   world.service.destroys.push(fail(answered(404, "DELETE")));
   expect((await errorOf(remove(world))).message).toContain(
     'is compute:destroyPath "/v2/instances/{id}" right?',
   );
+});
+
+test("a listing that lags behind a destroy whose answer was lost puts nothing in doubt", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  world.service.listFaults.push(undefined, undefined, () => world.service.instances.delete("i-1"));
+  expect(await remove(world)).toBeUndefined();
+});
+
+test("an instance that this very run took over is not destroyed with an older record of it", async () => {
+  const world = existing(destroyPath);
+  world.session.claimed.add("i-1");
+  await remove(world);
+  expect(world.service.count("destroy")).toBe(0);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
 });
 
 test("a 404 for one that is gone meanwhile is success", async () => {

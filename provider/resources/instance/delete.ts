@@ -10,6 +10,7 @@ import { presenceOf, refuseElsewhere, traceOf, type Presence } from "./presence"
 
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { deletePolicy } = session.settings;
+  if (session.claimed.has(request.id)) return leaveToItsNewOwner(session, request);
   if (deletePolicy === "retain") return retain(session, request);
   const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
   try {
@@ -39,6 +40,14 @@ function retain(session: Session, { id, urn, oldOutputs }: DeleteRequest): void 
   );
 }
 
+/** This very run made the instance or took it over: what is deleted is an older record of it. */
+function leaveToItsNewOwner(session: Session, { id, urn }: DeleteRequest): void {
+  session.around.messages.warning(
+    `instance ${id} was not destroyed: this run took it over for a resource of the program, which stands for it now`,
+    urn,
+  );
+}
+
 /** What an instance that is left alone goes on doing. */
 export function staysBehind(outputs: DeleteRequest["oldOutputs"], configured: string): string {
   return isBilled(outputs, configured)
@@ -63,6 +72,7 @@ function refusal(
       : `whether instance ${id} still exists can't be told (${presence.why})`;
   return `${state}, and the service documents no call to destroy it. Ways out:
   - remove it at the service (its portal), then run this again: it succeeds once the instance is gone
-  - let it run, and drop it from the state: \`pulumi config set compute:deletePolicy retain\`, the resource option retainOnDelete, or ${stateDeleteCommand(urn)}
-  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\``;
+  - let it run, and drop it from the state: ${stateDeleteCommand(urn)}, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\`
+  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`
+A destroy uses the settings that the last \`pulumi up\` recorded: after \`pulumi config set\`, run \`pulumi destroy --run-program\`.`;
 }

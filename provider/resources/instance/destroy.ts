@@ -76,7 +76,8 @@ async function untilGone(
         `instance ${id} was told to go, but that it is gone can't be proven: ${presence.why}. If you know that it is gone: ${stateDeleteCommand(urn)}`,
       );
     }
-    if (answer === "unknown") {
+    // A listing may lag behind a destroy whose answer was lost.
+    if (answer === "unknown" && clock.now() - started >= session.settings.settlingMs) {
       throw new OperationFailed(
         `the destroy call answers 404 for instance ${id}, which is listed all the same: is compute:destroyPath "${session.settings.destroyPath}" right?`,
       );

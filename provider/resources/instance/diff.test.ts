@@ -136,7 +136,7 @@ test.each([
   [{ destroyPath: "/v2/instances/{id}" }, false, undefined],
 ])("with %j, a replacement says what will stay behind (G4)", (args, deleteFirst, words) => {
   const { session, messages } = scene(args);
-  session.state.checked(urnOf("web"), inputsOf());
+  session.state.checked(urnOf("web"));
   const { deleteBeforeReplace } = instances.diff(session, request({ flavorId: "b" }));
   expect(deleteBeforeReplace).toBe(deleteFirst);
   expect(messages.warnings).toEqual(words ? [expect.stringContaining(words)] : []);
@@ -144,7 +144,7 @@ test.each([
 
 test("drift that a refresh has read is no replacement yet, and is not called one (G4)", () => {
   const { session, messages } = scene();
-  session.state.checked(urnOf("web"), inputsOf());
+  session.state.checked(urnOf("web"));
   session.state.isRead(urnOf("web"));
   const { detailed } = instances.diff(session, request({ name: "renamed" }));
   expect(detailed).toEqual({ name: "update-replace" });

@@ -138,8 +138,8 @@ test("the Info column shows the status and the time, on a change and every ten s
   world.service.listFaults.push(fail(answered(503, "GET")));
   await wait(world);
   const shown = world.messages.all.filter((line) => line.startsWith("status"));
-  expect(shown[0]).toBe("status i-1 PROVISIONING, 0 s");
-  expect(shown[1]).toContain("the last look failed; trying again");
+  expect(shown[0]).toBe("status i-1 PROVISIONING");
+  expect(shown[1]).toContain("status last look failed, trying again: i-1");
   expect(shown.at(-1)).toMatch(/i-1 ACTIVE, 2\d s/);
   expect(shown.length).toBeLessThan(8);
 });

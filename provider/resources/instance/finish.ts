@@ -127,7 +127,10 @@ class Progress {
     const now = this.session.around.clock.now();
     this.#last = now;
     const seconds = Math.round((now - this.#start) / 1000);
-    const text = `${this.instance.id} ${this.status}, ${seconds} s${this.problem ? " (the last look failed; trying again)" : ""}`;
+    const time = seconds > 0 ? `, ${seconds} s` : "";
+    // First, since a narrow terminal cuts the end off.
+    const problem = this.problem ? "last look failed, trying again: " : "";
+    const text = `${problem}${this.instance.id} ${this.status}${time}`;
     this.session.around.messages.status(this.instance.urn, text);
   }
 }

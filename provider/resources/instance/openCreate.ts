@@ -33,9 +33,9 @@ export function notProvenOurs(open: OpenCreate, item: ListItem): OperationFailed
 export function noneSeen(
   open: OpenCreate,
   { complete, problem }: Sighting,
-  { settlingMs, sent }: { settlingMs: number; sent: number },
+  { lookedMs, sent }: { lookedMs: number; sent: number },
 ): OperationFailed {
-  const within = `within ${settlingMs / 1000} s`;
+  const within = `within ${lookedMs / 1000} s`;
   const seen = problem
     ? `the look for it failed (${problem})`
     : complete

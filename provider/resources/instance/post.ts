@@ -62,7 +62,8 @@ export async function post(
     if (!(outcome instanceof RequestError)) {
       return { ...outcome, ...(open ? { wasOpen: create.wanted } : {}) };
     }
-    open = { urn: order.urn, name: create.wanted.name, failure: outcome };
+    const name = order.secretName ? "[secret]" : create.wanted.name;
+    open = { urn: order.urn, name, failure: outcome };
     const sighting = await look(create, open, signal);
     const item = theOne(create, open, sighting);
     if (item) return adopt(create, open, item);
@@ -72,7 +73,7 @@ export async function post(
     }
     const mayRepeat = sent === 1 && sighting.complete && answeredBroken(outcome);
     if (!mayRepeat) {
-      throw noneSeen(open, sighting, { settlingMs: session.settings.settlingMs, sent });
+      throw noneSeen(open, sighting, { lookedMs: lookFor(create, open), sent });
     }
   }
 }
@@ -95,7 +96,7 @@ async function prepare(session: Session, order: Order, signal: AbortSignal): Pro
     digest,
     before: [...named(baseline, args.name).map((item) => item.id), ...ofThisUrn],
     beforeComplete: baseline.complete,
-    replaces: session.state.has(urn),
+    replaces: ofThisUrn.length > 0,
   };
   const wanted = { name: args.name, before: new Set(baseline.items.keys()) };
   return { ...order, session, api, entry, wanted };
@@ -116,7 +117,8 @@ async function send(
     const signals = { unsent: signal, grace: grace.signal };
     const accepted = await api.createInstance(createBodyOf(args), signals);
     session.claimed.add(accepted.id);
-    journal.write({ ...note, at: now(), id: accepted.id });
+    const { id, createdAt, networks } = accepted;
+    journal.write({ ...note, at: now(), id, accepted: { createdAt, networks } });
     return { accepted, after: session.listings.markWrite() };
   } catch (error) {
     if (error instanceof RequestError && !surelyNotMade(error)) return error;
@@ -134,17 +136,19 @@ async function send(
   }
 }
 
-async function look(
-  { session, urn, wanted }: Prepared,
-  open: OpenCreate,
-  signal: AbortSignal,
-): Promise<Sighting> {
+/** How long to look, in milliseconds. */
+function lookFor({ session }: Prepared, { failure }: OpenCreate): number {
+  const { settlingMs, pollIntervalMs } = session.settings;
+  return callsItOurFault(failure) ? Math.min(pollIntervalMs, settlingMs) : settlingMs;
+}
+
+async function look(create: Prepared, open: OpenCreate, signal: AbortSignal): Promise<Sighting> {
+  const { session, urn, wanted } = create;
   const { clock, messages } = session.around;
   messages.status(urn, "the create was not answered well; looking for its instance");
   try {
-    const { settlingMs, pollIntervalMs } = session.settings;
-    const long = callsItOurFault(open.failure) ? Math.min(pollIntervalMs, settlingMs) : settlingMs;
-    return await lookForOpenCreate(session, wanted, clock.now() + long, signal);
+    const end = clock.now() + lookFor(create, open);
+    return await lookForOpenCreate(session, wanted, end, signal);
   } catch (error) {
     throw isEnded(error) ? cutShort(open, error) : error;
   }
@@ -168,7 +172,7 @@ function adopt({ session, urn, wanted, entry }: Prepared, open: OpenCreate, item
   const { journal, around } = session;
   if (!isGeneratedName(urn, wanted.name)) {
     around.messages.warning(
-      `the create of "${wanted.name}" was not answered well (${open.failure.message}); exactly one instance of that name has turned up since, ${item.id}, and was adopted`,
+      `the create of "${open.name}" was not answered well (${open.failure.message}); exactly one instance of that name has turned up since, ${item.id}, and was adopted`,
       urn,
     );
   }
@@ -176,13 +180,14 @@ function adopt({ session, urn, wanted, entry }: Prepared, open: OpenCreate, item
   return { ...adopted(session, item), wasOpen: wanted };
 }
 
-/** An instance known from the list alone: what only the 202 shows of it is lost. */
-export function adopted(session: Session, item: ListItem): Provisioned {
-  session.claimed.add(item.id);
-  return {
-    accepted: { id: item.id, name: item.name, status: item.status, networks: [] },
-    after: 0,
-  };
+/** An instance known from the list; what only the 202 shows of it is lost, but for what was noted. */
+export function adopted(
+  session: Session,
+  { id, name, status }: ListItem,
+  noted: JournalEntry["accepted"] = { networks: [] },
+): Provisioned {
+  session.claimed.add(id);
+  return { accepted: { id, name, status, ...noted }, after: 0 };
 }
 
 /** No connection at all, or one of the refusals that the document gives ("Errors"). */

@@ -20,8 +20,8 @@ export async function provision(
     const order = { ...what, digest: digestOf(session, urn, args) };
     const resumed = await resumeFromJournal(session, order, signal);
     if (resumed) {
-      const { item, wasOpen } = resumed;
-      return { ...adopted(session, item), ...(wasOpen ? { wasOpen } : {}) };
+      const { item, noted, wasOpen } = resumed;
+      return { ...adopted(session, item, noted), ...(wasOpen ? { wasOpen } : {}) };
     }
     try {
       return await post(session, order, signal);

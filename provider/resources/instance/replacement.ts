@@ -13,6 +13,6 @@ export function messageOfReplacement(
     case "retain":
       return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${staysBehind(oldOutputs, tokenKind)}`;
     case "fail":
-      return `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists: the service documents no call to destroy it. Remove it at the service first, or let it run with the resource option retainOnDelete; see also compute:deletePolicy and compute:destroyPath`;
+      return `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists, unless the resource has the option retainOnDelete: the service documents no call to destroy it. Remove it at the service first; see also compute:deletePolicy and compute:destroyPath`;
   }
 }

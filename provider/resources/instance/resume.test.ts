@@ -226,39 +226,67 @@ test("an explicit name is no proof: the instance that had it before clears nothi
   const there = await diedAfterPost("web", { acts: true }, before);
   there.session.state.carried(urn, "old", inputsOf({ name: "web" }));
   expect(open(there)).toHaveLength(1);
-
-  const replaced = scene();
-  replaced.session.state.checked(urn, inputsOf({ name: "web" }));
-  const gone = await diedAfterPost("web", { acts: true }, replaced);
-  gone.session.state.carried(urn, "old", inputsOf({ name: "web" }));
-  expect(open(gone)).toHaveLength(1);
 });
 
-test("`pulumi up --replace`, which carries no id, makes a second one and never adopts the first", async () => {
+test("after an orderly end a second create makes a second one, and names the first", async () => {
+  // `--replace`, `state taint`, `state delete` and `retainOnDelete` carry no id of it.
   for (const [first, second] of [
     [generated(1), generated(2)],
     ["web", "web"],
   ] as const) {
-    const { world, id } = await diedAfterAnswer(first);
-    world.session.state.checked(urn, inputsOf({ name: first }));
+    const before = scene();
+    const { id } = await diedAfterAnswer(first, before);
+    before.session.takeLeave();
+    const world = before.nextRun();
     world.service.posts.push((body, _signals, service) => {
       const accepted = service.accept(body);
       service.set(accepted.id, { status: "ACTIVE" });
       return accepted;
     });
     expect((await create(world, second)).id).not.toBe(id);
-    expect(world.messages.warnings).toEqual([]);
+    expect(world.messages.warnings).toEqual([expect.stringContaining(`instance ${id}, which`)]);
+    expect(world.messages.warnings[0]).toContain(
+      `pulumi import compute:index:Instance '<name>' ${id}`,
+    );
   }
 });
 
-test("an interrupted `--replace` of an explicit name is not guessed at: refresh tells", async () => {
+test("an instance taken over has its id noted from then on", async () => {
+  const world = await diedAfterPost("web", { acts: true });
+  const { id } = await create(world, "web");
+  expect(open(world)).toEqual([expect.objectContaining({ id })]);
+});
+
+test("an instance noted for another resource is never adopted", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  await errorOf(create(world, "web"));
+  const other = { id: "i-other", urn: urnOf("other") };
+  world.service.has(other.id, { name: "web" });
+  const [entry] = open(world);
+  if (!entry) throw new Error("nothing is open");
+  world.session.journal.write({ ...entry, ...other });
+  const next = world.nextRun();
+  next.service.posts.push((body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.set(accepted.id, { status: "ACTIVE" });
+    return accepted;
+  });
+  expect((await create(next, "web")).id).not.toBe(other.id);
+});
+
+test("a create begun with another account is not settled here, and both commands are named", async () => {
   const before = scene();
-  before.session.state.checked(urn, inputsOf({ name: "web" }));
-  before.service.has("old", { name: "web" });
-  const world = await diedAfterPost("web", { acts: true }, before);
-  world.session.state.checked(urn, inputsOf({ name: "web" }));
-  const error = await errorOf(create(world, "web"));
-  expect(error.message).toContain("Run `pulumi refresh`, which tells");
+  await diedAfterAnswer(generated(1), before);
+  const [entry] = open(before);
+  if (!entry) throw new Error("nothing is open");
+  before.session.journal.write({ ...entry, account: "acct_other" });
+  const world = before.nextRun();
+  world.service.accountAnswer = async () => ({ id: "acct_mine" });
+  const error = await errorOf(create(world, generated(2)));
+  expect(error.message).toContain("acct_other");
+  expect(error.message).toContain("pulumi import");
+  expect(error.message).toContain("discard");
   expect(posts(world)).toBe(1);
 });
 

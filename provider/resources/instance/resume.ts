@@ -1,7 +1,7 @@
 /**
  * Create for a resource whose earlier create was never settled (G1): looks before anything is sent.
  */
-import { discardCommand, importCommand } from "../../advice";
+import { discardCommand, importAs, importCommand } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
 import type { JournalEntry } from "../../journal/journal";
@@ -15,6 +15,7 @@ import { lookForOpenCreate, type Wanted } from "./settle";
 
 export interface Resumed {
   item: ListItem;
+  noted?: JournalEntry["accepted"];
   /** Where the POST's outcome was open until now: what a last look compares with (G2). */
   wasOpen?: Wanted;
 }
@@ -28,9 +29,13 @@ export async function resumeFromJournal(
   const { settings, journal } = session;
   const entry = journal.find(settings, urn);
   if (!entry) return undefined;
-  const resumed = isRecorded(session, entry)
-    ? undefined
-    : entry.id === undefined
+  if (entry.answered) {
+    await nameEarlier(session, entry, signal);
+    journal.clear(settings, urn);
+    return undefined;
+  }
+  const resumed =
+    entry.id === undefined
       ? await findUnnamed(session, entry, args.name, signal)
       : await findById(session, entry, entry.id, signal);
   if (!resumed) {
@@ -50,23 +55,25 @@ export async function resumeFromJournal(
     `an earlier run created ${id} ("${name}") for this resource, and nothing has shown since that the state holds it: it is taken over, and nothing new is created`,
     urn,
   );
+  journal.write({ ...entry, id });
   return resumed;
 }
 
 /**
- * Whether the state holds the instance after all. A replacement that no Diff went before
- * (`pulumi up --replace`) carries no id, but Check was told the name.
+ * The engine had the answer to this create, and yet asks for another: a replacement that no Diff went
+ * before (`--replace`, `state taint`), a `state delete`, `retainOnDelete`. Or it could not save its
+ * state: so the instance is named, and not taken over.
  */
-function isRecorded(session: Session, entry: JournalEntry): boolean {
-  const { urn } = entry;
-  const name = session.state.nameOf(urn);
-  if (session.state.idsOf(urn).length > 0 || name === undefined) return false;
-  if (!isNoted(entry.name, name, session.settings)) return false;
-  if (isGeneratedName(urn, name) || !entry.replaces) return true;
-  throw open(
-    entry,
-    "the state holds an instance of that name, and whether it is this one can't be told. Run `pulumi refresh`, which tells, and then this again",
-    entry.id ?? "<id>",
+async function nameEarlier(
+  session: Session,
+  { urn, id = "" }: JournalEntry,
+  signal: AbortSignal,
+): Promise<void> {
+  const { items } = await session.listings.get(session.listings.shareable, signal);
+  if (!items.has(id) || session.state.holds(id)) return;
+  session.around.messages.warning(
+    `instance ${id}, which an earlier run created for this resource, is still there, and a new one is created. If this run does not replace it and no stack holds it, remove it at the service, or take it over: ${importAs("<name>", id)}`,
+    urn,
   );
 }
 
@@ -76,8 +83,11 @@ async function findById(
   id: string,
   signal: AbortSignal,
 ): Promise<Resumed | undefined> {
+  const { origin } = await session.connect(signal);
+  const elsewhere = originDifference(entry, origin);
+  if (elsewhere) throw open(entry, elsewhere, id);
   const { presence } = await presenceOf(session, id, { kept: entry, acceptedAt: entry.at }, signal);
-  if (presence.kind === "found") return { item: presence.item };
+  if (presence.kind === "found") return { item: presence.item, noted: entry.accepted };
   if (presence.kind === "gone") return undefined;
   throw open(entry, `whether ${id} still exists can't be told: ${presence.why}`, id);
 }
@@ -129,7 +139,9 @@ function whyNoProof(entry: JournalEntry, token: string, complete: boolean): stri
 function open(entry: JournalEntry, what: string, id: string): OperationFailed {
   const { urn, at } = entry;
   const name = isHashed(entry.name) ? "[secret]" : entry.name;
+  // Where the state holds another instance of the resource, an import under its name is refused.
+  const takeOver = entry.replaces ? importAs("<new name>", id) : importCommand(urn, id);
   return new OperationFailed(
-    `an earlier run began to create "${name}" for this resource (${at}), and nothing has shown since that the state holds it: ${what}. Nothing was created now. To take the instance over: ${importCommand(urn, id)}. To forget that create, once you know that nothing of it runs: ${discardCommand(urn)}`,
+    `an earlier run began to create "${name}" for this resource (${at}), and nothing has shown since that the state holds it: ${what}. Nothing was created now. To take the instance over: ${takeOver}. To forget that create, once you know that nothing of it runs: ${discardCommand(urn)}`,
   );
 }

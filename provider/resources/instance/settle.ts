@@ -21,10 +21,14 @@ export interface Sighting {
   problem?: string;
 }
 
-/** Instances of this name that may have come from the open POST. */
+/** Instances of this name that may have come from the open POST, and are no one else's. */
 export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted): ListItem[] {
   return named(snapshot, wanted.name).filter(
-    ({ id }) => !wanted.before.has(id) && !session.claimed.has(id) && !session.state.holds(id),
+    ({ id }) =>
+      !wanted.before.has(id) &&
+      !session.claimed.has(id) &&
+      !session.state.holds(id) &&
+      session.journal.resourcesOf(session.settings, id).length === 0,
   );
 }
 

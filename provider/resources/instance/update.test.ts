@@ -60,6 +60,20 @@ test("one that is still not ready stays unfinished (G1)", async () => {
   );
 });
 
+test("cut short, it reports no claims: the engine keeps the old inputs, and they would look changed", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", status: "PROVISIONING" });
+  const oldInputs = propertyMap({ name: "web" });
+  const before = outputsOfItem(
+    { id: "i-1", name: "web", status: "PROVISIONING" },
+    world.session.place(),
+  );
+  const error = await errorOf(update(world, before, { oldInputs }));
+  if (!(error instanceof InstanceUnfinished)) throw error;
+  const sides = { oldInputs, oldOutputs: error.state.outputs, news: inputsOf() };
+  expect(new Set(Object.values(diffInstance(sides)))).toEqual(new Set(["add"]));
+});
+
 test("one that is proven gone is an error with the way on", async () => {
   const error = await errorOf(update(scene(), unfinished(stateOf(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");

@@ -21,8 +21,9 @@ export async function updateInstance(
       urn,
     );
   }
-  const outputs = outputsWithClaims(request.oldOutputs, news, claims);
-  if (request.preview) return propertyMap({ ...outputs, ...news });
+  const withClaims = (known: PropertyMap) => outputsWithClaims(known, news, claims);
+  const outputs = request.oldOutputs;
+  if (request.preview) return propertyMap({ ...withClaims(outputs), ...news });
 
   const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
   try {
@@ -33,6 +34,7 @@ export async function updateInstance(
         `instance ${id} no longer exists. Run \`pulumi refresh\`, then \`pulumi up\` creates it anew`,
       );
     }
+    // Unfinished, the engine keeps the old inputs: a claim in the outputs would then look like a change.
     const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
     const item = presence.kind === "found" ? presence.item : undefined;
     const status = item ? item.status : textOf(outputs, "status");
@@ -41,11 +43,13 @@ export async function updateInstance(
         throw new OperationFailed(`instance ${id} is not in the listing: ${presence.why}`);
       }
       const isOver = item?.status !== undefined && item.status !== "PROVISIONING";
-      return isOver
-        ? settled(session, instance, item)
-        : await finishInstance(session, instance, operation.signal);
+      return withClaims(
+        isOver
+          ? settled(session, instance, item)
+          : await finishInstance(session, instance, operation.signal),
+      );
     }
-    return item ? outputsWithItem(outputs, item, origin) : outputs;
+    return withClaims(item ? outputsWithItem(outputs, item, origin) : outputs);
   } finally {
     operation.stop();
   }
