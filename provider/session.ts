@@ -43,6 +43,8 @@ export class Session {
   readonly settledAt = new Map<string, number>();
   /** Instances that this process made or adopted: never candidates for another create. */
   readonly claimed = new Set<string>();
+  /** Of those, the adopted ones: never destroyed by the same run. */
+  readonly takenOver = new Set<string>();
   /** What the state holds, as far as the calls of this process tell. */
   readonly state: KnownState;
 

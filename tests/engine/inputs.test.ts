@@ -19,7 +19,7 @@ test("all mistakes of a resource are told at preview, and no secret value is pri
 
   const { code, output } = await world.stack.preview();
 
-  for (const input of ["name", "imageId", "sshKeys[1]", "userDataBase64"])
+  for (const input of ["name", "imageId", "sshKeys", "userDataBase64"])
     expect(output).toContain(input);
   expect(output).toContain("must not be empty");
   expect(output).toContain("userData and userDataBase64 are both given");

@@ -34,7 +34,7 @@ async function interrupted(
     await mend(world);
     const next = await world.plugin();
     const going = stack.up(next, web, { timeoutSeconds: 30 });
-    await until(() => next.logged.some(({ message }) => message.includes("PROVISIONING, 0 s")));
+    await until(() => next.logged.some(({ message }) => message.includes("PROVISIONING")));
     service.control.settle();
     const run = await going;
     expect(Object.keys(run.failed)).toEqual([]);

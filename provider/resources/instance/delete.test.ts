@@ -155,13 +155,15 @@ test("a 404 for an instance that is listed all the same puts the path in doubt",
 test("a listing that lags behind a destroy whose answer was lost puts nothing in doubt", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(fail(answered(404, "DELETE")));
-  world.service.listFaults.push(undefined, undefined, () => world.service.instances.delete("i-1"));
+  world.service.listFaults.push(undefined, undefined, () => {
+    world.service.instances.delete("i-1");
+  });
   expect(await remove(world)).toBeUndefined();
 });
 
 test("an instance that this very run took over is not destroyed with an older record of it", async () => {
   const world = existing(destroyPath);
-  world.session.claimed.add("i-1");
+  world.session.takenOver.add("i-1");
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);

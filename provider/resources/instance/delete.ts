@@ -10,7 +10,7 @@ import { presenceOf, refuseElsewhere, traceOf, type Presence } from "./presence"
 
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { deletePolicy } = session.settings;
-  if (session.claimed.has(request.id)) return leaveToItsNewOwner(session, request);
+  if (session.takenOver.has(request.id)) return leaveToItsNewOwner(session, request);
   if (deletePolicy === "retain") return retain(session, request);
   const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
   try {
@@ -40,7 +40,7 @@ function retain(session: Session, { id, urn, oldOutputs }: DeleteRequest): void 
   );
 }
 
-/** This very run made the instance or took it over: what is deleted is an older record of it. */
+/** This very run took the instance over: what is deleted is an older record of it. */
 function leaveToItsNewOwner(session: Session, { id, urn }: DeleteRequest): void {
   session.around.messages.warning(
     `instance ${id} was not destroyed: this run took it over for a resource of the program, which stands for it now`,

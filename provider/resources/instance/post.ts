@@ -187,6 +187,7 @@ export function adopted(
   noted: JournalEntry["accepted"] = { networks: [] },
 ): Provisioned {
   session.claimed.add(id);
+  session.takenOver.add(id);
   return { accepted: { id, name, status, ...noted }, after: 0 };
 }
 
