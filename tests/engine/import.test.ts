@@ -99,7 +99,7 @@ test("an instance that is still provisioning is imported, and the next up waits 
   expect(imported.code).toBe(0);
   stack.program(oneInstance(claims));
   const up = stack.start("up", "--yes", "--skip-preview");
-  await up.printed(`${found.id} PROVISIONING, 0 s`);
+  await up.printed(`${found.id} PROVISIONING`);
   world.service.control.setStatus(found.id, "ACTIVE");
 
   expect((await up.ended).code).toBe(0);

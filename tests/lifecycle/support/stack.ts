@@ -72,7 +72,7 @@ export class Stack {
 
   async import(plugin: Plugin, name: string, id: string): Promise<Run> {
     return this.each([name], async (_, run) => {
-      await this.keeping(name, { id, inputs: propertyMap({}) }, async () => {
+      await this.keeping(name, undefined, async () => {
         const read = await plugin.client.read({ urn: urnOf(name), id });
         if (!read) throw new Error(`resource ${id} does not exist`);
         run.did.push(`import ${name}`);
@@ -110,7 +110,7 @@ export class Stack {
       if (!diff.deletebeforereplace) await client.delete(state);
     } else if (diff.changes === DiffResponse.DiffChanges.DIFF_SOME || old.initErrors.length > 0) {
       run.did.push(`update ${name}`);
-      await this.keeping(name, { id, inputs: old.inputs }, async () => {
+      await this.keeping(name, old.inputs, async () => {
         const outputs = await client.update({ ...state, news: wanted, ...options });
         return { id, inputs: wanted, outputs };
       });
@@ -125,7 +125,7 @@ export class Stack {
     options: Options,
   ): Promise<void> {
     run.did.push(`create ${name}`);
-    await this.keeping(name, { id: "", inputs }, async () => {
+    await this.keeping(name, inputs, async () => {
       const { id, outputs } = await client.create({ urn: urnOf(name), inputs, ...options });
       return { id, inputs, outputs };
     });
@@ -140,17 +140,20 @@ export class Stack {
 
   private async read({ client }: Plugin, run: Run, name: string): Promise<void> {
     const { id, inputs, outputs } = this.held(name);
-    await this.keeping(name, { id, inputs }, async () => {
+    await this.keeping(name, undefined, async () => {
       const read = await client.read({ urn: urnOf(name), id, inputs, outputs });
       run.did.push(`${read ? "read" : "gone"} ${name}`);
       return read;
     });
   }
 
-  /** The state after a call: also after one that gave an unfinished instance. */
+  /**
+   * The state after a call: also after one that gave an unfinished instance. Then a Create and an
+   * Update keep the inputs that the engine had (for an Update, the old ones); a Read gives its own.
+   */
   private async keeping(
     name: string,
-    before: Pick<Held, "inputs" | "id">,
+    hadInputs: PropertyMap | undefined,
     call: () => Promise<Pick<Held, "id" | "inputs" | "outputs"> | undefined>,
   ): Promise<void> {
     try {
@@ -160,7 +163,7 @@ export class Stack {
     } catch (error) {
       if (error instanceof CallFailed && error.unfinished) {
         const { id, outputs, reasons, refreshBeforeUpdate } = error.unfinished;
-        const { inputs } = before.id === "" ? before : error.unfinished;
+        const inputs = hadInputs ?? error.unfinished.inputs;
         const kept = { id, inputs, outputs, initErrors: reasons, refreshBeforeUpdate };
         this.resources.set(name, kept);
       }
