@@ -6,7 +6,7 @@ const shortest = { secret: 6, line: 16 } as const;
 /** Keeps newlines and tabs; drops what could move a terminal's cursor or reorder its text. */
 const controlCharacters =
   // eslint-disable-next-line no-control-regex -- these are what must go
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 export class Cleaner {
   readonly #secrets = new Set<string>();

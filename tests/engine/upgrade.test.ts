@@ -1,0 +1,94 @@
+/** With the real engine: states of released versions, and a state as large as states get. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, jest, test } from "@jest/globals";
+import { placed, recordedStates } from "../lifecycle/fixtures/states";
+import { instances, oneInstance } from "./support/programs";
+import { World } from "./support/world";
+
+jest.setTimeout(120_000);
+
+/** Sealed values as a state export with `--show-secrets` has them: in JSON. */
+function asExported(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asExported);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  return "4dabf18193072939515e22adb298388d" in fields
+    ? {
+        "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+        plaintext: JSON.stringify(fields["value"]),
+      }
+    : Object.fromEntries(Object.entries(fields).map(([key, item]) => [key, asExported(item)]));
+}
+
+/** Without the seal, which is for the engine to put on. */
+function plain(inputs: unknown): Record<string, unknown> {
+  const fields = Object.entries(inputs as Record<string, { value?: unknown }>);
+  return Object.fromEntries(
+    fields.map(([key, value]) => [
+      key,
+      typeof value === "object" && "value" in value ? value.value : value,
+    ]),
+  );
+}
+
+test("previews of states that released versions wrote show no replacement", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const states = recordedStates().map((state) => placed(state, world.service.url));
+  const resources = Object.fromEntries(
+    states.map(({ name, program }) => [name, { inputs: plain(program) }]),
+  );
+  const { stack } = world;
+  // For the provider resource, as this engine writes it.
+  await stack.up();
+  const file = join(stack.folder, "state.json");
+  await stack.succeed("stack", "export", "--show-secrets", "--file", file);
+  const exported = JSON.parse(readFileSync(file, "utf8")) as {
+    deployment: { resources: Record<string, unknown>[] };
+  };
+  const web = exported.deployment.resources.pop();
+  for (const [index, { name, held, listed }] of states.entries()) {
+    const id = `${held.id}-${index}`;
+    world.service.control.insert({ ...listed, id });
+    exported.deployment.resources.push({
+      ...web,
+      urn: String(web?.["urn"]).replace(/::web$/, `::${name}`),
+      id,
+      inputs: asExported(held.inputs),
+      outputs: asExported(held.outputs),
+      ...(held.unfinished ? { initErrors: ["not finished"] } : {}),
+    });
+  }
+  writeFileSync(file, JSON.stringify(exported));
+  await stack.succeed("stack", "import", "--file", file);
+  stack.program(instances(resources));
+
+  const { code, output } = await stack.preview("--diff");
+
+  expect(output).not.toMatch(/replace|create|delete/i);
+  expect(output).toMatch(/~ 2 to update/);
+  expect(code).toBe(0);
+  expect(world.posts()).toBe(1);
+});
+
+test("an unfinished instance with 1 MB of user data is kept, and the next up goes on with it", async () => {
+  const userData = "# a line of a long script\n".repeat(40_000);
+  const timeouts = { customTimeouts: { create: "2s" } };
+  await using world = await World.create({
+    program: oneInstance({ userData }, timeouts),
+    service: { provisioningSeconds: Infinity },
+  });
+  const { stack } = world;
+
+  const first = await stack.up();
+
+  expect(first.code).not.toBe(0);
+  const [id] = world.ids();
+  expect((await stack.instance()).id).toBe(id);
+  world.service.control.settle();
+  for (const it of world.service.control.instances())
+    world.service.control.setStatus(it.id, "ACTIVE");
+  expect((await stack.up()).code).toBe(0);
+  expect((await stack.instance()).id).toBe(id);
+  expect(world.posts()).toBe(1);
+});

@@ -1,0 +1,102 @@
+/** States that released versions left behind, under the version at hand: nothing is replaced or lost. */
+import { expect, jest, test } from "@jest/globals";
+import { DiffResponse } from "@pulumi/pulumi/proto/provider_pb";
+import { placed, properties, recordedStates, recordStates, type Recorded } from "./fixtures/states";
+import { urnOf } from "./support/stack";
+import { withWorld, type World } from "./support/world";
+
+jest.setTimeout(60_000);
+
+if (process.env["COMPUTE_RECORD"]) test("records the states of this version", recordStates);
+
+/** The stack as that version left it, at a service that has the instance. */
+async function withState(
+  recorded: Recorded,
+  body: (world: World, it: Recorded) => Promise<void>,
+): Promise<void> {
+  await withWorld({}, async (world) => {
+    const it = placed(recorded, world.service.url);
+    const { id, unfinished } = it.held;
+    world.service.control.insert(it.listed);
+    world.stack.resources.set("web", {
+      id,
+      inputs: properties(it.held.inputs),
+      outputs: properties(it.held.outputs),
+      initErrors: unfinished ? ["not finished"] : [],
+      refreshBeforeUpdate: unfinished,
+    });
+    await body(world, it);
+    expect(world.posts).toBe(0);
+    expect(world.stack.ids).toEqual([id]);
+    expect(world.ids).toEqual([id]);
+  });
+}
+
+const states = recordedStates().map((state) => [`${state.version}, ${state.name}`, state] as const);
+const finished = states.filter(([, { held }]) => !held.unfinished);
+const unfinished = states.filter(([, { held }]) => held.unfinished);
+/** Right after an import, the state lacks what the program claims: recorded in place, not replaced. */
+const isUnclaimed = ({ held }: Recorded) => !("flavorId" in held.inputs);
+
+test("there are states of every kind to go by", () => {
+  const names = states.map(([name]) => name);
+  for (const name of ["every-input", "minimum", "imported", "imported-and-claimed", "unfinished"])
+    expect(names).toContain(`0.1.0, ${name}`);
+});
+
+for (const [name, state] of states)
+  test(`${name}: Diff with the same program replaces nothing`, async () => {
+    await withState(state, async (world, it) => {
+      const { client } = await world.plugin();
+      const { id, inputs: oldInputs, outputs: oldOutputs } = world.stack.held();
+      const urn = urnOf("web");
+      const { inputs: news, failures } = await client.check({
+        ...{ urn, olds: oldInputs, news: properties(it.program) },
+      });
+      expect(failures).toEqual([]);
+      const diff = await client.diff({ urn, id, oldInputs, oldOutputs, news });
+      expect(diff.replacesList).toEqual([]);
+      const { DIFF_NONE, DIFF_SOME } = DiffResponse.DiffChanges;
+      expect(diff.changes).toBe(isUnclaimed(it) ? DIFF_SOME : DIFF_NONE);
+    });
+  });
+
+for (const [name, state] of finished)
+  test(`${name}: refresh keeps it as it is, and up leaves it alone`, async () => {
+    await withState(state, async (world, it) => {
+      const before = world.stack.held();
+      const plugin = await world.plugin();
+      expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
+      expect(world.stack.held()).toEqual(before);
+      const program = { web: properties(it.program) };
+      const did = isUnclaimed(it) ? "update web" : "same web";
+      expect((await world.stack.up(plugin, program)).did).toEqual([did]);
+      expect((await world.stack.up(await world.plugin(), program)).did).toEqual(["same web"]);
+    });
+  });
+
+for (const [name, state] of unfinished)
+  test(`${name}: refresh keeps it unfinished, and up finishes it`, async () => {
+    await withState(state, async (world, it) => {
+      const before = world.stack.held();
+      const { failure } = await world.stack.refresh(await world.plugin());
+      expect(failure.unfinished).toMatchObject({ id: before.id, inputs: before.inputs });
+      expect(world.stack.held().outputs["status"]).toBe("PROVISIONING");
+
+      const running = world.stack.up(await world.plugin(), { web: properties(it.program) });
+      world.service.control.setStatus(before.id, "ACTIVE");
+      expect((await running).failed).toEqual({});
+      expect(world.stack.held()).toMatchObject({ initErrors: [], outputs: { status: "ACTIVE" } });
+      expect(Object.keys(world.stack.held().outputs)).not.toContain("__unfinished");
+    });
+  });
+
+for (const [name, state] of finished)
+  test(`${name}: gone from the service, it is gone from the state`, async () => {
+    await withWorld({}, async (world) => {
+      const it = placed(state, world.service.url);
+      const held = { inputs: properties(it.held.inputs), outputs: properties(it.held.outputs) };
+      const { client } = await world.plugin();
+      expect(await client.read({ urn: urnOf("web"), id: it.held.id, ...held })).toBeUndefined();
+    });
+  });
