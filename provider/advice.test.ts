@@ -41,3 +41,9 @@ test("commands survive the shell they are typed into", () => {
   expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")}`);
   expect(importCommand(urnOf("a$(x)"), "")).toContain(`'a$(x)' ''`);
 });
+
+test("a component's child is imported under its component, or it would be another resource", () => {
+  const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
+  expect(importCommand(child, "i-1")).toMatch(/ web i-1 --parent /);
+  expect(importCommand(urnOf("web"), "i-1")).not.toContain("--parent");
+});

@@ -25,6 +25,11 @@ test("stacks of the same name in two backends do not share a journal (G2)", () =
   expect(of("file:///a/")).toBe(of("file:///a"));
 });
 
+test("a relative backend is another one in each project", () => {
+  const of = (backend: string) => journalFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  expect(of("file://./state")).toBe(of(`file://${process.cwd()}/./state`));
+});
+
 test("the backend is the one of the environment, else the one logged into", () => {
   const env = { PULUMI_HOME: home };
   const none = journalFolder(env);

@@ -57,6 +57,23 @@ test("the instance of a noted id is taken over, with a warning and without a POS
   expect(world.messages.warnings).toEqual([expect.stringContaining(`${id} ("${generated(1)}")`)]);
 });
 
+test("what only the 202 showed of it is kept: networks and createdAt", async () => {
+  const { world } = await diedAfterAnswer(generated(1));
+  const { outputs } = await create(world, generated(2));
+  expect(outputs["networks"]).toEqual([expect.objectContaining({ ipv4: "10.0.0.5" })]);
+  expect(outputs).toMatchObject({ privateIpv4: "10.0.0.5", createdAt: expect.any(String) });
+});
+
+test("a service that writes names in lower case is not asked twice (G2)", async () => {
+  const world = scene();
+  world.service.posts.push((_body, _signals, service) => {
+    service.has("i-lower", { name: "web01" });
+    throw answered(502);
+  });
+  expect((await create(world, "Web01")).id).toBe("i-lower");
+  expect(posts(world)).toBe(1);
+});
+
 test("one that is proven gone is forgotten, and made anew", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
