@@ -25,7 +25,7 @@ export function parseScreen(screen: string): Run[][] {
     const runs: Run[] = [];
     let column = 0;
     // Every second piece is what stands between `ESC [` and `m`.
-    // eslint-disable-next-line no-control-regex
+    // eslint-disable-next-line no-control-regex -- escape sequences are what it looks for
     for (const [index, piece] of line.split(/\x1b\[([\d;:]*)m/).entries()) {
       if (index % 2 === 1) {
         style = restyle(style, piece);
