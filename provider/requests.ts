@@ -66,13 +66,7 @@ export interface CreateResponse {
   outputs: PropertyMap;
 }
 
-export interface UpdateRequest {
-  urn: string;
-  type: string;
-  id: string;
-  oldInputs: PropertyMap;
-  oldOutputs: PropertyMap;
-  news: PropertyMap;
+export interface UpdateRequest extends DiffRequest {
   timeoutSeconds: number;
   preview: boolean;
 }

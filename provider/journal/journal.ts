@@ -91,11 +91,11 @@ export class Journal {
     }
   }
 
-  /** The engine has taken leave, so it had this id. */
+  /** The engine has taken leave, so it had this id. It may do so twice; once is enough to note. */
   answered(place: Place, id: string): void {
     for (const urn of this.resourcesOf(place, id)) {
       const entry = this.find(place, urn);
-      if (entry) this.write({ ...entry, answered: true });
+      if (entry && !entry.answered) this.write({ ...entry, answered: true });
     }
   }
 

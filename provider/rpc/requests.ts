@@ -43,7 +43,11 @@ function autonamingMode(mode: number): requests.AutonamingMode {
   return known;
 }
 
-export function diffRequest(request: pb.DiffRequest, offer: Offer): requests.DiffRequest {
+/** An Update tells of the same two sides. */
+export function diffRequest(
+  request: pb.DiffRequest | pb.UpdateRequest,
+  offer: Offer,
+): requests.DiffRequest {
   return {
     urn: request.getUrn(),
     type: resourceType(request, offer),
@@ -67,12 +71,7 @@ export function createRequest(request: pb.CreateRequest, offer: Offer): requests
 
 export function updateRequest(request: pb.UpdateRequest, offer: Offer): requests.UpdateRequest {
   return {
-    urn: request.getUrn(),
-    type: resourceType(request, offer),
-    id: request.getId(),
-    oldInputs: decodeProperties(request.getOldInputs()),
-    oldOutputs: decodeProperties(request.getOlds()),
-    news: decodeProperties(request.getNews()),
+    ...diffRequest(request, offer),
     timeoutSeconds: request.getTimeout(),
     preview: request.getPreview(),
   };
