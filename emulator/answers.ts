@@ -3,7 +3,7 @@
  * the latter into the error envelope, and checks every answer against the strict wire contract.
  */
 import type * as z from "zod";
-import { strict } from "../provider/api/contract";
+import { strict } from "./strict";
 
 export interface Answer {
   status: number;

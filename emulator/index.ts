@@ -32,6 +32,8 @@ export interface Emulator extends AsyncDisposable {
   counts(): Record<string, number>;
   /** Refuses connections on its port, and drops those there are, until `acceptConnections`. */
   refuseConnections(): Promise<void>;
+  /** The same, but what is connected stays so. */
+  refuseNewConnections(): void;
   acceptConnections(): Promise<void>;
   /** At once: open connections are dropped. A database file stays. */
   close(): Promise<void>;
@@ -79,8 +81,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     control,
     counts: () => control.counts(),
     refuseConnections: () => server.stop(),
+    refuseNewConnections: () => server.stopListening(),
     acceptConnections: async () => {
-      await server.listen();
+      if (!server.isListening) await server.listen();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -24,6 +24,8 @@ export interface InstanceRecord {
   networks: StoredNetwork[];
   /** ISO 8601, UTC. */
   created_at: string;
+  /** ISO 8601, UTC: when it leaves PROVISIONING, or left it; null if it never does. */
+  ready_at: string | null;
   /** Body of the POST that made it; empty for an inserted one. */
   request: Partial<CreateBody>;
 }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { privateIpv4, publicIpv4 } from "./addresses";
 import { startEmulator, VirtualClock } from "./index";
-import { caller, seeded } from "./testClient";
+import { seeded } from "./random";
+import { caller } from "./testClient";
 
 describe("provisioning", () => {
   test("takes the time that is set, by the emulator's clock", async () => {
@@ -12,6 +13,8 @@ describe("provisioning", () => {
     await using emulator = await startEmulator({ clock, provisioningSeconds: 30 });
     const { create, statuses } = caller(emulator);
     await create("a");
+    const readyAt = new Date(clock.now() + 30_000).toISOString();
+    expect(emulator.control.instances()).toMatchObject([{ ready_at: readyAt }]);
     clock.advance(29.999);
     expect(await statuses()).toEqual(["PROVISIONING"]);
     clock.advance(0.001);

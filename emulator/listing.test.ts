@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, type Emulator, type EmulatorOptions } from "./index";
-import { caller, seeded } from "./testClient";
+import { seeded } from "./random";
+import { caller } from "./testClient";
 
 const letters = [..."abcdefghijkl"];
 

@@ -6,6 +6,17 @@ export type RandomSource = () => number;
 const cryptoRange = 2 ** 47;
 export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
 
+/** `mulberry32`: the same seed gives the same numbers. */
+export function seeded(seed: number): RandomSource {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
 export function randomHex(random: RandomSource, digits: number): string {
   let hex = "";
   while (hex.length < digits) hex += Math.floor(random() * 16).toString(16);

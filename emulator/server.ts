@@ -1,7 +1,9 @@
 /** The HTTP server of one emulator: listening, refusing, closing. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Server, type AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+
+import { HeldPort } from "./heldPort";
 
 export type Listener = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -13,6 +15,7 @@ export class ListenError extends Error {
 export class EmulatorServer {
   private readonly server;
   private readonly closing = new AbortController();
+  private held: HeldPort | undefined;
 
   constructor(
     listener: Listener,
@@ -34,6 +37,7 @@ export class EmulatorServer {
 
   /** Resolves with the port; rejects with a ListenError. */
   async listen(): Promise<number> {
+    this.letGo();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const fail = (error: NodeJS.ErrnoException) => {
       reject(new ListenError(explain(error, this.host, this.port)));
@@ -45,6 +49,10 @@ export class EmulatorServer {
     return this.port;
   }
 
+  get isListening(): boolean {
+    return this.server.listening;
+  }
+
   /** New connections are refused and the present ones reset, until `listen` is called again. */
   async stop(): Promise<void> {
     if (!this.server.listening) return;
@@ -52,13 +60,33 @@ export class EmulatorServer {
     this.server.close(() => {
       resolve();
     });
+    this.hold();
     this.server.closeAllConnections();
     await promise;
   }
 
+  /** New connections are refused until `listen` is called again; the present ones go on. */
+  stopListening(): void {
+    if (!this.server.listening) return;
+    // What node:http does on top of it is to drop those that are idle.
+    Server.prototype.close.call(this.server);
+    this.hold();
+  }
+
   async close(): Promise<void> {
     this.closing.abort();
+    this.server.closeAllConnections();
     await this.stop();
+    this.letGo();
+  }
+
+  private hold(): void {
+    this.held = new HeldPort(this.host, this.port);
+  }
+
+  private letGo(): void {
+    this.held?.[Symbol.dispose]();
+    this.held = undefined;
   }
 
   /** Real time; rejects when the emulator is closed. */

@@ -142,3 +142,16 @@ test("connections can be refused for a while, on the same port", async () => {
   expect((await ask("GET", "/account")).status).toBe(200);
   expect(emulator.counts()).toEqual({ "GET /v2/account": 2 });
 });
+
+test("new connections can be refused alone: what is connected stays so", async () => {
+  await using emulator = await startEmulator();
+  const slow = emulator.control.fault({ kind: "delay", milliseconds: 50, path: "/v2/account" });
+  const { ask } = caller(emulator);
+  const connected = ask("GET", "/account");
+  await slow.firstHit;
+  emulator.refuseNewConnections();
+  await expect(ask("GET", "/account")).rejects.toThrow();
+  expect((await connected).status).toBe(200);
+  await emulator.acceptConnections();
+  expect((await ask("GET", "/account")).status).toBe(200);
+});

@@ -34,13 +34,14 @@ interface Row {
   ipv4_public: string;
   networks: string;
   created_at: number;
+  ready_at: number | null;
   status: string;
   shuffle: number;
 }
 
 const status = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
-const columns = `seq, id, tenant, kind, name, request, ipv4_public, networks, created_at, shuffle,
-  ${status} AS status`;
+const columns = `seq, id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,
+  shuffle, ${status} AS status`;
 const exists = `(gone_at IS NULL OR gone_at > :now)`;
 /** After any time a clock may show, before SQLite's integers end. */
 const never = 8.64e15;
@@ -191,6 +192,7 @@ function record(row: Row): InstanceRecord {
     ipv4_public: row.ipv4_public,
     networks: JSON.parse(row.networks) as StoredNetwork[],
     created_at: new Date(row.created_at).toISOString(),
+    ready_at: row.ready_at === null ? null : new Date(row.ready_at).toISOString(),
     request: JSON.parse(row.request) as Partial<CreateBody>,
   };
 }

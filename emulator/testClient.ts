@@ -40,17 +40,6 @@ export function caller({ url }: Pick<Emulator, "url">, token = "sk_test_acme_1")
   return { ask, create, list, names, statuses };
 }
 
-/** `mulberry32`: the same numbers in every run. */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function json(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,7 +2,8 @@
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
-import { caller, seeded } from "../testClient";
+import { seeded } from "../random";
+import { caller } from "../testClient";
 
 let emulator: Emulator;
 let clock: VirtualClock;

@@ -1,5 +1,6 @@
 /** POST /v2/instances: provisions an instance. */
-import { createBody, strict, type CreateBody } from "../../provider/api/contract";
+import { createBody, type CreateBody } from "../../provider/api/contract";
+import { strict } from "../strict";
 import { invalidParameter, jsonAnswer, type Answer } from "../answers";
 import { plan, type InstanceEffects } from "../lifecycle";
 import { parseJson, type ServiceRequest } from "../request";

@@ -1,10 +1,6 @@
 /** GET /v2/instances: the instances of the caller's tenant, a page of them. */
-import {
-  instanceStatuses,
-  pageLimit,
-  strict,
-  type InstanceStatus,
-} from "../../provider/api/contract";
+import { instanceStatuses, pageLimit, type InstanceStatus } from "../../provider/api/contract";
+import { strict } from "../strict";
 import { invalidParameter, jsonAnswer, type Answer } from "../answers";
 import { isDocumentedStatus, type InstanceRecord } from "../instance";
 import { readPage } from "../listing";
