@@ -1,5 +1,11 @@
 import { expect, test } from "@jest/globals";
-import { explain, importCommand, logicalName, stateDeleteCommand } from "./advice";
+import {
+  explain,
+  explicitProvider,
+  importCommand,
+  logicalName,
+  stateDeleteCommand,
+} from "./advice";
 import { RequestError } from "./api/errors";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
@@ -35,15 +41,26 @@ test("a resource's name is all that follows its type, whatever is in it", () => 
 });
 
 test("commands survive the shell they are typed into", () => {
-  expect(importCommand(urnOf("it's mine"), "<id>")).toBe(
+  expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
     `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
   );
   expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")}`);
-  expect(importCommand(urnOf("a$(x)"), "")).toContain(`'a$(x)' ''`);
+  expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
 });
 
 test("a component's child is imported under its component, or it would be another resource", () => {
   const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
-  expect(importCommand(child, "i-1")).toMatch(/ web i-1 --parent /);
-  expect(importCommand(urnOf("web"), "i-1")).not.toContain("--parent");
+  expect(importCommand({ urn: child }, "i-1")).toMatch(/ web i-1 --parent /);
+  expect(importCommand({ urn: urnOf("web") }, "i-1")).not.toContain("--parent");
+});
+
+test("a resource of the program's own provider is imported through it, or it would be configured otherwise", () => {
+  const provider = "urn:pulumi:dev::proj::pulumi:providers:compute::own";
+  const command = "pulumi import compute:index:Instance web i-1";
+  expect(importCommand({ urn: urnOf("web"), provider }, "i-1")).toBe(
+    `${command} --provider own=${provider}`,
+  );
+  expect(explicitProvider(provider)).toBe(provider);
+  expect(explicitProvider(provider.replace("own", "default_0_1_0"))).toBeUndefined();
+  expect(explicitProvider(undefined)).toBeUndefined();
 });

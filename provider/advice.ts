@@ -8,7 +8,10 @@ export function explain(error: RequestError): string {
   return `${error.message}. ${nextStep(error)}`;
 }
 
-function nextStep(error: RequestError): string {
+export function nextStep(error: RequestError): string {
+  if (error.kind === "unsendable") {
+    return "Nothing was sent. Remove the instance at the service (its portal), then run this again.";
+  }
   if (error.kind === "unreachable") {
     return "Nothing was sent. Check compute:baseUrl, the network and the proxy settings, and run again.";
   }
@@ -33,22 +36,39 @@ function nextStep(error: RequestError): string {
     : "Correct what the message names, and run again.";
 }
 
+/** Where the provider goes on without the cursor it was told of. */
+export function cursorIgnored(parameter: string | undefined, why: string): string {
+  return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, 100 of each at the most`;
+}
+
 /** The name a program gave the resource: what follows the stack, project and type in its URN. */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
 
-export function importCommand(urn: string, id: string): string {
+/** The URN of the program's own provider; the engine makes the default ones, and names them so. */
+export function explicitProvider(urn: string | undefined): string | undefined {
+  return urn !== undefined && logicalName(urn).startsWith("default") ? undefined : urn;
+}
+
+/** For a resource of the program, by its URN and that of its own provider. */
+export function importCommand(
+  { urn, provider }: { urn: string; provider?: string | undefined },
+  id: string,
+): string {
   // The URN tells that a resource is a component's child, but not by which name Pulumi knows that.
   const isChild = urn.split("::")[2]?.includes("$") === true;
   return (
-    importAs(logicalName(urn), id) + (isChild ? " --parent '<name>=<urn of its component>'" : "")
+    importAs(logicalName(urn), id, provider) +
+    (isChild ? " --parent '<name>=<urn of its component>'" : "")
   );
 }
 
 /** For an instance that no resource of the program stands for yet. */
-export function importAs(name: string, id: string): string {
-  return `pulumi import compute:index:Instance ${quote(name)} ${quote(id)}`;
+export function importAs(name: string, id: string, provider?: string): string {
+  const through =
+    provider === undefined ? "" : ` --provider ${quote(`${logicalName(provider)}=${provider}`)}`;
+  return `pulumi import compute:index:Instance ${quote(name)} ${quote(id)}${through}`;
 }
 
 export function stateDeleteCommand(urn: string): string {

@@ -7,6 +7,13 @@ import type { PropertyMap } from "./property/value";
 /** Cannot go on, and nothing needs keeping: wrong settings, a refused request, a failed Read. */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
+  /** Each is shown as one line, whatever the texts in it. */
+  readonly lines: readonly string[];
+  constructor(message: string | readonly string[], options?: ErrorOptions) {
+    const lines = [message].flat();
+    super(lines.join("\n"), options);
+    this.lines = lines;
+  }
 }
 
 /** Stopped by the person before anything was sent (Ctrl-C). */

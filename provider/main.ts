@@ -1,46 +1,20 @@
 /**
  * The plugin's start. The engine waits for the port, so nothing is loaded before it that is not
- * needed for it: the service's client and the definitions come with the first call that wants them.
+ * needed for it: the provider comes with the first call to it, and the service's client with the first
+ * request.
  */
 import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import metadata from "../metadata.json";
 import { systemClock } from "./clock";
-import { createProvider } from "./provider";
-import { engineAddress } from "./rpc/arguments";
+import { deferred } from "./deferred";
+import { engineAddress, isByHand } from "./rpc/arguments";
 import { EngineLog } from "./rpc/engineLog";
 import { describe } from "./rpc/errors";
 import { createServer } from "./rpc/server";
 import { endWith } from "./rpc/shutdown";
+import { readSchema } from "./schema";
 import { Cleaner } from "./text";
-
-/** What a person can run by hand, loaded only then: each takes its arguments, gives its exit code. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  "--help": async () => usage,
-  "-h": async () => usage,
-  help: async () => usage,
-  "--version": async () => async () => {
-    process.stdout.write(`${metadata.version}\n`);
-    return 0;
-  },
-  discard: async () => {
-    const { discard } = await import("./commands/discard.js");
-    return (args) => discard(args, process.env, (line) => process.stdout.write(`${line}\n`));
-  },
-};
-type Command = (args: readonly string[]) => Promise<number>;
-
-async function usage(): Promise<number> {
-  process.stdout
-    .write(`The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.
-
-By hand:
-  pulumi-resource-compute discard [URN]   list the creates that a run left open, or forget one
-  pulumi-resource-compute --version
-  pulumi-resource-compute                 serve, for PULUMI_DEBUG_PROVIDERS=compute:PORT (the
-                                          environment that counts is then the one given here)
-`);
-  return 0;
-}
 
 const offer = {
   resources: ["compute:index:Instance"],
@@ -52,15 +26,11 @@ const offer = {
 };
 
 async function main(argv: readonly string[]): Promise<void> {
-  const [name = "", ...rest] = argv;
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load) process.exit(await (await load())(rest));
-  const address = engineAddress(argv);
-  if (address !== undefined && !/:\d+$/.test(address)) {
-    process.stderr.write(`There is no command "${address}". See pulumi-resource-compute --help\n`);
-    process.exit(2);
+  if (isByHand(argv)) {
+    const { runByHand } = await import("./commands/run.js");
+    process.exit(await runByHand(argv));
   }
-  await serve(address);
+  await serve(engineAddress(argv));
 }
 
 async function serve(address: string | undefined): Promise<void> {
@@ -69,11 +39,10 @@ async function serve(address: string | undefined): Promise<void> {
   const cleaner = new Cleaner();
   const log = new EngineLog({ cleaner, clock: systemClock, address });
   surviveDefects(log, cleaner);
-  const provider = createProvider({
-    messages: log,
-    cleaner,
-    clock: systemClock,
-    env: process.env,
+  const surroundings = { messages: log, cleaner, clock: systemClock, env: process.env };
+  const provider = deferred({
+    schema: readSchema,
+    load: async () => (await import("./provider.js")).createProvider(surroundings),
   });
   const server = createServer({
     provider,
@@ -90,6 +59,8 @@ async function serve(address: string | undefined): Promise<void> {
     clock: systemClock,
     engineOwnsStdin: address !== undefined && piped(),
   });
+  // A person at a terminal is told what this is; the engine always gives its address.
+  if (address === undefined && isatty(2)) (await import("./commands/run.js")).greet(port);
   // The first and only thing on stdout: what the engine dials.
   process.stdout.write(`${port}\n`);
 }

@@ -1,15 +1,15 @@
 /** The provider behind the wire: hands each request to the resource or function it is for. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Canceled, TimedOut } from "./abort";
-import { explain } from "./advice";
+import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig, resolveSettings } from "./config/configuration";
+import { hideToken } from "./config/hideToken";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { hasSecret, secretTexts, type PropertyMap } from "./property/value";
 import { isRefresh, type Provider } from "./requests";
 import { instances } from "./resources/instance";
 import { invoke, list } from "./resources/lookups";
+import { readSchema } from "./schema";
 import { Session, type Surroundings } from "./session";
 
 export function createProvider(around: Surroundings): Provider {
@@ -29,7 +29,7 @@ export function createProvider(around: Surroundings): Provider {
   };
 
   return {
-    schema: () => readSchema(),
+    schema: readSchema,
 
     checkConfig: (request) =>
       guarded(() => {
@@ -44,6 +44,7 @@ export function createProvider(around: Surroundings): Provider {
           resolveSettings(request.args, around.env),
           around,
           () => cancellation.signal,
+          explicitProvider(request.urn),
         );
       }),
 
@@ -104,8 +105,9 @@ export function createProvider(around: Surroundings): Provider {
       }),
 
     cancel: (idle) => {
+      // Amid calls it is Ctrl-C: what they answer is lost should a second one end the engine at once.
+      if (idle && !cancellation.signal.aborted) current?.takeLeave();
       cancellation.abort(new Canceled());
-      if (idle) current?.takeLeave();
     },
     renew: () => {
       if (cancellation.signal.aborted) cancellation = new AbortController();
@@ -131,19 +133,5 @@ async function guarded<T>(operation: () => T | Promise<T>): Promise<T> {
       );
     }
     throw error;
-  }
-}
-
-function hideToken({ cleaner, env }: Surroundings, settings: PropertyMap): void {
-  for (const text of secretTexts(settings["apiToken"], true)) cleaner.hide(text);
-  if (env["COMPUTE_API_TOKEN"]) cleaner.hide(env["COMPUTE_API_TOKEN"]);
-}
-
-/** Beside the bundle; in a checkout, at its root. */
-async function readSchema(): Promise<string> {
-  try {
-    return await readFile(join(__dirname, "schema.json"), "utf8");
-  } catch {
-    return readFile(join(__dirname, "..", "schema.json"), "utf8");
   }
 }

@@ -21,6 +21,8 @@ export interface CheckResponse {
 }
 
 export interface ConfigureRequest {
+  /** The provider resource this configures; engines before 3.143 do not tell. */
+  urn?: string | undefined;
   args: PropertyMap;
 }
 

@@ -4,7 +4,7 @@
  */
 import metadata from "../metadata.json";
 import { Canceled, deadline, raceAbort } from "./abort";
-import { explain } from "./advice";
+import { cursorIgnored, explain } from "./advice";
 import type { ClientOptions, ComputeApi } from "./api/client";
 import { RequestError } from "./api/errors";
 import type { Clock } from "./clock";
@@ -20,6 +20,7 @@ import { tokenHash, type Origin } from "./origin";
 import type { Messages } from "./requests";
 import type { Cleaner } from "./text";
 import { Poller } from "./wait/poller";
+import { Room } from "./wait/room";
 
 export interface Surroundings {
   messages: Messages;
@@ -36,11 +37,10 @@ const graceMs = 10_000;
 export class Session {
   readonly listings: Listings;
   readonly poller: Poller;
+  readonly room: Room;
   readonly journal: Journal;
   /** POSTs of one name go one at a time (G2). */
   readonly namesInUse = new KeyedLocks();
-  /** Where in the order of listings the last POST of a name was settled (G2). */
-  readonly settledAt = new Map<string, number>();
   /** Instances that this process made or adopted: never candidates for another create. */
   readonly claimed = new Set<string>();
   /** Of those, the adopted ones: never destroyed by the same run. */
@@ -48,6 +48,9 @@ export class Session {
   /** What the state holds, as far as the calls of this process tell. */
   readonly state: KnownState;
 
+  /** Where in the order of listings the last POST of a name was settled. */
+  readonly #settled = new Map<string, number>();
+  readonly #warnedOf = new Set<string>();
   #api: Promise<ComputeApi> | undefined;
   #connection: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
 
@@ -56,6 +59,8 @@ export class Session {
     readonly around: Surroundings,
     /** Aborted by Cancel; a new one after each Handshake. */
     readonly canceled: () => AbortSignal,
+    /** The URN of the program's own provider resource; undefined: the default one. */
+    readonly provider?: string | undefined,
   ) {
     this.listings = new Listings(
       async (signal) => {
@@ -73,6 +78,12 @@ export class Session {
       canceled,
     );
     this.poller = new Poller(this.listings, around.clock, settings.pollIntervalMs);
+    this.room = new Room({
+      clock: around.clock,
+      pollIntervalMs: settings.pollIntervalMs,
+      hasCursor: settings.cursorParameter !== undefined,
+      claimed: this.claimed,
+    });
     this.journal = new Journal(journalFolder(around.env), (text) => around.messages.warning(text));
     this.state = new KnownState(this.journal, settings);
   }
@@ -103,6 +114,24 @@ export class Session {
     // A wall clock that was set back makes nothing longer than the settling time.
     const age = Math.max(0, clock.date().getTime() - Date.parse(at));
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
+  }
+
+  /** The last POST of this name is settled: the next takes a baseline begun after that (G2). */
+  postSettled(name: string): void {
+    const newest = this.listings.latest?.begun ?? 0;
+    // What the newest listing was begun after holds for each to come.
+    for (const [other, mark] of this.#settled) if (mark < newest) this.#settled.delete(other);
+    this.#settled.set(name, this.listings.markWrite());
+  }
+  settledAt(name: string): number {
+    return this.#settled.get(name) ?? 0;
+  }
+
+  /** What the service's own limits do to many instances alike is said of the first one only. */
+  warnOnce(matter: string, text: string, urn: string): void {
+    if (this.#warnedOf.has(matter)) return;
+    this.#warnedOf.add(matter);
+    this.around.messages.warning(`${text}. Others of this run may be like it`, urn);
   }
 
   /** What ends one operation: Ctrl-C, or its time-out. */
@@ -190,15 +219,14 @@ export class Session {
   #warnOfCursor(why: string): void {
     if (this.#cursorWarned) return;
     this.#cursorWarned = true;
-    this.around.messages.warning(
-      `the service did not page by compute:cursorParameter "${this.settings.cursorParameter}" (${why}); instances are listed by status instead, 100 of each at the most`,
-    );
+    this.around.messages.warning(cursorIgnored(this.settings.cursorParameter, why));
   }
 }
 
 /** The account's fields are not shown in the document: an `id` is used where there is one. */
-function accountId(account: unknown): string | undefined {
+export function accountId(account: unknown): string | undefined {
   const id =
     typeof account === "object" && account !== null && "id" in account ? account.id : undefined;
-  return typeof id === "string" && id !== "" ? id : undefined;
+  // As it comes back from the state, which has no form for half a character.
+  return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;
 }

@@ -24,6 +24,28 @@ test("a secret is blanked as a whole before a line of it is", () => {
   expect(cleaner.clean("<first-long-line-here\nand the rest>")).toBe("<[secret]>");
 });
 
+test("a secret is blanked in Base64 too, as user data goes over the wire", () => {
+  const cleaner = new Cleaner();
+  cleaner.hide("#!/bin/sh\n");
+  expect(cleaner.clean(`user_data ${btoa("#!/bin/sh\n")} is bad`)).toBe(
+    "user_data [secret] is bad",
+  );
+});
+
+test("of a token no part of eight characters is shown, wherever it was cut, and what is shorter is", () => {
+  const cleaner = new Cleaner();
+  cleaner.hideParts("0123456789abcdef");
+  expect(cleaner.clean("x456789abcdef, y01234567z, 0123456 and 89abcdef01234567")).toBe(
+    "x[secret], y[secret]z, 0123456 and [secret][secret]",
+  );
+});
+
+test("the parts of a weak token are ordinary words, and stay", () => {
+  const cleaner = new Cleaner();
+  cleaner.hideParts("emulator");
+  expect(cleaner.clean("the emulator")).toBe("the emulator");
+});
+
 test("a control character inside a secret does not save it", () => {
   const cleaner = new Cleaner();
   cleaner.hide("sk_live_0123456789");
@@ -32,8 +54,17 @@ test("a control character inside a secret does not save it", () => {
 
 test("nothing that moves a cursor or turns text around reaches a terminal", () => {
   const cleaner = new Cleaner();
-  expect(cleaner.clean("a\u001b[2Jb\u202ec\u0000d\re\u009b")).toBe("a[2Jbcde");
-  expect(cleaner.clean("line\n\tindented")).toBe("line\n\tindented");
+  expect(cleaner.clean("a\u001b[2Jb\u202ec\u0000d\re\u009b")).toBe("a[2Jbcd e");
+  expect(cleaner.clean("a\tb")).toBe("a\tb");
+});
+
+test("no text makes a line of its own, and none hides a secret in two", () => {
+  const cleaner = new Cleaner();
+  for (const end of ["\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"]) {
+    expect(cleaner.clean(`i-1${end}error: forged`)).toBe("i-1 error: forged");
+  }
+  cleaner.hide("two words");
+  expect(cleaner.clean("two\nwords")).toBe("[secret]");
 });
 
 test("whatever the text, what comes out holds no secret and is well formed", () => {
@@ -44,6 +75,7 @@ test("whatever the text, what comes out holds no secret and is well formed", () 
       const shown = cleaner.clean(`${before}canary-0123456789${after}`);
       expect(shown).not.toContain("canary-0123456789");
       expect(shown.isWellFormed()).toBe(true);
+      expect(shown).not.toMatch(/[^\P{Cc}\t]|[\u2028\u2029]|\p{Bidi_Control}/u);
     }),
   );
 });

@@ -12,6 +12,8 @@ test("a page has its items, and counts those it cannot read", async () => {
     { name: "no id" },
     "odd",
     { id: "" },
+    { id: "half a character \ud800" },
+    { id: "c", name: "\ud800" },
   ];
   await withServer(
     [{ expect: list, react: answer(200, { object: "list", data, has_more: true }) }],
@@ -20,9 +22,10 @@ test("a page has its items, and counts those it cannot read", async () => {
         items: [
           { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1" },
           { id: "b", name: undefined, status: undefined, ipv4_public: undefined },
+          { id: "c", name: "\ufffd", status: undefined, ipv4_public: undefined },
         ],
         hasMore: true,
-        unreadable: 3,
+        unreadable: 4,
       });
     },
   );

@@ -1,6 +1,7 @@
 /** The service as the rest of the provider sees it: types only, so that importing them loads nothing. */
 import type { Clock } from "../clock";
 import type { InstanceStatus, CreateBody, ListItem, WireNetwork } from "./contract";
+import type { RequestError } from "./errors";
 
 /** One page of GET /v2/instances. */
 export interface Page {
@@ -44,11 +45,20 @@ export interface ComputeApi {
   createInstance(
     body: CreateBody,
     signals: { unsent: AbortSignal; grace: AbortSignal },
+    turn?: Turn,
   ): Promise<Accepted>;
   /** DELETE on `compute:destroyPath`; a 404 is a `RequestError` like any other. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): Promise<void>;
+}
+
+/** Follows a request through the rate limit. */
+export interface Turn {
+  /** From now on it waits: at first, and again after a 429 or where there was no connection. */
+  awaited(): void;
+  /** It is about to be sent. What this throws ends the call, and nothing is sent. */
+  come(): void;
 }
 
 /** What `createClient` (in `./createClient`, which loads undici and zod) is given. */
@@ -71,10 +81,22 @@ export interface ClientOptions {
   debug?: ((line: string) => void) | undefined;
   /** Told once each time a 429 makes a path pause. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
+  /** Told of each try that failed, also where it is made again. */
+  onFailedTry?: ((error: RequestError) => void) | undefined;
+  /** Told of the head of each answer. */
+  onAnswer?: ((head: AnswerHead) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up, in both cases. */
   env: Readonly<Record<string, string | undefined>>;
   /** 0 up to 1, for jitter. */
   random: () => number;
+}
+
+/** An answer but for its body, and between which moments of this machine's clock it was made. */
+export interface AnswerHead {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  asked: Date;
+  answered: Date;
 }
 
 export interface SlowedDown {

@@ -1,36 +1,11 @@
 /**
- * The wire contract of the Compute Instances Service, API v2.0, as its document gives it: paths,
- * field names, limits, and the shape of every answer. The emulator validates what it sends with the
- * strict forms; the client reads with the tolerant ones, since the document does not say which
- * fields are always present.
+ * The wire contract of the Compute Instances Service, API v2.0: field names, and the shape of every
+ * body as the client reads it, tolerantly, since the document does not say which fields are always
+ * present. (The emulator holds what it sends against strict forms of its own.)
  */
 import * as z from "zod";
 
-/** Paths relative to the origin; the base address of the document ends in `/v2/`. */
-export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;
-
-/** The statuses the document knows. "Complete set of states: not shown", so others may turn up. */
-export const instanceStatuses = ["ACTIVE", "OFFLINE", "PROVISIONING"] as const;
-export type InstanceStatus = (typeof instanceStatuses)[number];
-
-/** Page size of GET /v2/instances ("Limits"). */
-export const pageLimit = { min: 1, max: 100, default: 20 } as const;
-
-/** Requests a minute, per endpoint ("Limits"). */
-export const documentedRequestsPerMinute = 1000;
-
-/** "Authentication", rule 3: token kinds are told apart by prefix. */
-export const tokenPrefixes = { live: "sk_live_", test: "sk_test_" } as const;
-export type TokenKind = keyof typeof tokenPrefixes;
-
-export function tokenKindOf(token: string): TokenKind | undefined {
-  if (token.startsWith(tokenPrefixes.live)) return "live";
-  if (token.startsWith(tokenPrefixes.test)) return "test";
-  return undefined;
-}
-
-/** Prefix of `request_id` in the error envelope. */
-export const requestIdPrefix = "req_";
+export * from "./documented.js";
 
 /** Body of POST /v2/instances. `user_data` is Base64. */
 export const createBody = z.object({
@@ -43,63 +18,30 @@ export const createBody = z.object({
 });
 export type CreateBody = z.infer<typeof createBody>;
 
-/** What the service sends when it keeps to the document to the letter. */
-export const strict = {
-  listItem: z.strictObject({
-    id: z.string().min(1),
-    name: z.string(),
-    status: z.enum(instanceStatuses),
-    ipv4_public: z.ipv4().optional(),
-  }),
-  network: z.strictObject({
-    type: z.string(),
-    ipv4: z.ipv4(),
-    mac_address: z
-      .string()
-      .regex(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i)
-      .optional(),
-  }),
-  get list() {
-    return z.strictObject({
-      object: z.literal("list"),
-      data: z.array(this.listItem).max(pageLimit.max),
-      has_more: z.boolean(),
-    });
-  },
-  get accepted() {
-    return z.strictObject({
-      id: z.string().min(1),
-      name: z.string(),
-      status: z.literal("PROVISIONING"),
-      created_at: z.iso.datetime(),
-      networks: z.array(this.network),
-    });
-  },
-  error: z.strictObject({
-    error: z.strictObject({
-      code: z.string().min(1),
-      message: z.string().min(1),
-      doc_url: z.string().regex(/\/errors#.+$/),
-      request_id: z.string().startsWith(requestIdPrefix),
-    }),
-  }),
-};
+/** JSON can say half a character, which nothing after it can: such a text is mended. */
+const text = z.string().transform((value) => value.toWellFormed());
+
+/** An id has to stay what it is, or what it names could be taken for gone (G3). */
+const id = z
+  .string()
+  .min(1)
+  .refine((value) => value.isWellFormed());
 
 /** A field that is dropped, not fatal, when it has another type than the document says. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 
 const network = z.object({
-  type: z.string(),
-  ipv4: lenient(z.string()),
-  mac_address: lenient(z.string()),
+  type: text,
+  ipv4: lenient(text),
+  mac_address: lenient(text),
 });
 
 /** Of a list item only `id` is required (DESIGN section 3): an odd item never spoils the others. */
 const listItem = z.object({
-  id: z.string().min(1),
-  name: lenient(z.string()),
-  status: lenient(z.string()),
-  ipv4_public: lenient(z.string()),
+  id,
+  name: lenient(text),
+  status: lenient(text),
+  ipv4_public: lenient(text),
 });
 
 /** What the client accepts. */
@@ -108,19 +50,19 @@ export const tolerant = {
   /** Items are read one by one with `listItem`, so the envelope leaves them unread. */
   list: z.object({ data: z.array(z.unknown()), has_more: z.boolean() }),
   accepted: z.object({
-    id: z.string().min(1),
-    name: lenient(z.string()),
-    status: lenient(z.string()),
-    created_at: lenient(z.string()),
+    id,
+    name: lenient(text),
+    status: lenient(text),
+    created_at: lenient(text),
     networks: z.array(z.unknown()).optional().catch(undefined),
   }),
   network,
   error: z.object({
     error: z.object({
-      code: lenient(z.string()),
-      message: lenient(z.string()),
-      doc_url: lenient(z.string()),
-      request_id: lenient(z.string()),
+      code: lenient(text),
+      message: lenient(text),
+      doc_url: lenient(text),
+      request_id: lenient(text),
     }),
   }),
 };

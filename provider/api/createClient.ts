@@ -10,6 +10,7 @@ import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
+import { heads } from "./http/heads";
 import { originOf } from "./http/origin";
 import { pace } from "./http/pace";
 import { redirects } from "./http/redirects";
@@ -27,7 +28,7 @@ export function createClient(options: ClientOptions): ComputeApi {
 
   // The order of the links, outermost first: withRetry, the reading of the answer, and then these.
   const exchange = chain(
-    [refuseErrors, redirects(origin), pace(options), debugLog(options)],
+    [refuseErrors, redirects(origin), pace(options), debugLog(options), heads(options)],
     send({ ...options, origin, connections }),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {
@@ -54,9 +55,10 @@ export function createClient(options: ClientOptions): ComputeApi {
       return request(call, readPage);
     },
 
-    createInstance(body, { unsent, grace }) {
+    createInstance(body, { unsent, grace }, turn) {
       const call = callOf("POST", paths.instances, AbortSignal.any([unsent, grace]), {
         underWay: grace,
+        turn,
         body: JSON.stringify(body),
         clean: hideUserData(body, clean),
       });
@@ -82,12 +84,12 @@ function search({ limit, status, cursor }: PageQuery): string {
 }
 
 /** An id is the service's word: one that would lead to another path is not used. */
-function pathSegment(id: string, path: string): string {
+function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);
   throw new RequestError({
-    kind: "unreachable",
+    kind: "unsendable",
     method: "DELETE",
-    path,
-    cause: "this id cannot be part of a path",
+    path: destroyPath.replace("{id}", () => id),
+    cause: "this id can't be part of a path",
   });
 }

@@ -4,6 +4,8 @@
  */
 
 export type FailureKind =
+  /** No request can be made of what was asked for. */
+  | "unsendable"
   /** No connection was made: not one byte of the request left this machine. */
   | "unreachable"
   /** Sent, and no whole answer came: reset, time-out, cut body. */
@@ -31,6 +33,8 @@ export interface RequestFailure {
   /** HTTP status, when an answer came. */
   status?: number | undefined;
   service?: ServiceError | undefined;
+  /** Seconds change nothing about it: a certificate that proves nothing now won't on the next try. */
+  lasting?: boolean;
 }
 
 export class RequestError extends Error {
@@ -40,6 +44,7 @@ export class RequestError extends Error {
   readonly path: string;
   readonly status: number | undefined;
   readonly service: ServiceError;
+  readonly lasting: boolean;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
     super(describe(failure), options);
@@ -48,11 +53,12 @@ export class RequestError extends Error {
     this.path = failure.path;
     this.status = failure.status;
     this.service = failure.service ?? {};
+    this.lasting = failure.lasting ?? false;
   }
 
   /** Worth asking again, for a request that changes nothing. */
   get transient(): boolean {
-    if (this.kind !== "answered") return true;
+    if (this.kind !== "answered") return this.kind !== "unsendable";
     return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;
   }
 }

@@ -50,13 +50,13 @@ describe("with the authority of the tests among the trusted ones", () => {
     );
     expect(failure.kind).toBe("unreachable");
     expect(failure.message).toMatch(
-      /certificate .* is not trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+      /certificate .* is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
     );
     await server.done();
   });
 
   test.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
-    "%s is used, through a tunnel: the proxy sees no token, and a POST has a tunnel of its own",
+    "%s is used, through a tunnel: the proxy sees no token, and a POST has a tunnel of its own (G8)",
     async (variable) => {
       const server = await ScriptedServer.start([account, post, account], testServer);
       const proxy = await startConnectProxy(server.port);

@@ -50,6 +50,30 @@ test("all methods of a path share its limit, and a POST goes before a GET", asyn
   });
 });
 
+test("a POST follows its turn, at each try; what it throws then gives the turn back unused", async () => {
+  const { clock, options } = setUp({ requestsPerMinute: 2 });
+  const tooMany = answer(429, "", { "retry-after": "5" });
+  await withServer([{ ...post, react: tooMany }, list], async (server) => {
+    const client = testClient(server.baseUrl, options);
+    const log: string[] = [];
+    const turn = {
+      awaited: () => void log.push("awaited"),
+      come: () => {
+        log.push("come");
+        if (clock.now() > 0) throw new Error("too late");
+      },
+    };
+    const write = client.createInstance(body, { unsent: never, grace: never }, turn);
+    while (clock.sleeping === 0) await new Promise(setImmediate);
+    const outcome = expect(write).rejects.toThrow("too late");
+    await clock.advance(60_001);
+    await outcome;
+    expect(log).toEqual(["awaited", "come", "awaited", "come"]);
+    await client.listPage({ limit: 1 }, never);
+    expect(clock.now()).toBe(60_001);
+  });
+});
+
 test("DELETEs of all instances share the limit of their template", async () => {
   const { clock, options } = setUp({
     requestsPerMinute: 2,
@@ -82,7 +106,9 @@ test("a 429 pauses its path for the Retry-After, says so once, and holds up no o
     await clock.advance(4999);
     expect(server.seen).toHaveLength(2);
     await clock.advance(1);
-    await Promise.all([first, second]);
+    await first;
+    await clock.advance(1000);
+    await second;
     expect(slowed).toEqual([{ path: "/v2/instances", retryInMs: 5000 }]);
   });
 });

@@ -118,7 +118,9 @@ test("an id stays within its part of the path, or is not used", async () => {
     const client = testClient(baseUrl, { destroyPath });
     await client.destroyInstance("a/..?b#$&", never);
     for (const id of ["", ".", "..", "\ud800"]) {
-      expect((await failureOf(client.destroyInstance(id, never))).kind).toBe("unreachable");
+      const failure = await failureOf(client.destroyInstance(id, never));
+      expect(failure).toMatchObject({ kind: "unsendable", transient: false });
+      expect(failure.message).toContain(`DELETE /v2/instances/${id}: this id`);
     }
   });
 });

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { journalFolder } from "../journal/folder";
 import { Journal, type JournalEntry } from "../journal/journal";
+import { WrongUsage } from "./command";
 import { discard } from "./discard";
+import { typed } from "./testing/typed";
 
 const entry: JournalEntry = {
   baseUrl: "https://api.example.com/v2",
@@ -23,7 +25,11 @@ const entry: JournalEntry = {
 let home: string;
 let printed: string[];
 const env = () => ({ PULUMI_HOME: home });
-const run = (...args: string[]) => discard(args, env(), (line) => printed.push(line));
+const run = async (...args: string[]) => {
+  const { code, lines } = await typed(discard, args, env());
+  printed.push(...lines);
+  return code;
+};
 const journal = () => new Journal(journalFolder(env()), (text) => printed.push(text));
 
 beforeEach(() => {
@@ -58,5 +64,5 @@ test("a URN that is not there is an error", async () => {
 });
 
 test("an option is not a URN", async () => {
-  expect(await run("--all")).toBe(2);
+  await expect(run("--all")).rejects.toThrow(WrongUsage);
 });

@@ -11,7 +11,7 @@ import {
 } from "../property/value";
 import { MissingSettings, OperationFailed } from "../errors";
 import type { CheckFailure, CheckResponse } from "../requests";
-import { tokenKindOf } from "../api/contract";
+import { tokenKindOf } from "../api/documented";
 import {
   secretSettings,
   settingDescriptions,
@@ -44,11 +44,13 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
   failures.push(...conflicts(values, args));
   if (failures.length > 0) {
     const list = failures.map(({ property, reason }) =>
-      property ? `compute:${property}: ${reason}` : reason,
+      property ? `  compute:${property}: ${reason}` : `  ${reason}`,
     );
-    throw new OperationFailed(
-      `the provider's configuration can't be used:\n  ${list.join("\n  ")}\nMend it with \`pulumi config set\`, and run again.`,
-    );
+    throw new OperationFailed([
+      "the provider's configuration can't be used:",
+      ...list,
+      "Mend it with `pulumi config set`, and run again.",
+    ]);
   }
   const { baseUrl, apiToken } = values;
   if (baseUrl === undefined || apiToken === undefined) {

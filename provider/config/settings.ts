@@ -1,6 +1,6 @@
 /** The provider's settings (DESIGN section 1): what each is, what it may be, and its default. */
 import * as z from "zod";
-import { documentedRequestsPerMinute, tokenKindOf, type TokenKind } from "../api/contract";
+import { documentedRequestsPerMinute, tokenKindOf, type TokenKind } from "../api/documented";
 import { normaliseBaseUrl } from "./baseUrl";
 
 /** A number greater than 0, also as text: `pulumi config` hands every value over as text. */

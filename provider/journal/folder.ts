@@ -24,7 +24,7 @@ function journalRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "journal");
 }
 
-function pulumiHome(env: NodeJS.ProcessEnv): string {
+export function pulumiHome(env: NodeJS.ProcessEnv): string {
   return env["PULUMI_HOME"] || join(home(), ".pulumi");
 }
 

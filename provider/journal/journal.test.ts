@@ -61,6 +61,25 @@ test("the resources noted for an id are found by it, those of earlier runs and o
   expect(next.resourcesOf({ ...entry, tokenKind: "test" }, "i-1")).toEqual([]);
 });
 
+test("what is cleared is found by its id no more, and a newer id takes the place of the older", () => {
+  const { journal } = open();
+  expect(journal.resourcesOf(entry, "i-1")).toEqual([]);
+  journal.write({ ...entry, id: "i-1" });
+  journal.write({ ...entry, id: "i-2" });
+  expect(journal.resourcesOf(entry, "i-1")).toEqual([]);
+  expect(journal.resourcesOf(entry, "i-2")).toEqual([entry.urn]);
+  journal.clear(entry, entry.urn);
+  expect(journal.resourcesOf(entry, "i-2")).toEqual([]);
+});
+
+test("what another process writes meanwhile is seen after another look", () => {
+  const { journal, run } = open();
+  expect(journal.resourcesOf(entry, "i-1")).toEqual([]);
+  run().write({ ...entry, id: "i-1" });
+  journal.lookAgain();
+  expect(journal.resourcesOf(entry, "i-1")).toEqual([entry.urn]);
+});
+
 test("only its owner can read it", () => {
   const { journal, folder } = open();
   journal.write(entry);
@@ -104,7 +123,18 @@ test("a home that can't hold a journal is a warning at most, once", () => {
   journal.write(entry);
   journal.clear(entry, entry.urn);
   expect(journal.entries()).toEqual([]);
-  expect(warnings).toHaveLength(1);
+  expect(warnings).toEqual([expect.stringContaining("can't be written")]);
+});
+
+test("of several entries that can't be read, each is named", () => {
+  const { journal, run, folder, warnings } = open();
+  const urns = [urnOf("a"), urnOf("b")];
+  for (const urn of urns) journal.write({ ...entry, urn });
+  for (const file of readdirSync(folder)) writeFileSync(join(folder, file), "{");
+  const next = run();
+  for (const urn of [...urns, ...urns]) expect(next.find(entry, urn)).toBeUndefined();
+  expect(warnings).toHaveLength(2);
+  for (const file of readdirSync(folder)) expect(warnings.join()).toContain(join(folder, file));
 });
 
 test("a folder that can't be written is a warning that says what it means", () => {

@@ -5,13 +5,15 @@
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as z from "zod";
 import { originSchema, type Origin } from "../origin";
 
 const entrySchema = z.object({
   ...originSchema.shape,
   urn: z.string(),
+  /** The program's own provider of the resource, for the commands that name it. */
+  provider: z.string().optional(),
   name: z.string(),
   /** Keyed digest of what was asked for, to tell whether the program still asks for the same. */
   digest: z.string(),
@@ -26,6 +28,8 @@ const entrySchema = z.object({
   id: z.string().optional(),
   /** Whether the engine surely had the answer: it took leave afterwards. */
   answered: z.literal(true).optional(),
+  /** Whether the service called it refused, in words that the document does not give, and no listing showed it. */
+  refused: z.literal(true).optional(),
   /** What only the 202 shows; kept for the run that takes the instance over. */
   accepted: z
     .object({
@@ -45,16 +49,22 @@ export type JournalEntry = z.infer<typeof entrySchema>;
 export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
 
 export class Journal {
-  /** Files that were there at first look, or that this process wrote; the rest need no look. */
+  /** Files that were there at the last look, or that this process wrote; the rest need no look. */
   #files: Set<string> | undefined;
-  /** Of those, the ones that have an id; loaded when first asked for. */
-  #byId: Map<string, JournalEntry[]> | undefined;
-  #warned = false;
+  /** Their entries, as far as they have an id; loaded when first asked for. */
+  #withId: Map<string, JournalEntry> | undefined;
+  readonly #complaints = new Set<string>();
 
   constructor(
     private readonly folder: string,
     private readonly warn: (text: string) => void,
   ) {}
+
+  /** From now on, also what other processes have written since the first look. */
+  lookAgain(): void {
+    this.#files = undefined;
+    this.#withId = undefined;
+  }
 
   /** The entry left open for this resource, if any. */
   find(place: Place, urn: string): JournalEntry | undefined {
@@ -63,9 +73,10 @@ export class Journal {
     try {
       return entrySchema.parse(JSON.parse(readFileSync(join(this.folder, file), "utf8")));
     } catch (error) {
-      if (isMissing(error)) this.#known().delete(file);
+      if (isMissing(error)) this.#forget(file);
       else {
         this.#complain(
+          file,
           `an entry of the journal of unfinished creates can't be read and was passed over: ${join(this.folder, file)}. If an earlier run was killed, look in the service's list for an instance that no stack has`,
         );
       }
@@ -78,14 +89,16 @@ export class Journal {
     const file = fileName(entry, entry.urn);
     const temporary = join(this.folder, `.${file}.${process.pid}`);
     try {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.folder);
       writeFileSync(temporary, JSON.stringify(entry, undefined, 2) + "\n", { mode: 0o600 });
       renameSync(temporary, join(this.folder, file));
       this.#known().add(file);
-      if (this.#byId) addTo(this.#byId, entry);
+      if (entry.id === undefined) this.#withId?.delete(file);
+      else this.#withId?.set(file, entry);
     } catch (error) {
       remove(temporary);
       this.#complain(
+        "write",
         `the journal of unfinished creates can't be written (${reason(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.folder} writable, or set PULUMI_HOME.`,
       );
     }
@@ -101,11 +114,12 @@ export class Journal {
 
   clear(place: Place, urn: string): void {
     const file = fileName(place, urn);
-    if (!this.#known().delete(file)) return;
+    if (!this.#forget(file)) return;
     try {
       rmSync(join(this.folder, file), { force: true });
     } catch (error) {
       this.#complain(
+        "remove",
         `an entry of the journal of unfinished creates can't be removed: ${reason(error)}`,
       );
     }
@@ -113,12 +127,13 @@ export class Journal {
 
   /** The resources whose entries here carry this id. */
   resourcesOf({ baseUrl, tokenKind }: Place, id: string): string[] {
-    if (!this.#byId) {
-      this.#byId = new Map();
-      for (const entry of this.entries()) addTo(this.#byId, entry);
-    }
-    return (this.#byId.get(id) ?? [])
-      .filter((entry) => entry.baseUrl === baseUrl && entry.tokenKind === tokenKind)
+    this.#withId ??= new Map(
+      this.entries()
+        .filter((entry) => entry.id !== undefined)
+        .map((entry) => [fileName(entry, entry.urn), entry]),
+    );
+    return [...this.#withId.values()]
+      .filter((it) => it.id === id && it.baseUrl === baseUrl && it.tokenKind === tokenKind)
       .map((entry) => entry.urn);
   }
 
@@ -133,6 +148,12 @@ export class Journal {
     });
   }
 
+  /** False where there was nothing of it. */
+  #forget(file: string): boolean {
+    this.#withId?.delete(file);
+    return this.#known().delete(file);
+  }
+
   #known(): Set<string> {
     if (!this.#files) {
       let names: string[] = [];
@@ -140,7 +161,10 @@ export class Journal {
         names = readdirSync(this.folder).filter((name) => /^[0-9a-f]+\.json$/.test(name));
       } catch (error) {
         if (!isMissing(error)) {
-          this.#complain(`the journal of unfinished creates can't be read: ${reason(error)}`);
+          this.#complain(
+            "read",
+            `the journal of unfinished creates can't be read (${reason(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
+          );
         }
       }
       this.#files = new Set(names);
@@ -148,10 +172,10 @@ export class Journal {
     return this.#files;
   }
 
-  /** Once a process: the same fault would turn up at every resource. */
-  #complain(text: string): void {
-    if (this.#warned) return;
-    this.#warned = true;
+  /** Of each matter once a process: the same fault would turn up at every resource. */
+  #complain(matter: string, text: string): void {
+    if (this.#complaints.has(matter)) return;
+    this.#complaints.add(matter);
     this.warn(text);
   }
 }
@@ -162,10 +186,6 @@ function fileName({ baseUrl, tokenKind }: Place, urn: string): string {
   return `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`;
 }
 
-function addTo(byId: Map<string, JournalEntry[]>, entry: JournalEntry): void {
-  if (entry.id !== undefined) byId.set(entry.id, [...(byId.get(entry.id) ?? []), entry]);
-}
-
 function remove(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -174,8 +194,25 @@ function remove(file: string): void {
   }
 }
 
+/** Node's own way of making the parents calls a read-only file system a missing folder. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      makeFolder(dirname(folder));
+      mkdirSync(folder, { mode: 0o700 });
+    } else if (codeOf(error) !== "EEXIST") throw error;
+  }
+}
+
+/** A file in place of the folder holds no entries either; the next write tells of it. */
 function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+  return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
 function reason(error: unknown): string {

@@ -5,7 +5,8 @@
  */
 import { RequestError } from "../api/errors";
 import type { ComputeApi } from "../api/client";
-import { pageLimit, type InstanceStatus, type ListItem } from "../api/contract";
+import type { ListItem } from "../api/contract";
+import { pageLimit, type InstanceStatus } from "../api/documented";
 import type { Snapshot } from "./snapshot";
 
 type Findings = Pick<Snapshot, "items" | "complete" | "unreadable" | "completeStatuses">;
@@ -16,19 +17,32 @@ const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLI
 /** Far beyond any tenant the service's rate limit would let anyone list. */
 const mostPages = 500;
 
+interface CollectOptions {
+  cursorParameter: string | undefined;
+  onCursorIgnored: (why: string) => void;
+  /** Smaller pages than the service allows show whether it pages, without hundreds of instances. */
+  pageSize?: number;
+}
+
 export async function collect(
   api: ComputeApi,
-  options: { cursorParameter: string | undefined; onCursorIgnored: (why: string) => void },
+  options: CollectOptions,
   signal: AbortSignal,
 ): Promise<Findings> {
   const items = new Map<string, ListItem>();
-  const first = await api.listPage({ limit: pageLimit.max }, signal);
+  const { pageSize: limit = pageLimit.max } = options;
+  const first = await api.listPage({ limit }, signal);
   for (const item of first.items) items.set(item.id, item);
   let unreadable = first.unreadable;
   let whole = !first.hasMore;
 
   if (!whole && options.cursorParameter) {
-    const rest = await followCursor(api, options.cursorParameter, first.items, signal);
+    const rest = await followCursor(
+      api,
+      { parameter: options.cursorParameter, limit },
+      first.items,
+      signal,
+    );
     for (const item of rest.items) items.set(item.id, item);
     unreadable += rest.unreadable;
     whole = rest.whole;
@@ -49,7 +63,7 @@ export async function collect(
 /** Pages on, as long as each page shows an instance that none before it did. */
 async function followCursor(
   api: ComputeApi,
-  parameter: string,
+  { parameter, limit }: { parameter: string; limit: number },
   firstPage: readonly ListItem[],
   signal: AbortSignal,
 ): Promise<{ items: ListItem[]; unreadable: number; whole: boolean; ignored?: string }> {
@@ -60,7 +74,7 @@ async function followCursor(
   for (let page = 2; last && page <= mostPages; page++) {
     const cursor = { parameter, value: last.id };
     try {
-      const next = await api.listPage({ limit: pageLimit.max, cursor }, signal);
+      const next = await api.listPage({ limit, cursor }, signal);
       const fresh = next.items.filter((item) => !seen.has(item.id));
       for (const item of fresh) seen.add(item.id);
       items.push(...fresh);

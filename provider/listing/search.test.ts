@@ -45,6 +45,16 @@ test("lacking in a second listing that is not complete is no evidence either (G3
   expect(await find(world)).toMatchObject({ kind: "unproven", incomplete: { unreadable: 1 } });
 });
 
+test("two listings that have no id in common prove nothing (G3)", async () => {
+  const world = scene();
+  world.service.has("i-other");
+  world.service.listFaults.push(undefined, () => {
+    world.service.instances.delete("i-other");
+    world.service.has("i-another");
+  });
+  expect(await find(world)).toEqual({ kind: "unstable" });
+});
+
 test.each([401, 403, 500])(
   "a listing that fails with %i is an error, never gone (G3)",
   async (status) => {

@@ -8,7 +8,9 @@ export type SearchResult =
   /** Lacking in two unfiltered complete listings, a poll interval apart. */
   | { kind: "gone"; proof: Snapshot }
   /** Lacking in a listing that was not complete: no evidence. */
-  | { kind: "unproven"; incomplete: Snapshot };
+  | { kind: "unproven"; incomplete: Snapshot }
+  /** Lacking in two complete listings that have no id in common: these ids are not to be relied on. */
+  | { kind: "unstable" };
 
 export interface SearchOptions {
   pollIntervalMs: number;
@@ -30,7 +32,12 @@ export async function search(
     const item = snapshot.items.get(id);
     if (item) return { kind: "found", item };
     if (!snapshot.complete) return { kind: "unproven", incomplete: snapshot };
+    if (lacking && areStrangers(lacking, snapshot)) return { kind: "unstable" };
     if (lacking && snapshot.begunAt >= settledAt) return { kind: "gone", proof: snapshot };
     lacking = snapshot;
   }
+}
+
+function areStrangers({ items: some }: Snapshot, { items: others }: Snapshot): boolean {
+  return some.size > 0 && others.size > 0 && ![...some.keys()].some((id) => others.has(id));
 }

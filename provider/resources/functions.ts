@@ -1,6 +1,6 @@
 /** What the functions are: the definition from which the schema, the checks and the docs come. */
 import * as z from "zod";
-import { instanceStatuses } from "../api/contract";
+import { instanceStatuses } from "../api/documented";
 
 const text = z.string().min(1, { error: "must not be empty" });
 

@@ -4,6 +4,7 @@ import {
   type handleUnaryCall,
   type sendUnaryData,
 } from "@grpc/grpc-js";
+import { readable } from "./definition";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
 
@@ -15,7 +16,7 @@ import { toFailure, type FailureContext } from "./errors";
  * comes as a call of its own.
  */
 export class Calls {
-  #running = 0;
+  readonly #running = new Set<Promise<void>>();
 
   constructor(
     private readonly log: EngineLog,
@@ -24,13 +25,18 @@ export class Calls {
 
   /** How many are not answered yet. */
   get running(): number {
-    return this.#running;
+    return this.#running.size;
+  }
+
+  /** Resolves once those running now have ended, whether or not anybody is there for the answers. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
   }
 
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return (call, callback) => void this.#answer(callback, () => handle(call.request));
+    return (call, callback) => this.#run(callback, () => handle(readable(call.request)));
   }
 
   /** Streams what `handle` resolves to, one message each. */
@@ -46,15 +52,19 @@ export class Calls {
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
-      void this.#answer(callback, () => handle(call.request));
+      this.#run(callback, () => handle(readable(call.request)));
     };
+  }
+
+  #run<Reply>(callback: sendUnaryData<Reply>, run: () => Reply | Promise<Reply>): void {
+    const call = this.#answer(callback, run).finally(() => this.#running.delete(call));
+    this.#running.add(call);
   }
 
   async #answer<Reply>(
     callback: sendUnaryData<Reply>,
     run: () => Reply | Promise<Reply>,
   ): Promise<void> {
-    this.#running++;
     try {
       const [failure, reply] = await new Promise<Reply>((resolve) => resolve(run())).then(
         (value) => [null, value] as const,
@@ -65,8 +75,6 @@ export class Calls {
     } catch (error) {
       // grpc-js itself: the caller is gone, and there is nobody left to answer.
       this.context.debug(`an answer could not be sent: ${String(error)}`);
-    } finally {
-      this.#running--;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { ListValue, NullValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import { Opaque, Secret, Unknown, type PropertyMap } from "../property/value";
-import { deepest, signature, signatureKey, unknownText, unknownTexts } from "./wire";
+import { deepest, signature, signatureKey, textToWire, unknownText } from "./wire";
 
 /** A value that cannot be sent as it is. A defect of ours; names the property, never its value. */
 export class Unencodable extends Error {
@@ -56,9 +56,7 @@ function encodeValue(content: unknown, at: Place): Value | undefined {
         return refuse(at, `${content} is not a number Pulumi can keep`);
       return new Value().setNumberValue(content);
     case "string":
-      return unknownTexts.has(content)
-        ? encodeUnknown(at)
-        : new Value().setStringValue(content.toWellFormed());
+      return new Value().setStringValue(textToWire(content));
     case "object":
       return content === null
         ? new Value().setNullValue(NullValue.NULL_VALUE)

@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
 import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
@@ -111,6 +112,24 @@ test("an engine that takes no messages delays an answer by a second, once", asyn
   }
 });
 
+test("a second lost on one message is not the end of waiting for later ones", async () => {
+  await withEngine(async (engine) => {
+    const clock = new VirtualClock();
+    const log = new EngineLog({ cleaner: new Cleaner(), clock, address: engine.address });
+    engine.beforeLog = () => new Promise(() => undefined);
+    log.warning("lost");
+    const answers = [log.flush(), log.flush()];
+    await clock.advance(1000);
+    await Promise.all(answers);
+    engine.beforeLog = () => Promise.resolve();
+    log.warning("heard", instanceUrn);
+    await log.flush();
+    expect(engine.logged.map(({ message }) => message)).toEqual(["heard"]);
+    expect(clock.sleeping).toBe(0);
+    log.close();
+  });
+});
+
 test("an engine that is gone, or none, is no reason for an operation to fail", async () => {
   const engine = await TestEngine.start();
   engine.stop();
@@ -145,3 +164,18 @@ test.each(["handshake", "attach"] as const)(
     });
   },
 );
+
+test("what was told is not kept", async () => {
+  await withEngine(async (engine, log) => {
+    const tell = async (messages: number) => {
+      for (let said = 0; said < messages; said += 50) {
+        for (let n = 0; n < 50; n++) log.status(instanceUrn, "PROVISIONING");
+        await log.flush();
+        engine.logged.splice(0);
+      }
+      return heapAfterCollection();
+    };
+    const before = await tell(2000);
+    expect((await tell(10_000)) - before).toBeLessThan(300_000);
+  });
+});

@@ -19,6 +19,14 @@ interface Line {
   ephemeral: boolean;
 }
 
+/** What was said since an engine last took too long. */
+interface Said {
+  /** How many messages are still on their way. */
+  count: number;
+  /** Settled once none of those said so far is. */
+  told: Promise<void>;
+}
+
 /** How long an answer waits for what was said before it. */
 const flushMs = 1000;
 /** After that the engine has not taken one line; it is given up. */
@@ -40,7 +48,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  readonly #pending = new Set<Promise<void>>();
+  #said = nothing();
   /** The last line of each resource: the next follows it, so that an older status never wins. */
   readonly #last = new Map<string, Promise<void>>();
 
@@ -75,20 +83,24 @@ export class EngineLog implements Messages {
    * call the engine may be gone, and a warning on the way with it.
    */
   async flush(): Promise<void> {
-    if (this.#pending.size === 0) return;
+    const said = this.#said;
+    if (said.count === 0) return;
     const patience = new AbortController();
-    const told = Promise.all(this.#pending).then(() => patience.abort());
     const waited = this.#clock.sleep(flushMs, patience.signal).then(
       // Waited for once: an engine that takes no messages does not delay every answer.
-      () => this.#pending.clear(),
+      () => {
+        if (this.#said === said) this.#said = nothing();
+      },
       () => undefined,
     );
-    await Promise.race([told, waited]);
+    await Promise.race([said.told.then(() => patience.abort()), waited]);
   }
 
+  /** From now on there is nobody to tell. */
   close(): void {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
+    this.#address = undefined;
   }
 
   #log({ text, ...line }: Line): void {
@@ -97,16 +109,24 @@ export class EngineLog implements Messages {
     // Cleaned now: what is secret then may be another matter.
     const message = clip(this.#cleaner.clean(text));
     const before = this.#last.get(line.urn) ?? Promise.resolve();
+    const said = this.#said;
     const sent = before
       .then(async () => send(await client, { ...line, text: message }))
       .catch(ignore)
       .finally(() => {
-        this.#pending.delete(sent);
+        said.count--;
         if (this.#last.get(line.urn) === sent) this.#last.delete(line.urn);
       });
-    this.#pending.add(sent);
+    said.count++;
+    // One promise for all, which the next one is added to: hundreds of answers wait for it at once.
+    const told = said.told;
+    said.told = sent.then(() => told);
     this.#last.set(line.urn, sent);
   }
+}
+
+function nothing(): Said {
+  return { count: 0, told: Promise.resolve() };
 }
 
 async function connect(address: string): Promise<EngineClient> {

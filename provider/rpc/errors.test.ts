@@ -108,13 +108,22 @@ test("missing settings come with the names that pulumi config set takes", async 
 test.each<[Error, status]>([
   [new OperationCanceled("stopped"), status.CANCELLED],
   [new NotFound("no such instance"), status.NOT_FOUND],
-  [new OperationFailed("the service said no\n100 % sure: ü"), status.FAILED_PRECONDITION],
+  [new OperationFailed(["the service said no", "100 % sure: ü"]), status.FAILED_PRECONDITION],
 ])("%s keeps its words and has its own code", async (error, code) => {
   const script = { invoke: rejecting(error), list: rejecting(error) };
   await withServer(script, async ({ client }) => {
     const expected = { code, message: error.message, unfinished: undefined };
     await expect(client.invoke("compute:index:getInstance", {})).rejects.toMatchObject(expected);
     await expect(client.list(instanceType)).rejects.toMatchObject(expected);
+  });
+});
+
+test("a text in an error makes no line of its own, and the error's own lines stay", async () => {
+  const invoke = rejecting(new OperationFailed(["instance i\n-1 is\u2028there:", "  - remove it"]));
+  await withServer({ invoke }, async ({ client }) => {
+    await expect(client.invoke("compute:index:getInstance", {})).rejects.toMatchObject({
+      message: "instance i -1 is there:\n  - remove it",
+    });
   });
 });
 

@@ -18,6 +18,7 @@ import type { Cleaner } from "../text";
 import { clip } from "./clip";
 import { InvalidMessage } from "./decode";
 import { encodeProperties } from "./encode";
+import { textToWire } from "./wire";
 
 /** What grpc-js takes as the end of a call that failed. */
 export type Failure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
@@ -43,17 +44,20 @@ export function toFailure(error: unknown, context: FailureContext): Failure {
 function translate(error: unknown, context: FailureContext): Failure {
   if (error instanceof InstanceUnfinished) return unfinished(error, context);
   if (error instanceof MissingSettings) return missingSettings(error, context);
-  if (error instanceof OperationCanceled) return plain(status.CANCELLED, error, context);
-  if (error instanceof NotFound) return plain(status.NOT_FOUND, error, context);
-  if (error instanceof OperationFailed) return plain(status.FAILED_PRECONDITION, error, context);
-  if (error instanceof InvalidMessage) return plain(status.INVALID_ARGUMENT, error, context);
+  if (error instanceof OperationFailed) {
+    return { code: codeOf(error), details: text(error.lines, context) };
+  }
+  if (error instanceof InvalidMessage) {
+    return { code: status.INVALID_ARGUMENT, details: text(error.message, context) };
+  }
   const { message, stack } = describe(error);
   context.debug(stack);
   return { code: status.INTERNAL, details: defect(message, context) };
 }
 
-function plain(code: status, error: Error, context: FailureContext): Failure {
-  return { code, details: text(error.message, context) };
+function codeOf(error: OperationFailed): status {
+  if (error instanceof OperationCanceled) return status.CANCELLED;
+  return error instanceof NotFound ? status.NOT_FOUND : status.FAILED_PRECONDITION;
 }
 
 function defect(message: string, context: FailureContext): string {
@@ -82,7 +86,7 @@ function missingSettings(error: MissingSettings, context: FailureContext): Failu
 function unfinished(error: InstanceUnfinished, context: FailureContext): Failure {
   const message = text(error.message, context);
   const detail = new ErrorResourceInitFailed();
-  detail.setId(error.id.toWellFormed());
+  detail.setId(textToWire(error.id));
   detail.setReasonsList(error.reasons.map((reason) => text(reason, context)));
   detail.setRefreshBeforeUpdate(true);
   const { inputs, outputs } = error.state;
@@ -108,8 +112,9 @@ function withDetail(
   return { code, details: message, metadata };
 }
 
-function text(raw: string, { cleaner }: FailureContext): string {
-  return clip(cleaner.clean(raw));
+function text(lines: string | readonly string[], { cleaner }: FailureContext): string {
+  const cleaned = [lines].flat().map((line) => cleaner.clean(line));
+  return clip(cleaned.join("\n"));
 }
 
 /** Anything can be thrown. */

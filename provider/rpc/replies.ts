@@ -15,6 +15,7 @@ import {
 import type { PropertyMap } from "../property/value";
 import type * as requests from "../requests";
 import { encodeProperties } from "./encode";
+import { textToWire } from "./wire";
 
 /** Cleans what the provider says of a failure (G8). */
 export type CleanText = (text: string) => string;
@@ -89,7 +90,7 @@ function isReplacement(kind: requests.DiffKind): boolean {
 /** An empty id is for previews only: the engine would take the reply for a failure (G1). */
 export function createReply(answer: requests.CreateResponse, preview: boolean): CreateResponse {
   const reply = new CreateResponse();
-  reply.setId(answer.id.toWellFormed());
+  reply.setId(textToWire(answer.id));
   reply.setProperties(encodeProperties(answer.outputs, strictness(preview)));
   return reply;
 }
@@ -105,7 +106,7 @@ export function readReply(answer: requests.ReadResponse): ReadResponse {
   const reply = new ReadResponse();
   if (!answer) return reply;
   if (answer.id === "") throw new Error("Read found the instance but gave no id");
-  reply.setId(answer.id.toWellFormed());
+  reply.setId(textToWire(answer.id));
   reply.setInputs(encodeProperties(answer.inputs, "final"));
   reply.setProperties(encodeProperties(answer.outputs, "final"));
   return reply;
@@ -120,8 +121,8 @@ export function invokeReply(answer: requests.InvokeResponse, clean: CleanText): 
 
 export function listReply({ id, name }: requests.ListedResource): ListResponse {
   const result = new ListResponse.Result();
-  result.setId(id.toWellFormed());
-  result.setName(name.toWellFormed());
+  result.setId(textToWire(id));
+  result.setName(textToWire(name));
   const reply = new ListResponse();
   reply.setResult(result);
   return reply;

@@ -3,6 +3,7 @@ import type * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type * as requests from "../requests";
 import { InvalidMessage, decodeProperties } from "./decode";
 import { forProvider } from "./providerInputs";
+import { textFromWire } from "./wire";
 
 /** What this provider has, to tell from what it has not. */
 export interface Offer {
@@ -19,7 +20,10 @@ export function checkConfigRequest(request: pb.CheckRequest): requests.CheckConf
 }
 
 export function configureRequest(request: pb.ConfigureRequest): requests.ConfigureRequest {
-  return { args: forProvider(decodeProperties(request.getArgs())) };
+  return {
+    urn: request.getUrn() || undefined,
+    args: forProvider(decodeProperties(request.getArgs())),
+  };
 }
 
 export function checkRequest(request: pb.CheckRequest, offer: Offer): requests.CheckRequest {
@@ -51,7 +55,7 @@ export function diffRequest(
   return {
     urn: request.getUrn(),
     type: resourceType(request, offer),
-    id: request.getId(),
+    id: textFromWire(request.getId()),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getOlds()),
     // The engine has applied ignoreChanges already.
@@ -64,7 +68,7 @@ export function createRequest(request: pb.CreateRequest, offer: Offer): requests
     urn: request.getUrn(),
     type: resourceType(request, offer),
     inputs: decodeProperties(request.getProperties()),
-    timeoutSeconds: request.getTimeout(),
+    timeoutSeconds: timeoutOf(request),
     preview: request.getPreview(),
   };
 }
@@ -72,7 +76,7 @@ export function createRequest(request: pb.CreateRequest, offer: Offer): requests
 export function updateRequest(request: pb.UpdateRequest, offer: Offer): requests.UpdateRequest {
   return {
     ...diffRequest(request, offer),
-    timeoutSeconds: request.getTimeout(),
+    timeoutSeconds: timeoutOf(request),
     preview: request.getPreview(),
   };
 }
@@ -81,11 +85,11 @@ export function readRequest(request: pb.ReadRequest, offer: Offer): requests.Rea
   return {
     urn: request.getUrn(),
     type: resourceType(request, offer),
-    id: request.getId(),
+    id: textFromWire(request.getId()),
     // Absent and empty mean different things: an import, a `.get()`.
     inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
     outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
-    timeoutSeconds: request.getTimeout(),
+    timeoutSeconds: timeoutOf(request),
   };
 }
 
@@ -93,10 +97,10 @@ export function deleteRequest(request: pb.DeleteRequest, offer: Offer): requests
   return {
     urn: request.getUrn(),
     type: resourceType(request, offer),
-    id: request.getId(),
+    id: textFromWire(request.getId()),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getProperties()),
-    timeoutSeconds: request.getTimeout(),
+    timeoutSeconds: timeoutOf(request),
   };
 }
 
@@ -110,6 +114,12 @@ export function listRequest(request: pb.ListRequest, offer: Offer): requests.Lis
   const type = request.getToken();
   mustHave("resource", type, offer.resources);
   return { type, query: decodeProperties(request.getQuery()), limit: request.getLimit() };
+}
+
+/** What is no span of time is none given; an endless one is. */
+function timeoutOf(request: { getTimeout(): number }): number {
+  const seconds = request.getTimeout();
+  return seconds > 0 ? seconds : 0;
 }
 
 /** Older engines leave the type out; the URN has it, last of those that its parents made longer. */

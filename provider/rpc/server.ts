@@ -1,6 +1,6 @@
 import { ServerCredentials } from "@grpc/grpc-js";
-import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { Calls, grpcServer } from "./calls";
+import { definition } from "./definition";
 import { service, type ServiceDependencies } from "./service";
 
 export interface ProviderServer {
@@ -25,7 +25,8 @@ export function createServer(dependencies: ServerDependencies): ProviderServer {
   const debug = (text: string) => log.debug(text);
   const calls = new Calls(log, { packageName, cleaner, debug });
   const server = grpcServer();
-  server.addService(ResourceProviderService, service(calls, dependencies));
+  const ours = service(calls, dependencies);
+  server.addService(definition(Object.keys(ours)), ours);
   return {
     listen: () =>
       new Promise((resolve, reject) => {
@@ -37,7 +38,11 @@ export function createServer(dependencies: ServerDependencies): ProviderServer {
     get running() {
       return calls.running;
     },
-    drain: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
+    drain: async () => {
+      // With its connection a call is gone for grpc-js; what it does for the journal goes on (G1).
+      const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      await Promise.all([closed, calls.ended()]);
+    },
     stop: () => {
       server.forceShutdown();
       log.close();

@@ -18,6 +18,7 @@ import { decodeProperties } from "./decode";
 import type { EngineLog } from "./engineLog";
 import { describe } from "./errors";
 import { changedSettings, forProvider, withInternals } from "./providerInputs";
+import { sdkAdvice } from "./sdkVersion";
 import * as replies from "./replies";
 import * as requests from "./requests";
 
@@ -65,6 +66,8 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
       const answer = await provider.checkConfig(requests.checkConfigRequest(request));
       const sent = decodeProperties(request.getNews());
       const inputs = withInternals(answer.inputs, sent);
+      const advice = sdkAdvice(sent, { plugin: version, folder: __dirname });
+      if (advice !== undefined) log.warning(advice, request.getUrn());
       return replies.checkReply({ ...answer, inputs }, clean);
     }),
     diffConfig: calls.unary(diffConfig),

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { propertyMap } from "../property/value";
-import { engineAddress } from "./arguments";
+import { engineAddress, isByHand } from "./arguments";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { bundlePlugin, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
-
-jest.setTimeout(20_000);
 
 let bundle: Bundle;
 beforeAll(async () => {
@@ -54,8 +52,19 @@ test.each([
   [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], "127.0.0.1:41"],
   [["--tracing=x", "-v", "9", "127.0.0.1:41"], "127.0.0.1:41"],
   [["--logtostderr", "--tracing", "http://t:1"], undefined],
-])("the engine's address in %j is %s", (argv, address) => {
+])("the engine's address in %j is %s, and no command", (argv, address) => {
   expect(engineAddress(argv)).toBe(address);
+  expect(isByHand(argv)).toBe(false);
+});
+
+test.each([
+  ["doctor", "--json"],
+  ["discard", "urn:pulumi:d::p::t::web:80"],
+  ["-h"],
+  ["--version"],
+  ["Doctor"],
+])("%s is typed by a person", (...argv) => {
+  expect(isByHand(argv)).toBe(true);
 });
 
 test("the port is the first and only thing on stdout, whatever goes wrong later", async () => {
@@ -72,13 +81,11 @@ test("the port is the first and only thing on stdout, whatever goes wrong later"
   });
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends an idle plugin at once", async (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("%s ends an idle plugin", async (signal) => {
   await withPlugin([], async ({ plugin, client }) => {
     await client.version();
-    const start = performance.now();
     plugin.process.kill(signal);
     expect(await plugin.ended).toBe(0);
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 });
 
@@ -121,11 +128,4 @@ test("started by hand, to attach to, the plugin does not mind the end of stdin",
   client.close();
   plugin.process.kill("SIGTERM");
   expect(await plugin.ended).toBe(0);
-});
-
-test("what a preview does not need is not loaded for it", async () => {
-  const { inputs: files } = bundle;
-  expect(files.length).toBeGreaterThan(20);
-  expect(files.filter((file) => /node_modules\/(zod|undici)\//.test(file))).toEqual([]);
-  expect(files.filter((file) => /@pulumi\/pulumi\/(?!proto\/)/.test(file))).toEqual([]);
 });

@@ -25,6 +25,30 @@ export const unknownTexts: ReadonlySet<string> = new Set([
   "e48ece36-62e2-4504-bad9-02848725956a", // archive
 ]);
 
+/** Makes another text of a plain one that reads like a sentinel. */
+const plainMark = "~";
+const sentinelLength = unknownText.length;
+
+/**
+ * A plain text as it travels. The wire has no form for one that is equal to a sentinel, as a hostile
+ * name or id may be: it goes with a mark (one more, if it has some already), which is taken off again
+ * on its way back. Half a character has no form either, and becomes U+FFFD.
+ */
+export function textToWire(text: string): string {
+  return isMarked(text) ? text + plainMark : text.toWellFormed();
+}
+
+/** The other way, for a text that is no sentinel. */
+export function textFromWire(text: string): string {
+  return text.length > sentinelLength && isMarked(text) ? text.slice(0, -1) : text;
+}
+
+/** A sentinel, with any number of marks. */
+function isMarked(text: string): boolean {
+  if (!unknownTexts.has(text.slice(0, sentinelLength))) return false;
+  return [...text.slice(sentinelLength)].every((character) => character === plainMark);
+}
+
 /**
  * Deeper values are refused on both ways: google-protobuf recurses, and a stack overflow while a
  * reply is being written would lose the reply.

@@ -2,7 +2,7 @@
  * Stands for the service where exact call counts and chosen faults matter, behind the interface of
  * the client: no sockets, no time of its own. The emulator and real sockets cover the rest.
  */
-import type { Accepted, ComputeApi, Page, PageQuery } from "../api/client";
+import type { Accepted, ComputeApi, Page, PageQuery, Turn } from "../api/client";
 import type { CreateBody, ListItem } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
 
@@ -22,6 +22,8 @@ export class FakeService implements ComputeApi {
   readonly bodies: CreateBody[] = [];
   /** What the next POSTs do; when none is left, a POST is accepted. */
   readonly posts: Post[] = [];
+  /** What the next POSTs go through until their turn comes. */
+  readonly turns: ((turn: Turn | undefined) => void | Promise<void>)[] = [];
   /** What happens to the next listings, in order; undefined and none left: nothing. */
   readonly listFaults: (Fault | undefined)[] = [];
   readonly destroys: Fault[] = [];
@@ -85,8 +87,11 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  async createInstance(body: CreateBody, signals: Signals): Promise<Accepted> {
+  async createInstance(body: CreateBody, signals: Signals, turn?: Turn): Promise<Accepted> {
+    turn?.awaited();
+    await this.turns.shift()?.(turn);
     signals.unsent.throwIfAborted();
+    turn?.come();
     this.calls.push(`create ${body.name}`);
     this.bodies.push(body);
     const post = this.posts.shift();

@@ -112,7 +112,10 @@ export class VirtualClock implements Clock {
     const { isIdle, quietMs, longestJumpMs } = this.#auto;
     this.#step = setTimeout(() => {
       const next = this.#next();
-      if (next && isIdle() && next.due - this.#now <= longestJumpMs) this.#wake(next);
+      if (next && isIdle() && next.due - this.#now <= longestJumpMs) {
+        // Of those due at the same moment, each wakes: hundreds that wait alike take one step.
+        for (const other of this.#sleepers) if (other.due <= next.due) this.#wake(other);
+      }
       this.#stepLater();
     }, quietMs);
   }

@@ -68,6 +68,13 @@ test("once listed, lacking in a complete PROVISIONING listing means that it left
   expect(judge(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "hidden"]);
 });
 
+test("who hides is known as it was last seen", () => {
+  const evidence = new Evidence("i-1", 3000);
+  evidence.see(snapshot(0, { complete: false, status: "PROVISIONING" }));
+  const verdict = evidence.see(partial(1000, "PROVISIONING"));
+  expect(verdict).toMatchObject({ kind: "hidden", lastSeen: { id: "i-1", name: "web" } });
+});
+
 test("never listed, it has left PROVISIONING when that lacks it twice", () => {
   const lacking = () => partial(1000, "PROVISIONING", "OFFLINE");
   expect(judge(lacking(), lacking())).toEqual([undefined, "hidden"]);

@@ -6,12 +6,12 @@ export type Verdict =
   /** Listed, and no longer PROVISIONING. */
   | { kind: "settled"; item: ListItem }
   /** No longer PROVISIONING, but no listing can show it: there are too many instances. */
-  | { kind: "hidden" }
+  | { kind: "hidden"; lastSeen: ListItem | undefined }
   /** Was listed once, and is proven gone (G3). */
   | { kind: "vanished" };
 
 export class Evidence {
-  #seen = false;
+  #seen: ListItem | undefined;
   #lackedProvisioning = 0;
   #firstLack: Snapshot | undefined;
 
@@ -24,7 +24,7 @@ export class Evidence {
   see(snapshot: Snapshot): Verdict | undefined {
     const item = snapshot.items.get(this.id);
     if (item) {
-      this.#seen = true;
+      this.#seen = item;
       this.#firstLack = undefined;
       return item.status === undefined || item.status === "PROVISIONING"
         ? undefined
@@ -48,8 +48,8 @@ export class Evidence {
     this.#firstLack = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
     this.#lackedProvisioning++;
-    const left = this.#seen || this.#lackedProvisioning >= 2;
+    const left = this.#seen !== undefined || this.#lackedProvisioning >= 2;
     const couldHide = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
-    return left && couldHide ? { kind: "hidden" } : undefined;
+    return left && couldHide ? { kind: "hidden", lastSeen: this.#seen } : undefined;
   }
 }

@@ -1,11 +1,9 @@
 /** G1: Ctrl-C around the POST. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { inputs } from "./support/stack";
 import { pause } from "./support/until";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const web = { web: inputs() };
 const slow = { requestTimeoutSeconds: 5 };

@@ -1,11 +1,9 @@
 /** G4: Delete tells the truth. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { EmulatorOptions, FaultScript } from "../../emulator";
 import type { Settings } from "./support/plugin";
 import { inputs } from "./support/stack";
 import { liveToken, withWorld, type World } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const web = { web: inputs() };
 const destroyPath = "/v2/instances/{id}";

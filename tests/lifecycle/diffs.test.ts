@@ -1,12 +1,10 @@
 /** G5 and G9 through the wire: what a change would do, and what is wrong with inputs and settings. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { DiffResponse, PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "../../provider/property/value";
 import { CallFailed } from "../../provider/rpc/testing/failure";
 import { inputs } from "./support/stack";
 import { liveToken, userData, withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const { UPDATE_REPLACE, ADD_REPLACE, DELETE_REPLACE, ADD } = PropertyDiff.Kind;
 const all = {

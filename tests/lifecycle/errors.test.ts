@@ -1,11 +1,9 @@
 /** G9: the service's words reach the person. G8: secrets, and what could move a terminal, do not. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { propertyMap, Secret } from "../../provider/property/value";
 import { CallFailed } from "../../provider/rpc/testing/failure";
 import { inputs } from "./support/stack";
 import { filesIn, testToken, userData, withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const web = { web: inputs({ userData: new Secret(userData) }) };
 

@@ -1,12 +1,10 @@
 /** The functions and List, over the wire. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { propertyMap, Secret } from "../../provider/property/value";
 import { instanceType } from "../../provider/rpc/testing/client";
 import { CallFailed } from "../../provider/rpc/testing/failure";
 import { testToken, withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const empty = propertyMap({});
 

@@ -1,5 +1,5 @@
 /** G1, G8, G10 against a hostile engine: any properties, URNs, ids and time-outs, in every call. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { CreateResponse } from "@pulumi/pulumi/proto/provider_pb";
 import fc from "fast-check";
 import { propertyMap } from "../../provider/property/value";
@@ -21,8 +21,6 @@ import {
 } from "./fixtures/hostileWire";
 import { urnOf } from "./support/stack";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const runs = Number(process.env["COMPUTE_FUZZ_RUNS"] ?? 150);
 const atOnce = 8;

@@ -1,12 +1,10 @@
 /** G1 and G9 at sizes that no sound program reaches: deep properties, large user data, long texts. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/property/value";
 import { expectFit, expectSound, quick, service } from "./fixtures/hostilePlugin";
 import { ask, bytesField, deepBag } from "./fixtures/hostileWire";
 import { inputs, urnOf } from "./support/stack";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const instanceUrn = urnOf("web");
 
@@ -35,7 +33,7 @@ test.each(["struct", "list", "secret"] as const)(
           const bytes = Buffer.concat([bytesField(target, aim), bytesField(at, deep)]);
           const answer = await ask(plugin.client, name, bytes);
           expectFit(name, answer);
-          if (levels > 200) expect(answer.error?.message).toMatch(/levels deep|deserializing/);
+          if (levels > 200) expect(answer.error?.message).toMatch(/levels deep/);
         }
       }
       expect(world.posts).toBe(0);

@@ -1,13 +1,11 @@
 /** G1: a run that dies around the POST is not silent; the run after it looks first. */
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/property/value";
 import { inputs, Stack, urnOf, type Program } from "./support/stack";
 import { until } from "./support/until";
 import { userData, withWorld, type World } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const web = { web: inputs({ userData: new Secret(userData) }) };
 

@@ -1,10 +1,8 @@
 /** G2: the branches of an open create that are not decided by one look. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { inputs } from "./support/stack";
 import { pause, until } from "./support/until";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const explicit = { web: inputs({ name: "db" }) };
 const lost = { kind: "reset", method: "POST", acted: true } as const;

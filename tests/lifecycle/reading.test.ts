@@ -1,11 +1,9 @@
 /** G3: nothing is forgotten on weak evidence. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";
 import { expectKept, withOne } from "./support/one";
 import { inputs } from "./support/stack";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 test("gone needs two complete listings, not one", async () => {
   await withOne(async (world) => {

@@ -1,9 +1,7 @@
 /** G2: POSTs of one name go one at a time, and each is told from the others. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { inputs } from "./support/stack";
 import { withWorld } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const lost = { kind: "reset", method: "POST", acted: true } as const;
 

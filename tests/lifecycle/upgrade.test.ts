@@ -1,11 +1,9 @@
 /** States that released versions left behind, under the version at hand: nothing is replaced or lost. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { DiffResponse } from "@pulumi/pulumi/proto/provider_pb";
 import { placed, properties, recordedStates, recordStates, type Recorded } from "./fixtures/states";
 import { urnOf } from "./support/stack";
 import { withWorld, type World } from "./support/world";
-
-jest.setTimeout(60_000);
 
 if (process.env["COMPUTE_RECORD"]) test("records the states of this version", recordStates);
 

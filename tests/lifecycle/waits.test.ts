@@ -1,12 +1,10 @@
 /** G1: from the 202 on, every way out keeps the id, and the next run goes on with that instance. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import type { Plugin } from "./support/plugin";
 import { inputs } from "./support/stack";
 import { pause, until } from "./support/until";
 import { testToken, withWorld, type World } from "./support/world";
-
-jest.setTimeout(60_000);
 
 const web = { web: inputs() };
 const pending = { provisioningSeconds: Infinity };

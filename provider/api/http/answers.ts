@@ -3,9 +3,9 @@ import type * as z from "zod";
 import type { Accepted, Page } from "../client";
 import { type ListItem, type WireNetwork, tolerant } from "../contract";
 import { RequestError } from "../errors";
-import type { Answer, Call } from "./exchange";
+import { type Answer, type Call, header } from "./exchange";
 import { parseJson } from "./json";
-import { isHtml } from "./text";
+import { isHtml, oneLine } from "./text";
 
 export type Read<T> = (answer: Answer, call: Call) => T;
 
@@ -45,14 +45,19 @@ export const readNothing: Read<void> = () => undefined;
 function readAs<T extends z.ZodType>(type: T, answer: Answer, call: Call): z.infer<T> {
   if (answer.partial) throw unreadable(answer, call, "is too long");
   const json = parseJson(answer.body);
-  if (!json.ok) {
-    throw unreadable(answer, call, isHtml(answer) ? "is an HTML page, not JSON" : json.why);
-  }
+  if (!json.ok) throw unreadable(answer, call, whyNoJson(answer, call, json.why));
   const read = type.safeParse(json.value);
   if (read.success) return read.data;
   // Names the fields, never their values.
   const fields = read.error.issues.map((issue) => issue.path.join(".") || "the answer as a whole");
   throw unreadable(answer, call, `has wrong or missing fields: ${[...new Set(fields)].join(", ")}`);
+}
+
+function whyNoJson(answer: Answer, call: Call, why: string): string {
+  // Never decoded: what is small on the wire could be without end (send.ts asks for no encoding).
+  const encoding = header(answer, "content-encoding");
+  if (encoding) return `is encoded (${oneLine(encoding, 30, call.clean)}), which was not asked for`;
+  return isHtml(answer) ? "is an HTML page, not JSON" : why;
 }
 
 function unreadable(answer: Answer, call: Call, why: string): RequestError {

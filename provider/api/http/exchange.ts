@@ -1,4 +1,5 @@
 /** What passes along the chain of links: a request on its way out, an answer on its way back. */
+import type { Turn } from "../client";
 
 export interface Call {
   method: "GET" | "POST" | "DELETE";
@@ -18,6 +19,7 @@ export interface Call {
   unsent: AbortSignal;
   /** Gives up on a request under way. The same signal as `unsent`, but for POST. */
   underWay: AbortSignal;
+  turn?: Turn | undefined;
   /** Makes text from the answer fit to be shown: cleaned, redacted, without an echo of the body. */
   clean: (text: string) => string;
 }

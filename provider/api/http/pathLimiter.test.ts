@@ -52,6 +52,38 @@ test("writes go before reads when both wait", async () => {
   ]);
 });
 
+test("a tenth of the limit goes out at even distances, to reads first", async () => {
+  const { clock, order, request } = setUp(20);
+  for (let n = 0; n < 20; n++) void request(`write ${n}`, "write");
+  void request("read 0");
+  void request("read 1");
+  await clock.advance(0);
+  expect(order).toEqual(Array.from({ length: 18 }, (_, n) => `write ${n}@0`));
+  await clock.advance(180_000);
+  expect(order.slice(18)).toEqual(["read 0@30", "read 1@60", "write 18@60.001", "write 19@60.001"]);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("where no read waits, writes use the whole limit up", async () => {
+  const { clock, order, request } = setUp(20);
+  for (let n = 0; n < 60; n++) void request("write", "write");
+  await clock.advance(180_000);
+  const by = (second: number) => order.filter((it) => Number(it.split("@")[1]) < second).length;
+  expect([30, 60, 90, 120, 150, 180].map(by)).toEqual([18, 19, 38, 39, 58, 59]);
+});
+
+test("after a 429, when requests go one by one, a read is due now and then all the same", async () => {
+  const { clock, order, request } = setUp(60);
+  void request("refused", "write", tooMany(1000));
+  await clock.advance(0);
+  for (let n = 0; n < 100; n++) void request("write", "write");
+  for (let n = 0; n < 5; n++) void request("read");
+  await clock.advance(60_000);
+  const kinds = order.map((entry) => entry.split("@")[0]);
+  expect(kinds.filter((kind) => kind === "read").length).toBe(5);
+  expect(kinds.filter((kind) => kind === "write").length).toBeGreaterThan(5);
+});
+
 test("a request that takes long keeps its place until a window after its end", async () => {
   const { clock, limiter, order, request } = setUp(1);
   const slow = await limiter.enter("write", never);
@@ -61,6 +93,20 @@ test("a request that takes long keeps its place until a window after its end", a
   slow.end(lost);
   await clock.advance(60_001);
   expect(order).toEqual(["next@150.001"]);
+});
+
+test("a hundred writes go at a time, each that ends lets the next one go, and reads go past them", async () => {
+  const { clock, limiter, order, request } = setUp(1000);
+  const enter = () => limiter.enter("write", never);
+  const [first] = await Promise.all(Array.from({ length: 100 }, enter));
+  void request("write", "write");
+  void request("read", "read");
+  await clock.advance(60_000);
+  expect(order).toEqual(["read@0"]);
+  first?.end(answered);
+  await clock.advance(0);
+  expect(order).toEqual(["read@0", "write@60"]);
+  expect(clock.sleeping).toBe(0);
 });
 
 test("what was never sent gives its place back", async () => {
@@ -94,8 +140,8 @@ test("after a 429 every request to the path pauses for as long as the service as
   void request("c", "write");
   await clock.advance(6999);
   expect(order).toEqual(["a@0"]);
-  await clock.advance(1);
-  expect(order).toEqual(["a@0", "c@7", "b@7"]);
+  await clock.advance(10_000);
+  expect(order).toEqual(["a@0", "b@7", "c@8.2"]);
   expect(pauses).toEqual([7000]);
 });
 
@@ -147,8 +193,46 @@ test("after a pause one request tries the way, and only its success lets the oth
   probe?.end(tooMany());
   await clock.advance(1999);
   expect(order).toEqual(["a@0"]);
-  await clock.advance(1);
-  expect(order).toEqual(["a@0", "b@13", "c@13"]);
+  await clock.advance(10_000);
+  expect(order).toEqual(["a@0", "b@13", "c@14.2"]);
+});
+
+test("after a pause there is no burst: half the limit's rate, then more of it with time, then all", async () => {
+  // 10 a second.
+  const { clock, order, request } = setUp(600);
+  await request("refused", "read", tooMany());
+  for (let n = 0; n < 500; n++) void request("x");
+  const sentIn = async (ms: number) => {
+    const before = order.length;
+    await clock.advance(ms);
+    return order.length - before;
+  };
+  expect(await sentIn(1000)).toBe(1);
+  expect(await sentIn(1000)).toBe(5);
+  await clock.advance(18_000);
+  expect(await sentIn(1000)).toBe(7);
+  await clock.advance(31_000);
+  expect(order.length).toBe(501);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("a wall halves the rate once, however often it is run into", async () => {
+  const { clock, order, request } = setUp(600);
+  for (const tries of [3, 1]) {
+    for (let n = 0; n < tries; n++) {
+      void request("refused", "read", tooMany());
+      await clock.advance(30_000);
+    }
+    void request("in");
+    await clock.advance(30_000);
+  }
+  order.length = 0;
+  void request("a");
+  void request("b");
+  await clock.advance(30_000);
+  const [a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]));
+  // From 10 a second to 5, to 2.5; and what the first two that were let in added.
+  expect(1 / (b - a)).toBeCloseTo(2.59, 1);
 });
 
 test("a try that is lost lets the next one try", async () => {
@@ -180,7 +264,7 @@ const arrival = fc.record({
 test("for any pattern of arrivals, no 60 seconds hold more than the limit, at either end of the wire", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.integer({ min: 1, max: 6 }),
+      fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 10, max: 12 })),
       fc.array(arrival, { maxLength: 30 }),
       async (limit, arrivals) => {
         const { clock, limiter } = setUp(limit);

@@ -1,6 +1,7 @@
 /** The rate limit of one path (G6). */
 import type { Clock } from "../../clock";
-import { SlowDown } from "./slowDown";
+import { Places } from "./places";
+import { type BackOff, type BackOffOptions, SlowDown } from "./slowDown";
 
 export type Priority = "write" | "read";
 
@@ -18,33 +19,54 @@ export interface Permit {
 }
 
 interface Waiter {
+  priority: Priority;
   grant: (permit: Permit) => void;
 }
 
 export interface PathLimiterOptions {
   clock: Clock;
   random: () => number;
-  /** Requests in any `windowMs`. */
+  /** Requests in any 60 seconds. */
   limit: number;
   onSlowedDown: (retryInMs: number) => void;
+  /** Another choice than ours, for the comparison of docs/scaling.md. */
+  backOff?: ((options: BackOffOptions) => BackOff) | undefined;
 }
 
-const windowMs = 60_000;
+/**
+ * Writes under way at a time. Each has a connection of its own, and all of them would run into the same
+ * 429; this many use up the documented limit unless an answer takes over 6 s. Reads are few (G7), and
+ * are not held up by writes that nobody answers.
+ */
+const mostWrites = 100;
+
+/**
+ * Of the limit's places, the share that goes out at even distances, to reads first: else a burst of
+ * writes uses a whole window up, and nothing that has become ACTIVE meanwhile is seen before its end.
+ */
+const pacedShare = 0.1;
 
 export class PathLimiter {
   readonly #options: PathLimiterOptions;
-  readonly #slowDown: SlowDown;
-  /** FIFO each; writes go before reads (G6). */
+  readonly #slowDown: BackOff;
+  /** The places in which a request goes as soon as it can, and those at even distances. */
+  readonly #atOnce: Places;
+  readonly #paced: Places;
+  /** FIFO each; writes go before reads that are not due (G6). */
   readonly #waiting: Record<Priority, Set<Waiter>> = { write: new Set(), read: new Set() };
-  /** Requests granted and not ended yet. */
-  #underWay = 0;
-  /** When the requests of the last window ended, oldest first. */
-  #ended: number[] = [];
+  /** Writes granted and not ended yet. */
+  #writes = 0;
+  /** When the last read went, or the last request in a paced place. */
+  #lastPaced: number;
   #alarm: { at: number; off: AbortController } | undefined;
 
   constructor(options: PathLimiterOptions) {
     this.#options = options;
-    this.#slowDown = new SlowDown(options);
+    const paced = Math.floor(options.limit * pacedShare);
+    this.#paced = new Places(paced);
+    this.#atOnce = new Places(options.limit - paced);
+    this.#lastPaced = options.clock.now();
+    this.#slowDown = options.backOff?.(options) ?? new SlowDown(options);
   }
 
   /** Resolves when a request may be sent; rejects with the signal's reason while it waits. */
@@ -61,6 +83,7 @@ export class PathLimiter {
       this.#admit();
     };
     const waiter: Waiter = {
+      priority,
       grant: (permit) => {
         queue.delete(waiter);
         signal.removeEventListener("abort", onAbort);
@@ -74,44 +97,45 @@ export class PathLimiter {
   }
 
   #admit(): void {
-    for (let next = this.#next(); next; next = this.#next()) {
-      const wait = this.#msToWait(this.#options.clock.now());
-      if (wait > 0) return this.#wakeIn(wait);
-      next.grant(this.#permit());
+    for (;;) {
+      const now = this.#options.clock.now();
+      const next = this.#next(now);
+      const wait = next ? this.#msToWait(now) : Infinity;
+      if (!next || wait > 0) return this.#wakeIn(wait);
+      next.grant(this.#permit(next.priority, now));
     }
-    this.#wakeIn(Infinity);
   }
 
-  #next(): Waiter | undefined {
-    for (const queue of [this.#waiting.write, this.#waiting.read]) {
-      for (const waiter of queue) return waiter;
-    }
-    return undefined;
+  #next(now: number): Waiter | undefined {
+    const read = first(this.#waiting.read);
+    const write = this.#writes < mostWrites ? first(this.#waiting.write) : undefined;
+    return this.#msToPaced(now) > 0 ? (write ?? read) : (read ?? write);
   }
 
   /** 0: go; Infinity: when a request under way ends. */
   #msToWait(now: number): number {
     const pause = this.#slowDown.msToWait(now);
     if (pause > 0) return pause;
-    const firstKept = this.#ended.findIndex((at) => now - at <= windowMs);
-    this.#ended.splice(0, firstKept < 0 ? this.#ended.length : firstKept);
-    if (this.#underWay + this.#ended.length < this.#options.limit) return 0;
-    const oldest = this.#ended[0];
-    return oldest === undefined ? Infinity : oldest + windowMs + 1 - now;
+    const paced = Math.max(this.#paced.msToFree(now), this.#msToPaced(now));
+    return Math.min(this.#atOnce.msToFree(now), paced);
   }
 
-  /**
-   * A request takes its place from now until a window after its end. The service counts it at some
-   * moment between, so that no 60 seconds hold too many at either end of the wire.
-   */
-  #permit(): Permit {
-    this.#underWay++;
-    const ticket = this.#slowDown.start();
+  #msToPaced(now: number): number {
+    return Math.max(0, this.#lastPaced + this.#paced.distanceMs - now);
+  }
+
+  #permit(priority: Priority, start: number): Permit {
+    const writes = priority === "write" ? 1 : 0;
+    const places = this.#atOnce.msToFree(start) === 0 ? this.#atOnce : this.#paced;
+    if (priority === "read" || places === this.#paced) this.#lastPaced = start;
+    places.take();
+    this.#writes += writes;
+    const ticket = this.#slowDown.start(start);
     return {
       end: (ending) => {
-        this.#underWay--;
+        this.#writes -= writes;
         const now = this.#options.clock.now();
-        if (ending.sent) this.#ended.push(now);
+        places.end(now, ending.sent);
         if ("tooMany" in ending) this.#slowDown.tooMany(ticket, now, ending.retryAfterMs);
         else this.#slowDown.end(ticket, ending.sent && ending.answered);
         this.#admit();
@@ -135,4 +159,9 @@ export class PathLimiter {
     };
     clock.sleep(ms, off.signal).then(ring, () => undefined);
   }
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  for (const item of set) return item;
+  return undefined;
 }

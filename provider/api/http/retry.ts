@@ -1,5 +1,5 @@
 /** Asks again where that can do no harm (G2, G6). */
-import type { Clock } from "../../clock";
+import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import type { Call } from "./exchange";
 
@@ -7,21 +7,19 @@ import type { Call } from "./exchange";
 const tries = 4;
 const firstDelayMs = 500;
 
-export interface RetryOptions {
-  clock: Clock;
-  random: () => number;
-}
+type RetryOptions = Pick<ClientOptions, "clock" | "random" | "onFailedTry">;
 
 export async function withRetry<T>(
   call: Call,
   attempt: () => Promise<T>,
-  { clock, random }: RetryOptions,
+  { clock, random, onFailedTry }: RetryOptions,
 ): Promise<T> {
   for (let failed = 0; ;) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
+      onFailedTry?.(error);
       // A 429 fails nothing (G6): the rate limit holds the next try back, for as long as it takes.
       if (error.status === 429) continue;
       failed++;
@@ -32,7 +30,8 @@ export async function withRetry<T>(
   }
 }
 
-/** A POST is repeated only when not one byte of it left this machine (G2). */
+/** A POST is repeated only when not one byte of it left this machine (G2), and nothing that would be in vain. */
 function harmless(call: Call, error: RequestError): boolean {
+  if (error.lasting) return false;
   return call.method === "POST" ? error.kind === "unreachable" : error.transient;
 }

@@ -7,7 +7,7 @@ import { RequestError } from "../errors";
 import type { Answer, Call } from "./exchange";
 import { isSuccess } from "./exchange";
 import type { Origin } from "./origin";
-import { faultWords } from "./faultWords";
+import { faultWords, isCertificateFault } from "./faultWords";
 
 export interface TransferOptions {
   origin: Origin;
@@ -40,7 +40,7 @@ export function transfer(
     const { status, headers } = head ?? { status: 0, headers: {} };
     settle(() => resolve({ status, headers, body: Buffer.concat(chunks), partial }));
   }
-  function failed(cause: string): void {
+  function failed(cause: string, lasting = false): void {
     const status = head?.status;
     // A 429 says that the service did not act, whatever became of its body.
     const enough =
@@ -48,7 +48,7 @@ export function transfer(
     if (enough) return answered(true);
     const kind = controller ? "unanswered" : "unreachable";
     const { method, path } = call;
-    settle(() => reject(new RequestError({ kind, method, path, status, cause })));
+    settle(() => reject(new RequestError({ kind, method, path, status, cause, lasting })));
   }
   /** After settling, so that what undici says about it is not taken for a failure. */
   function drop(): void {
@@ -91,8 +91,10 @@ export function transfer(
       drop();
     },
     onResponseEnd: () => answered(false),
-    onResponseError: (_, error) =>
-      failed(call.clean(faultWords(error, origin.host, head !== undefined))),
+    onResponseError: (_, error) => {
+      const stage = head ? "answering" : controller ? "sent" : "connecting";
+      failed(call.clean(faultWords(error, origin, stage)), isCertificateFault(error));
+    },
   };
   const { method, target, body } = call;
   dispatcher.dispatch(

@@ -43,6 +43,8 @@ export class ScriptedServer {
   static async start(script: Step[], certificate?: tls.TlsOptions): Promise<ScriptedServer> {
     const server = new ScriptedServer(script, certificate);
     await new Promise<void>((listening) => server.#server.listen(0, "127.0.0.1", listening));
+    // A test that fails before it stops its server must not keep Jest from ending.
+    server.#server.unref();
     return server;
   }
 
@@ -71,7 +73,7 @@ export class ScriptedServer {
 
   #accept(socket: net.Socket): void {
     const connection = ++this.connections;
-    this.#open.add(socket);
+    this.#open.add(socket.unref());
     socket.on("error", () => undefined).on("close", () => this.#open.delete(socket));
     if (this.#script[0]?.expect === "connect")
       return void this.#script.shift()?.react(socket, none);

@@ -113,7 +113,7 @@ test.each([404, 409, 422])("a %i that made nothing is believed after two looks",
   expect(error.message).toContain(answered(status).message);
   expect(error.message).not.toContain("not known");
   expect(world.service.calls).toEqual(["account", "list", "create web", "list", "list"]);
-  expect(world.session.journal.entries()).toEqual([]);
+  expect(world.session.journal.entries()).toMatchObject([{ refused: true }]);
 });
 
 const lost = [

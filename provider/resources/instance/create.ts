@@ -39,6 +39,7 @@ export async function createInstance(
       if (wasOpen) await warnOfExtras(session, urn, wasOpen);
     }
   } finally {
+    session.room.leave(urn);
     operation.stop();
   }
 }

@@ -136,6 +136,10 @@ test("Ctrl-C after the destroy call never says that nothing was changed", async 
 test.each([
   [answered(403, "DELETE"), "instance i-1 was not destroyed"],
   [failed("unreachable", "refused", "DELETE"), "instance i-1 was not destroyed"],
+  [
+    failed("unsendable", "this id can't be part of a path", "DELETE"),
+    "instance i-1 was not destroyed: DELETE /v2/instances: this id can't be part of a path. Nothing was sent. Remove the instance at the service (its portal), then run this again.",
+  ],
   [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
   [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
 ])("a destroy call that fails is told as what it is: %s", async (error, words) => {

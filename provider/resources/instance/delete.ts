@@ -64,15 +64,17 @@ function refusal(
   { settings }: Session,
   { id, urn, oldOutputs }: DeleteRequest,
   presence: Exclude<Presence, { kind: "gone" }>,
-): string {
+): string[] {
   const billed = isBilled(oldOutputs, settings.tokenKind) ? " and is billed" : "";
   const state =
     presence.kind === "found"
       ? `instance ${id} still exists${billed}`
       : `whether instance ${id} still exists can't be told (${presence.why})`;
-  return `${state}, and the service documents no call to destroy it. Ways out:
-  - remove it at the service (its portal), then run this again: it succeeds once the instance is gone
-  - let it run, and drop it from the state: ${stateDeleteCommand(urn)}, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\`
-  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`
-A destroy uses the settings that the last \`pulumi up\` recorded: after \`pulumi config set\`, run \`pulumi destroy --run-program\`.`;
+  return [
+    `${state}, and the service documents no call to destroy it. Ways out:`,
+    "  - remove it at the service (its portal), then run this again: it succeeds once the instance is gone",
+    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\``,
+    "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
+    "A destroy uses the settings that the last `pulumi up` recorded: after `pulumi config set`, run `pulumi destroy --run-program`.",
+  ];
 }

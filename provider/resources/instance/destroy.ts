@@ -73,7 +73,7 @@ async function untilGone(
     if (presence.kind === "gone") return;
     if (presence.kind === "unproven") {
       throw new OperationFailed(
-        `instance ${id} was told to go, but that it is gone can't be proven: ${presence.why}. If you know that it is gone: ${stateDeleteCommand(urn)}`,
+        `instance ${id} was told to go, but that it is gone can't be proven: ${presence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
       );
     }
     // A listing may lag behind a destroy whose answer was lost.

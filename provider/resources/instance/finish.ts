@@ -8,7 +8,7 @@ import type { Origin } from "../../origin";
 import type { PropertyMap } from "../../property/value";
 import type { Snapshot } from "../../listing/snapshot";
 import type { Session } from "../../session";
-import { finished, outputsWithItem, unfinished } from "./state";
+import { finished, outputsWithItem, textOf, unfinished } from "./state";
 
 export interface Unready {
   urn: string;
@@ -22,7 +22,7 @@ export interface Unready {
 }
 
 /** How often the Info column is refreshed when nothing changes. */
-const progressMs = 10_000;
+export const progressMs = 10_000;
 
 /** The finished outputs. Rejects with `InstanceUnfinished` alone. */
 export async function finishInstance(
@@ -41,11 +41,7 @@ export async function finishInstance(
       case "settled":
         return settled(session, instance, verdict.item);
       case "hidden":
-        session.around.messages.warning(
-          `instance ${instance.id} has left PROVISIONING, but the service's listings do not reach it: its ipv4 is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
-          instance.urn,
-        );
-        return finished(instance.outputs);
+        return hidden(session, instance, verdict.lastSeen);
       case "vanished":
         throw failure(
           instance,
@@ -56,6 +52,20 @@ export async function finishInstance(
     if (error instanceof InstanceUnfinished) throw error;
     throw failure(instance, whyStopped(error, instance.id, progress));
   }
+}
+
+/** It has left PROVISIONING, and there are too many instances to see it since. */
+function hidden(session: Session, instance: Unready, lastSeen: ListItem | undefined): PropertyMap {
+  const outputs = lastSeen
+    ? outputsWithItem(instance.outputs, lastSeen, instance.origin)
+    : instance.outputs;
+  const unknown = textOf(outputs, "ipv4") === undefined ? "ipv4" : "status";
+  session.warnOnce(
+    "hidden",
+    `instance ${instance.id} has left PROVISIONING, but the service's listings do not reach it: its ${unknown} is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
+    instance.urn,
+  );
+  return finished(outputs);
 }
 
 /** A status of a listing, judged: ACTIVE and OFFLINE are finished, a status unknown to us is not. */

@@ -8,6 +8,7 @@ import type { Sighting } from "./settle";
 /** The create that was sent, and how it ended. */
 export interface OpenCreate {
   urn: string;
+  provider: string | undefined;
   name: string;
   failure: RequestError;
 }
@@ -19,14 +20,14 @@ export function severalSeen(open: OpenCreate, seen: readonly ListItem[]): Operat
   const ids = seen.map((item) => item.id).join(", ");
   return failed(
     open,
-    `Several instances named "${open.name}" have turned up since: ${ids}. Which of them this create made can't be told. Find out, remove the others at the service, and take the right one over: ${importCommand(open.urn, "<id>")}. Then drop the note of it: ${discardCommand(open.urn)}`,
+    `Several instances named "${open.name}" have turned up since: ${ids}. Which of them this create made can't be told. Find out, remove the others at the service, and take the right one over: \`${importCommand(open, "<id>")}\`. If it is none of them, drop the note of this create and run again: \`${discardCommand(open.urn)}\``,
   );
 }
 
-export function notProvenOurs(open: OpenCreate, item: ListItem): OperationFailed {
+export function notProvenOurs(open: OpenCreate, item: ListItem, doubt: string): OperationFailed {
   return failed(
     open,
-    `An instance named "${open.name}" is there now, ${item.id}, but the listing before the create was not complete, so it may be older. If it is the one, take it over: ${importCommand(open.urn, item.id)}. If not, drop the note of this create and run again: ${discardCommand(open.urn)}`,
+    `An instance named "${open.name}" is there now, ${item.id}, but ${doubt}. If it is the one, take it over: \`${importCommand(open, item.id)}\`. If not, drop the note of this create and run again: \`${discardCommand(open.urn)}\``,
   );
 }
 
@@ -44,7 +45,7 @@ export function noneSeen(
   const times = sent > 1 ? ` The create was sent ${sent} times, each unanswered or broken.` : "";
   return failed(
     open,
-    `Whether it was created is not known: ${seen}.${times} Nothing more was sent. ${nextUp}. Should the instance turn up, take it over with ${importCommand(open.urn, "<id>")}`,
+    `Whether it was created is not known: ${seen}.${times} Nothing more was sent. ${nextUp}. Should the instance turn up, take it over with \`${importCommand(open, "<id>")}\``,
   );
 }
 
@@ -52,7 +53,7 @@ export function noneSeen(
 export function cutShort(open: OpenCreate, why: Error): OperationFailed {
   return failed(
     open,
-    `Whether "${open.name}" was created is not known, and the look for it was cut short (${why.message}). ${nextUp}, and take it over with ${importCommand(open.urn, "<id>")}`,
+    `Whether "${open.name}" was created is not known, and the look for it was cut short (${why.message}). ${nextUp}, and take it over with \`${importCommand(open, "<id>")}\``,
   );
 }
 

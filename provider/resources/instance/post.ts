@@ -23,7 +23,8 @@ import {
   severalSeen,
   type OpenCreate,
 } from "./openCreate";
-import { lookForOpenCreate, type Sighting, type Wanted } from "./settle";
+import { PostProgress } from "./postProgress";
+import { lookForOpenCreate, whyNotOurs, type Sighting, type Wanted } from "./settle";
 
 export interface Order {
   urn: string;
@@ -48,14 +49,43 @@ interface Prepared extends Order {
   api: ComputeApi;
   entry: Omit<JournalEntry, "at" | "id">;
   wanted: Wanted;
+  progress: PostProgress;
+  /** Until then (clock time) the baseline serves: a POST of later needs another. */
+  freshUntil: number;
 }
+
+/** The rate limit held the POST back, and others may have made an instance of its name since. */
+class BaselineOutdated extends Error {}
+
+const held =
+  "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
+
+/** A limit may let so little through that every baseline is old by then: the last one serves. */
+const mostBaselines = 4;
 
 export async function post(
   session: Session,
   order: Order,
   signal: AbortSignal,
 ): Promise<Provisioned> {
-  const create = await prepare(session, order, signal);
+  const progress = new PostProgress(session.around, order.urn);
+  try {
+    for (let baselines = 1; ; baselines++) {
+      try {
+        const create = await prepare(session, order, progress, signal);
+        if (baselines === mostBaselines) create.freshUntil = Infinity;
+        return await sendAndSettle(create, signal);
+      } catch (error) {
+        if (!(error instanceof BaselineOutdated)) throw error;
+      }
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+async function sendAndSettle(create: Prepared, signal: AbortSignal): Promise<Provisioned> {
+  const { session, ...order } = create;
   let open: OpenCreate | undefined;
   for (let sent = 1; ; sent++) {
     const outcome = await send(create, open, signal);
@@ -63,12 +93,14 @@ export async function post(
       return { ...outcome, ...(open ? { wasOpen: create.wanted } : {}) };
     }
     const name = order.secretName ? "[secret]" : create.wanted.name;
-    open = { urn: order.urn, name, failure: outcome };
+    open = { urn: order.urn, provider: session.provider, name, failure: outcome };
     const sighting = await look(create, open, signal);
     const item = theOne(create, open, sighting);
     if (item) return adopt(create, open, item);
     if (sent === 1 && sighting.complete && callsItOurFault(outcome)) {
-      session.journal.clear(session.settings, order.urn);
+      // Noted all the same: the next run looks once more before it sends anything.
+      const at = session.around.clock.date().toISOString();
+      session.journal.write({ ...create.entry, at, refused: true });
       throw new OperationFailed(explain(outcome), { cause: outcome });
     }
     const mayRepeat = sent === 1 && sighting.complete && answeredBroken(outcome);
@@ -78,52 +110,73 @@ export async function post(
   }
 }
 
-async function prepare(session: Session, order: Order, signal: AbortSignal): Promise<Prepared> {
+async function prepare(
+  session: Session,
+  order: Order,
+  progress: PostProgress,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const { urn, args, secretName, digest } = order;
+  const { clock } = session.around;
   const { api, origin } = await session.connect(signal);
-  const baseline = await session.listings.get(
-    {
-      after: session.settledAt.get(args.name) ?? 0,
-      notBefore: session.around.clock.now() - shareableMs,
-    },
+  progress.is("listing what is there before the create");
+  const fresh = () => ({
+    after: session.settledAt(args.name),
+    notBefore: clock.now() - shareableMs,
+  });
+  const baseline = await session.room.enter({
+    urn,
+    look: () => session.listings.get(fresh(), signal),
     signal,
-  );
+    onHeld: () => progress.is(held),
+  });
+  const freshUntil = clock.now() + shareableMs;
   const ofThisUrn = session.state.idsOf(urn);
   const entry = {
     ...origin,
     urn,
+    provider: session.provider,
     name: notedName(args.name, secretName, session.settings),
     digest,
     before: [...named(baseline, args.name).map((item) => item.id), ...ofThisUrn],
     beforeComplete: baseline.complete,
     replaces: ofThisUrn.length > 0,
   };
-  const wanted = { name: args.name, before: new Set(baseline.items.keys()) };
-  return { ...order, session, api, entry, wanted };
+  const wanted = { name: args.name, before: baseline.items };
+  return { ...order, session, api, entry, wanted, progress, freshUntil };
 }
 
 /** Resolves to what was accepted, or to the failure that leaves the outcome open. */
 async function send(
-  { session, urn, args, api, entry }: Prepared,
+  { session, urn, args, api, entry, progress, freshUntil }: Prepared,
   open: OpenCreate | undefined,
   signal: AbortSignal,
 ): Promise<Pick<Provisioned, "accepted" | "after"> | RequestError> {
   const { journal, settings, around } = session;
   const now = () => around.clock.date().toISOString();
-  const note = { ...entry, at: now() };
-  journal.write(note);
+  // The turn may be long in coming, and the settling time counts from the sending.
+  const turn = {
+    awaited: () => progress.is("waiting for the rate limit"),
+    come: () => {
+      // After an open POST an instance of its name may be its own: no later listing is a baseline.
+      if (!open && around.clock.now() > freshUntil) throw new BaselineOutdated();
+      journal.write({ ...entry, at: now() });
+      progress.is("waiting for the service to accept the create");
+    },
+  };
   const grace = session.grace(signal);
   try {
     const signals = { unsent: signal, grace: grace.signal };
-    const accepted = await api.createInstance(createBodyOf(args), signals);
+    const accepted = await api.createInstance(createBodyOf(args), signals, turn);
     session.claimed.add(accepted.id);
     const { id, createdAt, networks } = accepted;
-    journal.write({ ...note, at: now(), id, accepted: { createdAt, networks } });
+    journal.write({ ...entry, at: now(), id, accepted: { createdAt, networks } });
     return { accepted, after: session.listings.markWrite() };
   } catch (error) {
     if (error instanceof RequestError && !surelyNotMade(error)) return error;
-    // Ended or refused: of this POST nothing was made. What one before it left open stays noted.
-    const harmless = error instanceof RequestError || isEnded(error);
+    // Not sent or refused: of this POST nothing was made. What one before it left open stays noted.
+    const harmless =
+      error instanceof RequestError || isEnded(error) || error instanceof BaselineOutdated;
     if (harmless && !open) journal.clear(settings, urn);
     if (error instanceof RequestError) {
       throw open
@@ -143,8 +196,9 @@ function lookFor({ session }: Prepared, { failure }: OpenCreate): number {
 }
 
 async function look(create: Prepared, open: OpenCreate, signal: AbortSignal): Promise<Sighting> {
-  const { session, urn, wanted } = create;
+  const { session, urn, wanted, progress } = create;
   const { clock, messages } = session.around;
+  progress.stop();
   messages.status(urn, "the create was not answered well; looking for its instance");
   try {
     const end = clock.now() + lookFor(create, open);
@@ -156,15 +210,15 @@ async function look(create: Prepared, open: OpenCreate, signal: AbortSignal): Pr
 
 /** The one instance that the open POST made. A generated name is proof; any other needs a baseline. */
 function theOne(
-  { urn, wanted, entry }: Prepared,
+  { session, urn, wanted, entry }: Prepared,
   open: OpenCreate,
   sighting: Sighting,
 ): ListItem | undefined {
   const [item, ...others] = sighting.candidates;
-  if (item && others.length > 0) throw severalSeen(open, sighting.candidates);
-  if (item && !entry.beforeComplete && !isGeneratedName(urn, wanted.name)) {
-    throw notProvenOurs(open, item);
-  }
+  if (!item) return undefined;
+  if (others.length > 0) throw severalSeen(open, sighting.candidates);
+  const doubt = whyNotOurs(session, urn, wanted.name, entry);
+  if (doubt !== undefined) throw notProvenOurs(open, item, doubt);
   return item;
 }
 

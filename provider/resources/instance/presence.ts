@@ -1,7 +1,7 @@
 /** Whether an instance of the state still exists, as far as this token's listings can tell (G3). */
 import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
-import { search } from "../../listing/search";
+import { search, type SearchResult } from "../../listing/search";
 import type { Snapshot } from "../../listing/snapshot";
 import { originDifference, originFromState, type Origin } from "../../origin";
 import type { PropertyMap } from "../../property/value";
@@ -38,18 +38,32 @@ export async function presenceOf(
   const { pollIntervalMs } = session.settings;
   const settledAt = acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
   const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
+  const sameToken = !kept || kept.tokenHash === origin.tokenHash;
+  const isSameTenant = (listed: ReadonlyMap<string, unknown>) =>
+    sameToken || session.state.showsAnother(listed, id);
+  return { presence: judge(session, result, isSameTenant), origin };
+}
+
+/** What a search has come to; of another tenant's listing, an instance is never called gone. */
+export function judge(
+  session: Session,
+  result: SearchResult,
+  isSameTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
+): Presence {
+  if (result.kind === "found") return result;
   if (result.kind === "unproven") {
     const why = whyNotComplete(session, result.incomplete);
-    return { presence: { kind: "unproven", doubt: "listing", why }, origin };
+    return { kind: "unproven", doubt: "listing", why };
   }
-  if (result.kind === "found") return { presence: result, origin };
-  const sameToken = !kept || kept.tokenHash === origin.tokenHash;
-  if (sameToken || session.state.showsAnother(result.proof.items, id)) {
-    return { presence: { kind: "gone" }, origin };
+  if (result.kind === "unstable") {
+    const why =
+      "two listings in a row had no id in common, so the ids that the service lists are not to be relied on";
+    return { kind: "unproven", doubt: "listing", why };
   }
+  if (isSameTenant(result.proof.items)) return { kind: "gone" };
   const why =
     "the token is not the one it was last seen with, and its listing shows no other instance of this stack either, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
-  return { presence: { kind: "unproven", doubt: "tenant", why }, origin };
+  return { kind: "unproven", doubt: "tenant", why };
 }
 
 function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string {

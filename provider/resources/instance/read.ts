@@ -82,10 +82,12 @@ function unproven(session: Session, request: ReadRequest, why: string): ReadResp
       `instance ${id} is not in the listing, and may exist all the same: ${why}`,
     );
   }
-  session.around.messages.warning(
+  session.warnOnce(
+    `unproven: ${why}`,
     `instance ${id} is not in the listing, and is kept as the state has it: ${why}`,
     urn,
   );
+  session.around.messages.status(urn, "kept as the state has it: no listing shows it");
   const { inputs, outputs } = request;
   if (outputs[unfinishedKey] === true) {
     throw failure({ id, inputs, outputs }, `instance ${id} was not finished when last seen`);

@@ -190,7 +190,25 @@ test("one that may be older than the POST stops the create", async () => {
   before.service.unreadable = 1;
   const world = await diedAfterPost("web", { acts: true }, before);
   const error = await errorOf(create(world, "web"));
-  expect(error.message).toContain("i-1 could be it, or be older");
+  expect(error.message).toContain(
+    "i-1 is there, but the listing before the create was not complete",
+  );
+});
+
+test.each([
+  ["web", 0],
+  [generated(1), 1],
+])("%s, for which another resource has an open create too: %i taken over", async (name, taken) => {
+  const world = await diedAfterPost(name, { acts: true });
+  const [own] = open(world);
+  if (!own) throw new Error("no entry");
+  world.session.journal.write({ ...own, urn: urnOf("rival") });
+  if (taken) expect((await create(world, name)).id).toBe("i-1");
+  else {
+    const { message } = await errorOf(create(world, name));
+    expect(message).toContain(`i-1 is there, but a create of the same name for ${urnOf("rival")}`);
+  }
+  expect(posts(world)).toBe(1);
 });
 
 test("a listing that is not whole, or fails, is no proof", async () => {

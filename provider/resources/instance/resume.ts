@@ -8,10 +8,9 @@ import type { JournalEntry } from "../../journal/journal";
 import { isHashed, isNoted } from "../../journal/notedName";
 import { originDifference } from "../../origin";
 import type { Session } from "../../session";
-import { isGeneratedName } from "./naming";
 import type { Order } from "./post";
 import { presenceOf } from "./presence";
-import { lookForOpenCreate, type Wanted } from "./settle";
+import { lookForOpenCreate, whyNotOurs, type Wanted } from "./settle";
 
 export interface Resumed {
   item: ListItem;
@@ -72,7 +71,7 @@ async function nameEarlier(
   const { items } = await session.listings.get(session.listings.shareable, signal);
   if (!items.has(id) || session.state.holds(id)) return;
   session.around.messages.warning(
-    `instance ${id}, which an earlier run created for this resource, is still there, and a new one is created. If this run does not replace it and no stack holds it, remove it at the service, or take it over: ${importAs("<name>", id)}`,
+    `instance ${id}, which an earlier run created for this resource, is still there, and a new one is created. If this run does not replace it and no stack holds it, remove it at the service, or take it over: \`${importAs("<name>", id, session.provider)}\``,
     urn,
   );
 }
@@ -107,11 +106,14 @@ async function findUnnamed(
   const name = isSecret ? nameNow : entry.name;
   const wanted = { name, before: new Set(entry.before) };
   // The settling time counts from the POST; a run much later looks just once more.
-  const sighting = await lookForOpenCreate(session, wanted, session.settledBy(entry.at), signal);
+  const end = entry.refused ? session.around.clock.now() : session.settledBy(entry.at);
+  const sighting = await lookForOpenCreate(session, wanted, end, signal);
   const [item, ...others] = sighting.candidates;
   if (!item) {
-    const problem =
-      sighting.problem ?? whyNoProof({ ...entry, name }, origin.tokenHash, sighting.complete);
+    const noProof = entry.refused
+      ? undefined
+      : whyNoProof({ ...entry, name }, origin.tokenHash, sighting.complete);
+    const problem = sighting.problem ?? noProof;
     if (problem === undefined) return undefined;
     throw open(entry, `whether it is there can't be told: ${problem}`, "<id>");
   }
@@ -119,9 +121,8 @@ async function findUnnamed(
     const ids = sighting.candidates.map((candidate) => candidate.id).join(", ");
     throw open(entry, `several instances could be it: ${ids}`, "<id>");
   }
-  if (!entry.beforeComplete && !isGeneratedName(entry.urn, name)) {
-    throw open(entry, `${item.id} could be it, or be older`, item.id);
-  }
+  const doubt = whyNotOurs(session, entry.urn, name, entry);
+  if (doubt !== undefined) throw open(entry, `${item.id} is there, but ${doubt}`, item.id);
   return { item, wasOpen: wanted };
 }
 
@@ -140,8 +141,10 @@ function open(entry: JournalEntry, what: string, id: string): OperationFailed {
   const { urn, at } = entry;
   const name = isHashed(entry.name) ? "[secret]" : entry.name;
   // Where the state holds another instance of the resource, an import under its name is refused.
-  const takeOver = entry.replaces ? importAs("<new name>", id) : importCommand(urn, id);
+  const takeOver = entry.replaces
+    ? importAs("<new name>", id, entry.provider)
+    : importCommand(entry, id);
   return new OperationFailed(
-    `an earlier run began to create "${name}" for this resource (${at}), and nothing has shown since that the state holds it: ${what}. Nothing was created now. To take the instance over: ${takeOver}. To forget that create, once you know that nothing of it runs: ${discardCommand(urn)}`,
+    `an earlier run began to create "${name}" for this resource (${at}), and nothing has shown since that the state holds it: ${what}. Nothing was created now. To take the instance over: \`${takeOver}\`. To forget that create, once you know that nothing of it runs: \`${discardCommand(urn)}\``,
   );
 }

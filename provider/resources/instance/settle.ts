@@ -4,13 +4,16 @@
  */
 import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
+import type { JournalEntry } from "../../journal/journal";
+import { isNoted } from "../../journal/notedName";
 import { named, type Snapshot } from "../../listing/snapshot";
 import type { Session } from "../../session";
+import { isGeneratedName } from "./naming";
 
 export interface Wanted {
   name: string;
   /** Instances that were there before, so can't be the one. */
-  before: ReadonlySet<string>;
+  before: Pick<ReadonlySet<string>, "has">;
 }
 
 export interface Sighting {
@@ -23,6 +26,8 @@ export interface Sighting {
 
 /** Instances of this name that may have come from the open POST, and are no one else's. */
 export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted): ListItem[] {
+  // Another run on this machine may have noted one as its own since.
+  session.journal.lookAgain();
   return named(snapshot, wanted.name).filter(
     ({ id }) =>
       !wanted.before.has(id) &&
@@ -30,6 +35,31 @@ export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted)
       !session.state.holds(id) &&
       session.journal.resourcesOf(session.settings, id).length === 0,
   );
+}
+
+/** Why the one new instance of that name may be another's. A generated name is proof that it is not. */
+export function whyNotOurs(
+  session: Session,
+  urn: string,
+  name: string,
+  { beforeComplete }: Pick<JournalEntry, "beforeComplete">,
+): string | undefined {
+  if (isGeneratedName(urn, name)) return undefined;
+  if (!beforeComplete) return "the listing before the create was not complete, so it may be older";
+  const rival = openCreateOf(session, urn, name);
+  return rival && `a create of the same name for ${rival} is open, too, so it may be that one's`;
+}
+
+/** Another resource with an open create of this name, as far as this machine knows. */
+function openCreateOf(session: Session, urn: string, name: string): string | undefined {
+  const { journal, settings } = session;
+  const open = journal.entries().filter((entry) => entry.id === undefined && entry.urn !== urn);
+  return open.find(
+    ({ baseUrl, tokenKind, name: noted }) =>
+      baseUrl === settings.baseUrl &&
+      tokenKind === settings.tokenKind &&
+      isNoted(noted, name, settings),
+  )?.urn;
 }
 
 /** Ends as soon as a candidate is seen, or once `end` (clock time) is past: where none is, it looks once. */

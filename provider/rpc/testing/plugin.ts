@@ -1,55 +1,40 @@
-/** The plugin as a process of its own, with a scripted provider in the place of the real one. */
+/** The plugin as a process of its own, with its provider or a scripted one in its place. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { build, type Metafile } from "esbuild";
+import { build, type Plugin as EsbuildPlugin } from "esbuild";
+import { firstLine } from "../../../tools/support/firstLine";
 
 export interface Bundle {
   path: string;
-  /** The source files in it. */
-  inputs: string[];
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts` with `provider` (a file in this folder) instead of its provider. */
-export async function bundlePlugin(provider: string): Promise<Bundle> {
+/** Bundles `provider/main.ts`; with `provider` (a file in this folder) instead of its own, if given. */
+export async function bundlePlugin(provider?: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
-  const { metafile } = await build({
+  await build({
     entryPoints: [join(__dirname, "../../main.ts")],
     outfile: path,
     bundle: true,
     platform: "node",
     format: "cjs",
     logLevel: "error",
-    metafile: true,
-    plugins: [
-      {
-        name: "scripted-provider",
-        setup(plugin) {
-          plugin.onResolve({ filter: /^\.\/provider$/ }, () => ({
-            path: join(__dirname, provider),
-          }));
-        },
-      },
-    ],
+    plugins: provider === undefined ? [] : [inPlaceOfOwn(join(__dirname, provider))],
   });
-  const inputs = loadedAtStart(metafile);
-  return { path, inputs, remove: () => rm(folder, { recursive: true, force: true }) };
+  return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The files that are reached without a dynamic import. */
-function loadedAtStart({ inputs }: Metafile): string[] {
-  const reached = new Set(Object.keys(inputs).filter((file) => file.endsWith("provider/main.ts")));
-  for (const file of reached) {
-    for (const { path, kind } of inputs[file]?.imports ?? []) {
-      if (kind !== "dynamic-import") reached.add(path);
-    }
-  }
-  return [...reached];
+function inPlaceOfOwn(path: string): EsbuildPlugin {
+  return {
+    name: "scripted-provider",
+    setup(plugin) {
+      plugin.onResolve({ filter: /^\.\/provider\.js$/ }, () => ({ path }));
+    },
+  };
 }
 
 export interface Plugin {
@@ -57,23 +42,33 @@ export interface Plugin {
   port: number;
   /** All that came on stdout so far. */
   stdout(): string;
+  /** Where Node warns, and where what nothing else caught is told. */
+  stderr(): string;
   /** Exit code, or the signal that ended it; resolves at its end. */
   ended: Promise<number | string | null>;
 }
 
 /** Starts it and waits for its port. */
-export async function startPlugin(bundle: Bundle, args: readonly string[]): Promise<Plugin> {
+export async function startPlugin(
+  bundle: Bundle,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Plugin> {
   const child = spawn(process.execPath, [bundle.path, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
+    env,
   });
   let stdout = "";
+  let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
     stdout += chunk.toString();
   });
-  child.stderr.resume();
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
   const ended = once(child, "exit").then(
     ([code, signal]: unknown[]) => (code ?? signal) as number | string | null,
   );
-  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-  return { process: child, port: Number(line), stdout: () => stdout, ended };
+  const line = await firstLine(child.stdout);
+  return { process: child, port: Number(line), stdout: () => stdout, stderr: () => stderr, ended };
 }

@@ -30,6 +30,8 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
   };
   const provider = new Proxy(answers, {
     get(target, name: keyof Provider) {
+      // A promise that resolves to it asks for a `then`.
+      if (!Object.hasOwn(target, name)) return undefined;
       return (request: never) => {
         calls.push([name, request]);
         return target[name](request);

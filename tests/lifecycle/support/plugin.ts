@@ -4,8 +4,9 @@ import metadata from "../../../metadata.json";
 import { systemClock, type Clock } from "../../../provider/clock";
 import { Secret, propertyMap, type PropertyValue } from "../../../provider/property/value";
 import { createProvider } from "../../../provider/provider";
+import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
-import { createServer } from "../../../provider/rpc/server";
+import { createServer, type ProviderServer } from "../../../provider/rpc/server";
 import { connect, instanceType, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
 import { Cleaner } from "../../../provider/text";
@@ -25,25 +26,32 @@ const quick: Settings = {
 };
 
 export class Plugin {
+  /** Its engine is dead: what it answers from now on reaches nobody. */
+  orphaned = false;
+
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
     readonly home: string,
-    private readonly stopServer: () => void,
+    private readonly clock: MortalClock,
+    private readonly provider: Pick<Provider, "cancel">,
+    private readonly server: ProviderServer,
   ) {}
 
-  static async start(home: string, settings: Settings, env = {}): Promise<Plugin> {
-    const clock = new MortalClock();
+  /** `speed`: how many times faster than the world's its clock runs; sockets keep the world's time. */
+  static async start(home: string, settings: Settings, env = {}, speed = 1): Promise<Plugin> {
+    const clock = new MortalClock(speed);
     const cleaner = new Cleaner();
     const engine = await TestEngine.start();
     const log = new EngineLog({ cleaner, clock, address: engine.address });
+    const provider = createProvider({
+      messages: log,
+      cleaner,
+      clock,
+      env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
+    });
     const server = createServer({
-      provider: createProvider({
-        messages: log,
-        cleaner,
-        clock,
-        env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
-      }),
+      provider,
       log,
       cleaner,
       version: metadata.version,
@@ -51,12 +59,7 @@ export class Plugin {
       offer,
     });
     const client = connect(await server.listen());
-    const plugin = new Plugin(client, engine, home, () => {
-      clock.die();
-      client.close();
-      server.stop();
-      engine.stop();
-    });
+    const plugin = new Plugin(client, engine, home, clock, provider, server);
     try {
       await client.handshake(engine.address);
       await plugin.configure({ ...quick, ...settings });
@@ -96,14 +99,36 @@ export class Plugin {
     return this.warnings;
   }
 
+  /** Until it was stopped, killed, or left by its engine. */
+  get alive(): boolean {
+    return !this.orphaned && this.clock.runs;
+  }
+
   stop(): void {
-    this.stopServer();
+    this.clock.die();
+    this.client.close();
+    this.server.stop();
+    this.engine.stop();
   }
 
   /** As `kill -9` does: nothing of it happens any more, and `home` gets its disk as it is now. */
   kill(home: string): void {
     cpSync(this.home, home, { recursive: true });
-    this.stopServer();
+    this.stop();
+  }
+
+  /** As when the engine dies by `kill -9` (`rpc/shutdown.ts`); resolves once the plugin has ended. */
+  async loseEngine(): Promise<void> {
+    this.orphaned = true;
+    this.client.close();
+    this.provider.cancel(false);
+    await this.server.drain();
+    this.stop();
+  }
+
+  /** The date and time of day jump; what measures time does not. */
+  setClockAhead(milliseconds: number): void {
+    this.clock.ahead += milliseconds;
   }
 
   private texts(which: (line: Logged) => boolean): string[] {
@@ -116,21 +141,26 @@ export class Plugin {
  * for the date, as a create does before it writes its journal and sends its POST, gets no further.
  */
 class MortalClock implements Clock {
+  ahead = 0;
   readonly #end = new AbortController();
-  now = () => systemClock.now();
+  constructor(private readonly speed: number) {}
+  now = () => systemClock.now() * this.speed;
   date(): Date {
     this.#end.signal.throwIfAborted();
-    return systemClock.date();
+    return new Date(systemClock.date().getTime() + this.ahead);
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const ended = this.#end.signal;
     if (ended.aborted) return new Promise(() => undefined);
     const both = signal ? AbortSignal.any([signal, ended]) : ended;
     return new Promise((resolve, reject) => {
-      systemClock.sleep(ms, both).then(resolve, (error: unknown) => {
+      systemClock.sleep(ms / this.speed, both).then(resolve, (error: unknown) => {
         if (!ended.aborted) reject(error);
       });
     });
+  }
+  get runs(): boolean {
+    return !this.#end.signal.aborted;
   }
   die(): void {
     this.#end.abort();

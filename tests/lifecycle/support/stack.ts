@@ -62,8 +62,10 @@ export class Stack {
     return run;
   }
 
-  async refresh(plugin: Plugin): Promise<Run> {
-    return this.each([...this.resources.keys()], (name, it) => this.read(plugin, it, name));
+  async refresh(plugin: Plugin, options: Options = {}): Promise<Run> {
+    return this.each([...this.resources.keys()], (name, it) =>
+      this.read(plugin, it, name, options),
+    );
   }
 
   async destroy(plugin: Plugin, options: Options = {}): Promise<Run> {
@@ -72,7 +74,7 @@ export class Stack {
 
   async import(plugin: Plugin, name: string, id: string): Promise<Run> {
     return this.each([name], async (_, run) => {
-      await this.keeping(name, undefined, async () => {
+      await this.keeping(plugin, name, undefined, async () => {
         const read = await plugin.client.read({ urn: urnOf(name), id });
         if (!read) throw new Error(`resource ${id} does not exist`);
         run.did.push(`import ${name}`);
@@ -83,7 +85,7 @@ export class Stack {
 
   private async step(plugin: Plugin, run: Run, name: string, news: PropertyMap, options: Options) {
     if (this.resources.get(name)?.refreshBeforeUpdate) {
-      await this.read(plugin, run, name).catch((error: unknown) => {
+      await this.read(plugin, run, name, options).catch((error: unknown) => {
         // An unfinished instance is kept so, and the update that follows goes on with it.
         if (!(error instanceof CallFailed && error.unfinished)) throw error;
       });
@@ -110,7 +112,7 @@ export class Stack {
       if (!diff.deletebeforereplace) await client.delete(state);
     } else if (diff.changes === DiffResponse.DiffChanges.DIFF_SOME || old.initErrors.length > 0) {
       run.did.push(`update ${name}`);
-      await this.keeping(name, old.inputs, async () => {
+      await this.keeping(plugin, name, old.inputs, async () => {
         const outputs = await client.update({ ...state, news: wanted, ...options });
         return { id, inputs: wanted, outputs };
       });
@@ -118,30 +120,31 @@ export class Stack {
   }
 
   private async create(
-    { client }: Plugin,
+    plugin: Plugin,
     run: Run,
     name: string,
     inputs: PropertyMap,
     options: Options,
   ): Promise<void> {
     run.did.push(`create ${name}`);
-    await this.keeping(name, inputs, async () => {
-      const { id, outputs } = await client.create({ urn: urnOf(name), inputs, ...options });
+    await this.keeping(plugin, name, inputs, async () => {
+      const { id, outputs } = await plugin.client.create({ urn: urnOf(name), inputs, ...options });
       return { id, inputs, outputs };
     });
   }
 
-  private async delete({ client }: Plugin, run: Run, name: string, options: Options) {
+  private async delete(plugin: Plugin, run: Run, name: string, options: Options) {
     const { id, inputs: oldInputs, outputs: oldOutputs } = this.held(name);
-    await client.delete({ urn: urnOf(name), id, oldInputs, oldOutputs, ...options });
+    await plugin.client.delete({ urn: urnOf(name), id, oldInputs, oldOutputs, ...options });
+    refuseOrphan(plugin);
     run.did.push(`delete ${name}`);
     this.resources.delete(name);
   }
 
-  private async read({ client }: Plugin, run: Run, name: string): Promise<void> {
+  private async read(plugin: Plugin, run: Run, name: string, options: Options): Promise<void> {
     const { id, inputs, outputs } = this.held(name);
-    await this.keeping(name, undefined, async () => {
-      const read = await client.read({ urn: urnOf(name), id, inputs, outputs });
+    await this.keeping(plugin, name, undefined, async () => {
+      const read = await plugin.client.read({ urn: urnOf(name), id, inputs, outputs, ...options });
       run.did.push(`${read ? "read" : "gone"} ${name}`);
       return read;
     });
@@ -152,16 +155,18 @@ export class Stack {
    * Update keep the inputs that the engine had (for an Update, the old ones); a Read gives its own.
    */
   private async keeping(
+    plugin: Plugin,
     name: string,
     hadInputs: PropertyMap | undefined,
     call: () => Promise<Pick<Held, "id" | "inputs" | "outputs"> | undefined>,
   ): Promise<void> {
     try {
       const after = await call();
+      refuseOrphan(plugin);
       if (!after) this.resources.delete(name);
       else this.resources.set(name, { ...after, initErrors: [], refreshBeforeUpdate: false });
     } catch (error) {
-      if (error instanceof CallFailed && error.unfinished) {
+      if (error instanceof CallFailed && error.unfinished && !plugin.orphaned) {
         const { id, outputs, reasons, refreshBeforeUpdate } = error.unfinished;
         const inputs = hadInputs ?? error.unfinished.inputs;
         const kept = { id, inputs, outputs, initErrors: reasons, refreshBeforeUpdate };
@@ -196,6 +201,11 @@ const replacements = new Set<number>([
   PropertyDiff.Kind.DELETE_REPLACE,
   PropertyDiff.Kind.UPDATE_REPLACE,
 ]);
+
+/** An engine that is dead keeps no answer. */
+function refuseOrphan({ orphaned }: Plugin): void {
+  if (orphaned) throw new CallFailed(status.CANCELLED, "the engine is dead", undefined, []);
+}
 
 /** A call to a plugin that was killed before it, as grpc-js puts it. */
 function lostPlugin(error: unknown): CallFailed | undefined {

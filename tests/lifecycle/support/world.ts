@@ -34,11 +34,16 @@ export class World {
   }
 
   /** A new process, as each `pulumi up` starts one. */
-  async plugin(settings: Settings = {}): Promise<Plugin> {
+  async plugin(settings: Settings = {}, speed = 1): Promise<Plugin> {
     const required = { baseUrl: this.service.url, apiToken: testToken };
-    const plugin = await Plugin.start(this.home, { ...required, ...settings });
+    const plugin = await Plugin.start(this.home, { ...required, ...settings }, {}, speed);
     this.plugins.push(plugin);
     return plugin;
+  }
+
+  /** The end of a run as every engine makes it: Cancel, with no call running. */
+  async leave(plugin = this.plugins.at(-1)): Promise<void> {
+    if (plugin?.alive) await plugin.client.cancel();
   }
 
   /** `kill -9`; the plugins after it find what it left on the disk. */
@@ -52,6 +57,11 @@ export class World {
   }
   get listings(): number {
     return this.service.counts()["GET /v2/instances"] ?? 0;
+  }
+  /** From the first request to the last. */
+  get seconds(): number {
+    const at = this.service.control.requests().map((request) => request.at);
+    return (Math.max(...at) - Math.min(...at)) / 1000;
   }
   get instances() {
     return this.service.control.instances();

@@ -1,0 +1,78 @@
+/**
+ * `pulumi-resource-compute audit`: what the service lists against all stacks of the backend. It only
+ * reads; the state is exported without its secrets.
+ */
+import { isHashed } from "../journal/notedName";
+import { summarise } from "./audit/findings";
+import { listAt, look, type Listed } from "./audit/look";
+import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
+import type { Command, Given, Terminal } from "./command";
+import { printData } from "./data";
+import { openCreates } from "./openCreates";
+import { explained, Service } from "./service";
+import { settingOptions, settingsFor, stackOption } from "./settingOptions";
+
+export const audit: Command = {
+  options: {
+    json: { type: "boolean", help: "The same as data." },
+    stack: {
+      ...{ ...stackOption, multiple: true },
+      help: `${stackOption.help} Given again, the service of each such stack is listed. All stacks of the backend are compared in any case.`,
+    },
+    ...settingOptions,
+  },
+  exitCodes,
+
+  async run(given, by) {
+    const services: Service[] = [];
+    const report = await examine(given, by, services).finally(() =>
+      Promise.all(services.map((service) => service[Symbol.asyncDispose]())),
+    );
+    if (report === undefined) return 3;
+    const code = exitCodeOf(report);
+    if (given.values["json"]) printData({ result: results[code], ...report }, by);
+    else printReport(report, by);
+    return code;
+  },
+};
+
+const results = { 0: "ok", 1: "found", 3: "undecided" } as const;
+
+/** Undefined where nothing could be compared; why is said. */
+async function examine(
+  given: Given,
+  by: Terminal,
+  services: Service[],
+): Promise<Report | undefined> {
+  const failures: string[] = [];
+  const places: Listed[] = [];
+  for (const stack of given.lists["stack"] ?? [undefined]) {
+    try {
+      const settings = await settingsFor(stack, given, by);
+      const service = new Service(settings, by);
+      services.push(service);
+      const place = await listAt(service);
+      if (!places.some((it) => isSame(it, place))) places.push(place);
+    } catch (error) {
+      const lines = explained(error);
+      lines.forEach((line) => by.warn(line));
+      failures.push(lines.join(" "));
+    }
+  }
+  if (places.length === 0) return undefined;
+  try {
+    const looks = await look(places, by.env);
+    const open = openCreates(by.env, (text) => by.warn(`warning: ${text}`)).map(({ entry }) => ({
+      ...entry,
+      name: isHashed(entry.name) ? "(a secret name)" : entry.name,
+    }));
+    return summarise(looks, open, failures);
+  } catch (error) {
+    explained(error).forEach((line) => by.warn(line));
+    return undefined;
+  }
+}
+
+function isSame({ origin: one }: Listed, { origin: other }: Listed): boolean {
+  return one.baseUrl === other.baseUrl && one.tokenHash === other.tokenHash;
+}

@@ -1,0 +1,119 @@
+/** What an audit has found, as text and as data, and the exit code that it comes to. */
+import type { ListItem } from "../../api/contract";
+import type { Origin } from "../../origin";
+import type { Terminal } from "../command";
+import { executable } from "../help";
+
+type Where = Pick<Origin, "baseUrl" | "tokenKind">;
+type Shown = Pick<ListItem, "id" | "name" | "status">;
+/** A resource of a stack. */
+export interface Resource {
+  stack: string;
+  urn: string;
+}
+
+export interface Report {
+  services: readonly (Where & { account?: string; listed: number; complete: boolean })[];
+  stacks: { read: number; withInstances: number };
+  managed: readonly (Shown & { resources: readonly Resource[] })[];
+  inNoStack: readonly (Shown & Where & { ipv4?: string; note?: string })[];
+  inSeveral: readonly (Shown & { resources: readonly Resource[] })[];
+  gone: readonly (Resource & { id: string })[];
+  openCreates: readonly { urn: string; name?: string; at?: string; id?: string; stack?: string }[];
+  /** What could not be decided, and why. */
+  undecided: readonly { what: string; why: string }[];
+  notComparable: readonly (Resource & { id: string; why: string })[];
+}
+
+export const exitCodes = {
+  0: "all that is listed is managed, all that is managed is there",
+  1: "something was found: an instance in no stack or in several, one that is gone, an open create",
+  2: "the command line is wrong",
+  3: "nothing was found, but not everything could be decided: a listing that is not complete, a stack or a service that could not be read",
+} as const;
+
+export function exitCodeOf(report: Report): 0 | 1 | 3 {
+  const { inNoStack, inSeveral, gone, openCreates, undecided } = report;
+  if ([inNoStack, inSeveral, gone, openCreates].some((it) => it.length > 0)) return 1;
+  return undecided.length > 0 ? 3 : 0;
+}
+
+export function printReport(report: Report, by: Terminal): void {
+  const { services, stacks } = report;
+  const line = (what: string, text: string) => by.print(text, what.padEnd(11));
+  for (const { baseUrl, tokenKind, listed, complete } of services) {
+    const more = complete ? "" : ", and there may be more";
+    line("service", `${baseUrl} (${tokenKind} token): ${count(listed, "instance")} listed${more}`);
+  }
+  line("stacks", `${stacks.read} read, ${stacks.withInstances} with instances`);
+  line("managed", count(report.managed.length, "instance"));
+
+  const billed = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
+  section(by, "red", `Running but in no stack${billed ? ", and billed" : ""}`, {
+    rows: report.inNoStack.map((it) => [shown(it), it.ipv4, it.note]),
+    next: `Take them over (${executable} import-plan), or remove them at the service (its portal).`,
+  });
+  section(by, "red", "In a stack but gone", {
+    rows: report.gone.map((it) => [it.id, it.stack, it.urn]),
+    next: "`pulumi refresh` drops them from the state, and the next `pulumi up` makes them anew.",
+  });
+  section(by, "red", "In more than one place, each of which would destroy it", {
+    rows: report.inSeveral.map((it) => [shown(it), ...it.resources.map(inWords)]),
+    next: "Keep one; `pulumi state delete` takes it from the others.",
+  });
+  section(by, "red", "Creates left open", {
+    rows: report.openCreates.map(({ urn, name, at, id, stack }) => [
+      ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
+      stack && `pending in ${stack}`,
+    ]),
+    next: `Run \`pulumi up\`, which goes on with them; ${executable} discard lists those of this machine.`,
+  });
+  section(by, "yellow", "Not decided", {
+    rows: report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
+    next: "Run it again once that is mended.",
+  });
+  section(by, "gray", "Not compared", {
+    rows: report.notComparable.map((it) => [it.id, it.stack, it.why]),
+    next: "Run it with the address and the token of those, too (--stack NAME takes both from a stack).",
+  });
+  by.print("");
+  by.print(verdict(report));
+}
+
+interface Section {
+  rows: readonly (readonly (string | undefined)[])[];
+  next: string;
+}
+
+function section(
+  by: Terminal,
+  colour: Parameters<Terminal["paint"]>[0],
+  title: string,
+  { rows, next }: Section,
+): void {
+  if (rows.length === 0) return;
+  by.print("");
+  by.print("", by.paint(colour, `${title} (${rows.length}):`));
+  for (const row of rows) by.print(row.filter(Boolean).join("  "), "  ");
+  by.print(next, "  → ");
+}
+
+function verdict(report: Report): string {
+  const code = exitCodeOf(report);
+  if (code === 0) return "All that is listed is managed, and all that is managed is there.";
+  return code === 1
+    ? "Something was found: see above."
+    : "Nothing was found, but not everything could be decided.";
+}
+
+function shown({ id, name = "", status = "" }: Shown): string {
+  return `${id}  "${name}"  ${status}`;
+}
+
+function inWords({ stack, urn }: Resource): string {
+  return `${stack}: ${urn}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

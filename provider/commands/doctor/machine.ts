@@ -1,0 +1,108 @@
+/** What lies on this machine: the plugin, the engine, other plugins, the journal. */
+import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import metadata from "../../../metadata.json";
+import { bestFromEngine, isOlder, oldestEngine } from "../../engines";
+import { journalFolder, pulumiHome } from "../../journal/folder";
+import { executable } from "../help";
+import { openCreates } from "../openCreates";
+import { type Finding, ok, warning, failed } from "../finding";
+import { pulumi } from "../pulumi/cli";
+
+export async function* examineMachine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+  const { name, version } = metadata;
+  yield ok(
+    "plugin",
+    `${name} ${version}, on Node ${process.version} (${process.platform} ${process.arch})`,
+  );
+  yield await engine(env);
+  yield installed(env);
+  yield* journal(env);
+}
+
+async function engine(env: NodeJS.ProcessEnv): Promise<Finding> {
+  const install = `Install Pulumi ${bestFromEngine} or later: https://www.pulumi.com/docs/install/`;
+  const said = await pulumi(["version"], env);
+  if (!said.ok) {
+    // A program of the Automation API may well bring its own.
+    return said.missing
+      ? warning("engine", said.why, install)
+      : failed("engine", said.why, install);
+  }
+  const version = /^v?(\d+\.\d+\.\d+)/.exec(said.stdout.trim())?.[1];
+  if (version === undefined) {
+    return warning("engine", "`pulumi version` gave no version", install);
+  }
+  if (isOlder(version, oldestEngine)) {
+    return failed("engine", `Pulumi ${version}, older than ${oldestEngine}`, install);
+  }
+  return isOlder(version, bestFromEngine)
+    ? warning("engine", `Pulumi ${version}, which resumes unfinished instances less well`, install)
+    : ok("engine", `Pulumi ${version}`);
+}
+
+/** Of the plugins in the Pulumi home, the engine takes the one that a program's SDK asks for. */
+function installed(env: NodeJS.ProcessEnv): Finding {
+  const versions = foldersOf(join(pulumiHome(env), "plugins")).flatMap(
+    (name) =>
+      new RegExp(`^resource-${metadata.name}-v(\\d+\\.\\d+\\.[\\w.+-]+)$`).exec(name)?.[1] ?? [],
+  );
+  const others = versions.filter((version) => version !== metadata.version).sort();
+  if (others.length === 0) {
+    return ok(
+      "plugins",
+      versions.length > 0 ? "this version alone is installed" : "none installed",
+    );
+  }
+  const remove = others.map((it) => `pulumi plugin rm resource ${metadata.name} ${it}`);
+  return warning(
+    "plugins",
+    `other versions are installed too: ${others.join(", ")}`,
+    `A program uses the one that its SDK asks for. To remove: ${remove.join("; ")}`,
+  );
+}
+
+function foldersOf(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function* journal(env: NodeJS.ProcessEnv): Generator<Finding> {
+  const folder = journalFolder(env);
+  const problem = unwritable(folder);
+  if (problem) {
+    yield warning(
+      "journal",
+      `${folder} can't be written (${problem})`,
+      "Make it writable, or set PULUMI_HOME: should a run be killed while it creates an instance, the next one will not know of it.",
+    );
+    return;
+  }
+  const complaints: string[] = [];
+  const { length: open } = openCreates(env, (text) => complaints.push(text));
+  if (open > 0) {
+    yield warning(
+      "journal",
+      `${open} ${open === 1 ? "create is" : "creates are"} left open in it`,
+      `Run \`pulumi up\`, which goes on with them; ${executable} discard lists them.`,
+    );
+  } else if (complaints.length > 0) {
+    yield warning("journal", complaints.join("; "), `Look at ${folder}.`);
+  } else yield ok("journal", `${folder}: no create is left open`);
+}
+
+/** Tried without writing: the folder itself, or the nearest that would hold it. */
+function unwritable(folder: string): string | undefined {
+  if (!existsSync(folder) && dirname(folder) !== folder) return unwritable(dirname(folder));
+  try {
+    if (!statSync(folder).isDirectory()) return `${folder} is no folder`;
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}

@@ -1,0 +1,213 @@
+/** What a visit to the service shows, in the words that `pulumi up` has for it. */
+import { cursorIgnored, nextStep } from "../../advice";
+import type { RequestError } from "../../api/errors";
+import { instanceStatuses } from "../../api/documented";
+import type { Settings } from "../../config/settings";
+import { OperationFailed } from "../../errors";
+import type { Surroundings } from "../../session";
+import {
+  type Check,
+  failed,
+  type Finding,
+  ok,
+  serviceUnknown,
+  skipped,
+  unknown,
+  warning,
+} from "../finding";
+import { clock, rateLimit } from "./heads";
+import { type Asked, type Listed, Visit } from "./visit";
+
+export async function* examineService(
+  settings: Settings,
+  around: Surroundings,
+): AsyncGenerator<Finding> {
+  using visit = new Visit(settings, around);
+  let account: Asked<string | undefined>;
+  try {
+    account = await visit.account();
+  } catch (error) {
+    // A proxy variable that is no address, say.
+    if (!(error instanceof OperationFailed)) throw error;
+    yield failed("connection", error.message, "Mend it, and run this again.");
+    yield* serviceUnknown.filter(({ check }) => check !== "connection");
+    return;
+  }
+  const refusal = "error" in account ? account.error : undefined;
+  yield connection(visit, refusal);
+  yield certificate(visit, refusal);
+  yield accountFinding(visit, account);
+
+  const listed = goesOn(refusal) ? await visit.listing() : undefined;
+  yield scope(visit, refusal, listed);
+  if (!listed) {
+    for (const check of ["listing", "paging", "statuses"] as const) yield unknown(check);
+  } else if ("error" in listed) {
+    yield ofError("listing", listed.error);
+    yield unknown("paging");
+    yield unknown("statuses");
+  } else {
+    yield listing(listed.value);
+    yield await paging(visit, listed.value);
+    yield statuses(listed.value);
+  }
+  yield rateLimit(visit);
+  yield clock(visit.heads);
+}
+
+/** `pulumi up` goes on without the account call, but not with a token that is refused. */
+function goesOn(refusal: RequestError | undefined): boolean {
+  if (!refusal) return true;
+  return refusal.kind === "answered" && refusal.status !== 401 && !refusal.transient;
+}
+
+const isTooMany = (error: RequestError | undefined) => error?.status === 429;
+
+/** A 429 fails nothing: `pulumi up` waits, and says so (G6). */
+function ofError(check: Check, error: RequestError): Finding {
+  return isTooMany(error)
+    ? skipped(check, "the service answered 429: see rate limit")
+    : failed(check, error.message, nextStep(error));
+}
+
+const noAnswer = (error: RequestError | undefined) =>
+  error?.kind === "unreachable" || error?.kind === "unanswered";
+
+function connection({ settings, failedTries }: Visit, refusal: RequestError | undefined): Finding {
+  const { host } = new URL(settings.baseUrl);
+  if (refusal && noAnswer(refusal)) {
+    return refusal.lasting
+      ? ok("connection", `${host} takes connections`)
+      : ofError("connection", refusal);
+  }
+  const [first] = refusal ? [] : failedTries;
+  return first
+    ? warning(
+        "connection",
+        `${host} answers, but not at once: ${first.message}`,
+        "`pulumi up` asks again by itself; where it stays like this, look at the network in between.",
+      )
+    : ok("connection", `${host} answers`);
+}
+
+/** Two weeks: what renews certificates by itself does so earlier. */
+const soonDays = 14;
+
+function certificate(
+  { settings, certificate, heads }: Visit,
+  refusal: RequestError | undefined,
+): Finding {
+  if (refusal?.lasting) return failed("certificate", refusal.message, nextStep(refusal));
+  if (settings.baseUrl.startsWith("http:")) {
+    return ok("certificate", "none: plain http, which stays on this machine");
+  }
+  if (!certificate) return unknown("certificate");
+  const { validUntil, issuer } = certificate;
+  const days = Math.floor((validUntil.getTime() - Date.now()) / 86_400_000);
+  const found = `trusted, valid until ${validUntil.toISOString().slice(0, 10)}, by ${issuer}`;
+  if (days >= soonDays || heads.length === 0) return ok("certificate", found);
+  return warning("certificate", found, "It has to be renewed at the service within days.");
+}
+
+function accountFinding({ settings }: Visit, account: Asked<string | undefined>): Finding {
+  if ("value" in account) {
+    const whose = account.value === undefined ? "" : `, account ${account.value}`;
+    return ok("account", `the service accepts the token${whose}`);
+  }
+  const { error } = account;
+  if (noAnswer(error)) return unknown("account");
+  if (error.status === 403) return ok("account", "the service knows the token");
+  if (!goesOn(error) || !settings.validateCredentials) return ofError("account", error);
+  return warning(
+    "account",
+    error.message,
+    `${nextStep(error)} \`pulumi up\` goes on without the account call.`,
+  );
+}
+
+/** "Names and list of scopes: not shown": what is allowed shows in what is answered. */
+function scope(
+  { settings }: Visit,
+  account: RequestError | undefined,
+  listed: Asked<Listed> | undefined,
+): Finding {
+  if (!listed) return unknown("scope");
+  const refused = "error" in listed ? listed.error : undefined;
+  if (refused?.status === 403) return failed("scope", refused.message, nextStep(refused));
+  if (refused) return unknown("scope");
+  if (account?.status === 403 && settings.validateCredentials) {
+    return warning(
+      "scope",
+      `list is allowed, account is not: ${account.message}`,
+      "Grant it; or, if the token is meant to be narrow, set compute:validateCredentials to false.",
+    );
+  }
+  const allowed = account ? "list is allowed" : "account and list are allowed";
+  return ok("scope", `${allowed}; create shows in the first create only`);
+}
+
+function listing({ items, unreadable, complete }: Listed): Finding {
+  const seen = count(items.size, "instance");
+  if (unreadable > 0) {
+    return warning(
+      "listing",
+      `${seen}, and ${count(unreadable, "item")} that can't be read, so that none is ever taken for gone`,
+      "Check that compute:baseUrl is the address of the Compute Instances Service; tell its operator.",
+    );
+  }
+  return ok("listing", `${seen}${complete ? "" : ", and more that are not shown: see paging"}`);
+}
+
+async function paging(visit: Visit, whole: Listed): Promise<Finding> {
+  const { cursorParameter } = visit.settings;
+  if (cursorParameter === undefined) {
+    if (whole.complete || whole.unreadable > 0) return ok("paging", "one page shows all");
+    return warning(
+      "paging",
+      "there are more instances than one page shows, so they are listed by status, and none is ever taken for gone",
+      "If the service has a cursor, name its parameter in compute:cursorParameter; docs/scaling.md says what is possible without.",
+    );
+  }
+  // With all of them on one page, smaller pages prove the same.
+  const size = Math.ceil(whole.items.size / 2);
+  const asked =
+    whole.pages > 1 ? { value: whole } : size < 1 ? undefined : await visit.listing(size);
+  if (asked && "error" in asked) return ofError("paging", asked.error);
+  const paged = asked?.value;
+  if (!paged || paged.pages === 1) {
+    return skipped("paging", `${count(whole.items.size, "instance")}: too few to tell by`);
+  }
+  if (paged.ignored !== undefined) {
+    return warning(
+      "paging",
+      cursorIgnored(cursorParameter, paged.ignored),
+      "Set compute:cursorParameter to the service's own name for it, or remove it.",
+    );
+  }
+  return ok(
+    "paging",
+    `${cursorParameter} pages: ${count(paged.items.size, "instance")} in ${paged.pages} pages`,
+  );
+}
+
+function statuses({ items }: Listed): Finding {
+  const seen = new Map<string, number>();
+  for (const { status = "" } of items.values()) seen.set(status, (seen.get(status) ?? 0) + 1);
+  const odd = [...seen.keys()].filter(
+    (status) => !(instanceStatuses as readonly string[]).includes(status),
+  );
+  const list = (names: readonly string[]) =>
+    names
+      .map((name) => `${name === "" ? "(none)" : name.slice(0, 40)} ${seen.get(name)}`)
+      .join(", ");
+  if (odd.length === 0) return ok("statuses", list([...seen.keys()].sort()) || "no instance");
+  return warning(
+    "statuses",
+    `not in the service's document: ${list(odd.slice(0, 5))}${odd.length > 5 ? ", …" : ""}`,
+    "What has such a status stays in the state; a create that ends in one is reported as unfinished.",
+  );
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,143 @@
+/**
+ * `pulumi-resource-compute import-plan`: the file for `pulumi import --file`, from what the service
+ * lists. It only reads, but for the file that `--out` names.
+ */
+import { writeFileSync } from "node:fs";
+import { logicalName } from "../advice";
+import { OperationFailed } from "../errors";
+import type { Snapshot } from "../listing/snapshot";
+import type { Command, Given, Terminal } from "./command";
+import { choose, type Choice } from "./importPlan/choose";
+import { namesFor } from "./importPlan/names";
+import { openCreates } from "./openCreates";
+import { instanceType, readState, type StackState } from "./pulumi/state";
+import { explained, Service } from "./service";
+import { settingOptions, settingsFor, stackOption } from "./settingOptions";
+
+export const importPlan: Command = {
+  options: {
+    out: { type: "string", value: "FILE", help: "Write the plan there instead of to stdout." },
+    stack: { ...stackOption, help: `Leave out what this stack has already. ${stackOption.help}` },
+    name: {
+      type: "string",
+      value: "PATTERN",
+      help: "Only instances of such a name: * stands for any text, ? for one character.",
+    },
+    status: {
+      type: "string",
+      value: "STATUS",
+      multiple: true,
+      help: "Only instances of this status. Left out: every one but PROVISIONING, which a run may be just creating.",
+    },
+    parent: {
+      type: "string",
+      value: "URN",
+      help: "The component of the stack that they are to be children of.",
+    },
+    provider: {
+      type: "string",
+      value: "URN",
+      help: "The program's own provider of them; left out, the default one.",
+    },
+    ...settingOptions,
+  },
+
+  async run(given, by) {
+    try {
+      await plan(given, by);
+      return 0;
+    } catch (error) {
+      explained(error).forEach((line) => by.warn(line));
+      return 1;
+    }
+  },
+};
+
+async function plan(given: Given, by: Terminal): Promise<void> {
+  const { name, stack, out, parent, provider } = texts(given);
+  const statuses = given.lists["status"] ?? [];
+  const settings = await settingsFor(stack, given, by);
+  const state = stack === undefined ? undefined : await stateOf(stack, by);
+  await using service = new Service(settings, by);
+  const { listing, origin } = await service.listing();
+
+  const warn = (text: string) => by.warn(`warning: ${text}`);
+  const open = openCreates(by.env, warn).map(({ entry }) => entry);
+  const isSayable = (text: string) => by.cleaner.clean(text) === text;
+  const choice = choose(
+    [...listing.items.values()],
+    { name, statuses },
+    { origin, state, open, isSayable },
+  );
+  const json = JSON.stringify(fileOf(choice, state, { parent, provider }), undefined, 2);
+  if (out === undefined) json.split("\n").forEach((line) => by.print(line));
+  else save(out, `${json}\n`);
+
+  for (const { item, why } of choice.leftOut) {
+    by.warn(`left out: ${item.id} "${item.name ?? ""}": ${why}`);
+  }
+  if (!isWhole(listing, statuses)) {
+    warn(
+      "the service's listing is not complete: there may be more instances than the plan has. If the service has a cursor, name its parameter in compute:cursorParameter.",
+    );
+  }
+  by.warn(summary(choice, out));
+}
+
+/** Of the options that are texts, each at most once. */
+function texts({ values }: Given): Partial<Record<string, string>> {
+  const given = Object.entries(values).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return Object.fromEntries(given);
+}
+
+async function stateOf(stack: string, { env }: Terminal): Promise<StackState> {
+  const read = await readState(stack, env);
+  if ("state" in read) return read.state;
+  throw new OperationFailed([
+    `stack ${stack}: ${read.problem}`,
+    "→ Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.",
+  ]);
+}
+
+/** Pulumi's own format: https://www.pulumi.com/docs/iac/adopting-pulumi/import/ */
+function fileOf(
+  { chosen }: Choice,
+  state: StackState | undefined,
+  related: Readonly<Record<"parent" | "provider", string | undefined>>,
+): unknown {
+  const taken = state?.instances.map(({ urn }) => logicalName(urn)) ?? [];
+  const names = namesFor(chosen, taken);
+  const given = Object.entries(related).filter(([, urn]) => urn !== undefined);
+  return {
+    // A resource names others by keys of this table.
+    ...(given.length > 0 ? { nameTable: Object.fromEntries(given) } : {}),
+    resources: chosen.map(({ id }, at) => ({
+      ...{ type: instanceType, name: names[at], id },
+      ...Object.fromEntries(given.map(([key]) => [key, key])),
+    })),
+  };
+}
+
+function save(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new OperationFailed(`the plan can't be written: ${(error as Error).message}`);
+  }
+}
+
+/** Whether every instance of the statuses asked for is in the listing. */
+function isWhole({ complete, completeStatuses }: Snapshot, statuses: readonly string[]): boolean {
+  if (complete) return true;
+  const whole: ReadonlySet<string> = completeStatuses;
+  return statuses.length > 0 && statuses.every((status) => whole.has(status));
+}
+
+function summary({ chosen, held }: Choice, out = "FILE"): string {
+  const already = held.length > 0 ? `; ${held.length} are in the stack already` : "";
+  const next = chosen.length > 0 ? ` Next: pulumi import --file ${out}` : "";
+  const noun = chosen.length === 1 ? "instance is" : "instances are";
+  return `${chosen.length} ${noun} in the plan${already}.${next}`;
+}

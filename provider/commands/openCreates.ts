@@ -1,0 +1,16 @@
+/** The creates that earlier runs left open (G1), of every state backend of this machine. */
+import { journalFolders } from "../journal/folder";
+import { Journal, type JournalEntry } from "../journal/journal";
+
+export interface OpenCreate {
+  journal: Journal;
+  entry: JournalEntry;
+}
+
+export function openCreates(env: NodeJS.ProcessEnv, warn: (text: string) => void): OpenCreate[] {
+  return journalFolders(env).flatMap((folder) => {
+    const journal = new Journal(folder, warn);
+    const open = journal.entries().filter(({ answered, refused }) => !answered && !refused);
+    return open.map((entry) => ({ journal, entry }));
+  });
+}

@@ -1,0 +1,109 @@
+/** The instances that a stack's state holds, as `pulumi stack export` tells; nothing is decrypted. */
+import * as z from "zod";
+import { originKey, originSchema, type Origin } from "../../origin";
+import { OperationFailed } from "../../errors";
+import { acceptedKey } from "../../resources/instance/state";
+import { parsedJson, pulumi } from "./cli";
+
+export const instanceType = "compute:index:Instance";
+
+export interface StackState {
+  stack: string;
+  instances: readonly HeldInstance[];
+  /** URNs of instances whose create was under way when the engine ended. */
+  pending: readonly string[];
+}
+
+export interface HeldInstance {
+  stack: string;
+  urn: string;
+  id: string;
+  /** Where it lives. */
+  origin: Origin | undefined;
+  /** When it was accepted (ISO 8601), as long as no listing has shown it. */
+  acceptedAt: string | undefined;
+  /** Only read by the program (`Instance.get`): the stack does not manage it. */
+  external: boolean;
+}
+
+export type Read = { state: StackState } | { stack: string; problem: string };
+
+const instance = z.object({
+  urn: z.string().startsWith("urn:"),
+  id: z.string().optional(),
+  external: z.boolean().optional(),
+  outputs: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Other providers' resources may be as they like. */
+const any = z.looseObject({ type: z.string() });
+
+const exported = z.object({
+  deployment: z.object({
+    resources: z.array(any).nullish(),
+    pending_operations: z.array(z.object({ resource: any, type: z.string() })).nullish(),
+  }),
+});
+
+/** At once: each is a process of its own. */
+const readers = 4;
+
+/** Every stack of the backend, of whatever project. Rejects if the backend does not tell which there are. */
+export async function readAllStates(env: NodeJS.ProcessEnv): Promise<Read[]> {
+  const said = await pulumi(["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"], env);
+  const stacks = z
+    .array(z.object({ name: z.string() }))
+    .safeParse(said.ok ? parsedJson(said.stdout) : undefined);
+  if (!stacks.success) {
+    const why = said.ok ? "the Pulumi CLI gave a list that can't be read" : said.why;
+    throw new OperationFailed([
+      `the stacks of the backend: ${why}`,
+      "→ Log in with `pulumi login`, or set PULUMI_BACKEND_URL.",
+    ]);
+  }
+  const names = stacks.data.map(({ name }) => name);
+  const read: Read[] = [];
+  const work = async () => {
+    for (let name = names.shift(); name !== undefined; name = names.shift()) {
+      read.push(await readState(name, env));
+    }
+  };
+  await Promise.all(Array.from({ length: readers }, work));
+  return read;
+}
+
+export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<Read> {
+  const said = await pulumi(["stack", "export", "--stack", stack], env);
+  if (!said.ok) return { stack, problem: said.why };
+  try {
+    const { deployment } = exported.parse(parsedJson(said.stdout));
+    const creating = deployment.pending_operations?.filter(({ type }) => type === "creating");
+    return {
+      state: {
+        stack,
+        instances: ours(deployment.resources).flatMap((it) => heldAs(stack, it)),
+        pending: ours(creating?.map(({ resource }) => resource)).map(({ urn }) => urn),
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    return { stack, problem: "the Pulumi CLI gave a state that can't be read" };
+  }
+}
+
+function ours(resources: readonly z.infer<typeof any>[] | null = []): z.infer<typeof instance>[] {
+  return (resources ?? [])
+    .filter(({ type }) => type === instanceType)
+    .map((resource) => instance.parse(resource));
+}
+
+function heldAs(
+  stack: string,
+  { urn, id, external = false, outputs }: z.infer<typeof instance>,
+): HeldInstance[] {
+  if (id === undefined) return [];
+  const origin = originSchema.safeParse(outputs?.[originKey]).data;
+  const accepted = outputs?.[acceptedKey];
+  const acceptedAt = typeof accepted === "string" ? accepted : undefined;
+  return [{ stack, urn, id, origin, acceptedAt, external }];
+}

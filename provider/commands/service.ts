@@ -1,0 +1,66 @@
+/** The service as a command asks it: with the provider's own client, listings and proofs. */
+import { isEnded } from "../abort";
+import { explain } from "../advice";
+import { RequestError } from "../api/errors";
+import { systemClock } from "../clock";
+import type { Settings } from "../config/settings";
+import { OperationFailed } from "../errors";
+import type { Snapshot } from "../listing/snapshot";
+import type { Origin } from "../origin";
+import type { Messages } from "../requests";
+import { Session } from "../session";
+import type { Terminal } from "./command";
+
+/** Ctrl-C ends the process itself. */
+const never = new AbortController().signal;
+
+/** A 429 fails nothing, but for a command that is never answered. */
+const timeoutSeconds = 5 * 60;
+
+export class Service implements AsyncDisposable {
+  readonly session: Session;
+
+  constructor(settings: Settings, by: Terminal) {
+    const { cleaner, env } = by;
+    const around = { messages: messagesTo(by), cleaner, clock: systemClock, env };
+    this.session = new Session(settings, around, () => never);
+  }
+
+  /** Begun after all that was done before. */
+  async listing(): Promise<{ listing: Snapshot; origin: Origin }> {
+    const { listings } = this.session;
+    const after = listings.mark();
+    return this.patiently(async (signal) => ({
+      listing: await listings.get({ after }, signal),
+      origin: (await this.session.connect(signal)).origin,
+    }));
+  }
+
+  async patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal, stop } = this.session.operation(timeoutSeconds);
+    try {
+      return await work(signal);
+    } finally {
+      stop();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.session.api()).close();
+  }
+}
+
+/** What would be shown of a resource has no place here. */
+function messagesTo({ warn }: Terminal): Messages {
+  const nothing = () => undefined;
+  const warning = (text: string) => warn(`warning: ${text}`);
+  return { status: nothing, info: warn, warning, debug: nothing };
+}
+
+/** What a person is told of an error, with the next step; a defect of ours is thrown again. */
+export function explained(error: unknown): readonly string[] {
+  if (error instanceof OperationFailed) return error.lines;
+  if (error instanceof RequestError) return [explain(error)];
+  if (isEnded(error)) return [`the service: ${error.message}. Run again later.`];
+  throw error;
+}

@@ -1,0 +1,18 @@
+import { expect, test } from "@jest/globals";
+import { sdkAdvice } from "./sdkVersion";
+
+const advice = (version: string | number | undefined) =>
+  sdkAdvice(version === undefined ? {} : { version }, { plugin: "0.9.5", folder: "/there" });
+
+test.each(["0.9.6", "0.10.0", "1.0.0", "v0.9.6", "0.10.0-beta.1"])(
+  "an SDK of version %s needs a newer plugin than 0.9.5",
+  (version) => {
+    expect(advice(version)).toMatch(/asks for version .* in \/there, is 0\.9\.5/);
+    expect(advice(version)).toContain(`pulumi plugin install resource compute ${version} --server`);
+  },
+);
+
+test.each(["0.9.5", "0.9.4", "0.8.99", "0.9.5-beta.1", "latest", "", 1, undefined])(
+  "with one of version %s there is nothing to say",
+  (version) => expect(advice(version)).toBeUndefined(),
+);

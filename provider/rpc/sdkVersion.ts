@@ -1,0 +1,32 @@
+/**
+ * An SDK newer than this plugin: the engine passes a plugin of any version on, from PATH or from
+ * `plugins.providers`, with a warning that does not say what to do.
+ */
+import metadata from "../../metadata.json";
+import type { PropertyMap } from "../property/value";
+
+/** What to tell of the version that the program's SDK asks for; undefined where this one will do. */
+export function sdkAdvice(
+  inputs: PropertyMap,
+  { plugin, folder }: { plugin: string; folder: string },
+): string | undefined {
+  const { version: sdk } = inputs;
+  if (typeof sdk !== "string" || !isOlder(plugin, sdk)) return undefined;
+  const { name, pluginDownloadURL } = metadata;
+  return (
+    `the program asks for version ${sdk} of the ${name} plugin, and this one, in ${folder}, is ` +
+    `${plugin}: what is new in ${sdk} does not work. Take ${folder} from PATH or from ` +
+    `plugins.providers in Pulumi.yaml, and Pulumi uses an installed one: ` +
+    `\`pulumi plugin install resource ${name} ${sdk} --server ${pluginDownloadURL}\``
+  );
+}
+
+/** What stands after the three numbers does not count. */
+function isOlder(version: string, than: string): boolean {
+  const [ours, theirs] = [version, than].map((text) =>
+    /^v?(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1),
+  );
+  if (!ours || !theirs) return false;
+  const different = ours.findIndex((number, i) => number !== theirs[i]);
+  return different >= 0 && Number(ours[different]) < Number(theirs[different]);
+}

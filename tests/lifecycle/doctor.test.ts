@@ -1,0 +1,384 @@
+/** `doctor` against the service as it may be: it says what `pulumi up` would meet, and changes nothing. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as tls from "node:tls";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import {
+  expired,
+  selfSigned,
+  testAuthority,
+  testServer,
+  type TestCertificate,
+} from "../../provider/api/testing/certificates";
+import { answer, ScriptedServer } from "../../provider/api/testing/scriptedServer";
+import { doctor } from "../../provider/commands/doctor";
+import { typed } from "../../provider/commands/testing/typed";
+import { Journal } from "../../provider/journal/journal";
+import { TlsFront } from "../support/tlsFront";
+import { liveToken, testToken, withWorld, type World } from "./support/world";
+
+// What NODE_EXTRA_CA_CERTS does at the start of a process, done within this one.
+const before = tls.getCACertificates("default");
+beforeAll(() => tls.setDefaultCACertificates([...before, testAuthority]));
+afterAll(() => tls.setDefaultCACertificates(before));
+
+interface Seen {
+  code: number;
+  /** Of each check: its result and all it says. */
+  checks: Record<string, string>;
+  /** The table. */
+  lines: string[];
+}
+
+const hostile = "\u001b[2J\u001b]0;x\u0007\u202eevil\r\n\u2028FAILED\u009b1m";
+// eslint-disable-next-line no-control-regex -- these are what must not be there
+const unfit = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/;
+
+/** As text and as data, which say the same. What it asks for is only ever read. */
+async function see(world: World, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Seen> {
+  const all = {
+    // No engine: tests/engine/doctor.test has one.
+    ...{ PATH: "", PULUMI_HOME: world.home },
+    ...{ COMPUTE_BASE_URL: world.service.url, COMPUTE_API_TOKEN: testToken },
+    ...env,
+  };
+  const { code, lines } = await typed(doctor, ["--json", ...args], all);
+  const printed = lines.join("\n");
+  const { ok, checks } = JSON.parse(printed) as {
+    ok: boolean;
+    checks: { check: string; result: string; found: string; next?: string }[];
+  };
+  expect(printed).not.toMatch(/Canary/);
+  expect(ok).toBe(code === 0);
+  for (const { result, next } of checks) {
+    expect(next !== undefined).toBe(result === "warning" || result === "FAILED");
+  }
+  for (const call of Object.keys(world.service.counts())) expect(call).toMatch(/^GET /);
+  const said = checks.map(({ check, result, found, next = "" }) => {
+    expect(`${found}${next}`).not.toMatch(unfit);
+    return [check, `${result}: ${found}${next && ` → ${next}`}`];
+  });
+  return { code, checks: Object.fromEntries(said) as Seen["checks"], lines };
+}
+
+const serviceChecks = ["certificate", "account", "scope", "listing", "paging", "statuses", "clock"];
+
+function expectUnknown(seen: Seen, checks = serviceChecks): void {
+  for (const check of checks) expect(seen.checks[check]).toMatch(/^skipped: /);
+}
+
+test("a service that is well: every check is, with two requests, and the exit code is 0", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ name: "web" });
+    const seen = await see(world);
+    const { engine, ...others } = seen.checks;
+    expect(engine).toMatch(/^warning: there is no pulumi on PATH → Install Pulumi/);
+    for (const said of Object.values(others)) expect(said).toMatch(/^ok: /);
+    expect(others).toMatchObject({
+      "base URL": `ok: ${world.service.url} (COMPUTE_BASE_URL)`,
+      token: expect.stringMatching(/^ok: test: nothing is billed.*\(COMPUTE_API_TOKEN\)/),
+      listing: "ok: 1 instance",
+      statuses: "ok: ACTIVE 1",
+    });
+    expect(seen.code).toBe(0);
+    expect(world.service.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
+  });
+});
+
+test("the table: a line a check, the next step below what is not well, no escape", async () => {
+  await withWorld({}, async (world) => {
+    const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
+    const { code, lines } = await typed(doctor, [], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
+    expect(code).toBe(1);
+    const text = lines.join("\n");
+    expect(text).toMatch(/^FAILED +token +COMPUTE_API_TOKEN \(environment\) must start with sk_/m);
+    expect(text).toMatch(/\n +→ Token of the service.*pulumi config set --secret compute:apiToken/);
+    expect(text).toMatch(/^skipped +connection, certificate, .*, clock: /m);
+    expect(lines.at(-1)).toBe("1 FAILED, 1 warning: `pulumi up` can't work like this.");
+    expect(text).not.toMatch(/Canary/);
+    for (const line of lines) expect(line).not.toMatch(unfit);
+  });
+});
+
+test("nobody listens: the connection is what is wrong, and nothing else is judged", async () => {
+  await withWorld({}, async (world) => {
+    await world.service.refuseConnections();
+    const seen = await see(world);
+    expect(seen.checks["connection"]).toMatch(/^FAILED: .* was refused → Nothing was sent/);
+    expectUnknown(seen, ["account", "scope", "listing", "clock"]);
+    expect(seen.code).toBe(1);
+  });
+});
+
+test("a service that never answers: over after one time-out of the settings", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.fault({ kind: "hang", times: "always" });
+    const seen = await see(world, ["--request-timeout-seconds", "1"]);
+    expect(seen.checks["connection"]).toMatch(/^FAILED: .*(within 1 s|timed out)/);
+    expect(seen.checks["settings"]).toMatch(/--request-timeout-seconds/);
+    expect(world.service.control.requests().length).toBeLessThanOrEqual(1);
+    expect(seen.code).toBe(1);
+  });
+});
+
+test.each(["revoked", "expired"] as const)(
+  "a token that is %s: the account check, in the service's words",
+  async (state) => {
+    await withWorld({}, async (world) => {
+      world.service.control.declareToken(testToken, { state });
+      const seen = await see(world);
+      expect(seen.checks["connection"]).toMatch(/^ok: /);
+      expect(seen.checks["account"]).toMatch(
+        new RegExp(
+          `^FAILED: .*${state}.*HTTP 401.*request_id req_.* → The token is invalid, expired`,
+        ),
+      );
+      expectUnknown(seen, ["scope", "listing"]);
+      expect(seen.checks["clock"]).toMatch(/^ok: /);
+      expect(seen.code).toBe(1);
+    });
+  },
+);
+
+test("a token that the service never gave", async () => {
+  await withWorld({ strictTokens: true }, async (world) => {
+    expect((await see(world)).checks["account"]).toMatch(/^FAILED: .*invalid_token/);
+  });
+});
+
+test("a live token is told from a test one, and refused where a test one is required", async () => {
+  await withWorld({}, async (world) => {
+    const live = { COMPUTE_API_TOKEN: liveToken };
+    const seen = await see(world, [], live);
+    expect(seen.checks["token"]).toMatch(/^ok: live: billing is active/);
+    expect(seen.code).toBe(0);
+    world.service.control.forgetRequests();
+    const refused = await see(world, ["--require-token-kind", "test"], live);
+    expect(refused.checks["settings"]).toMatch(/^FAILED: --require-token-kind: a test token is/);
+    expect(refused.code).toBe(1);
+    expect(world.service.counts()).toEqual({});
+  });
+});
+
+test("missing and wrong settings: each named, with where it is looked for, and nothing is sent", async () => {
+  await withWorld({}, async (world) => {
+    const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
+    const missing = await see(world, [], none);
+    expect(missing.checks["base URL"]).toMatch(
+      /^FAILED: not given: .*--base-url, COMPUTE_BASE_URL/,
+    );
+    expect(missing.checks["token"]).toMatch(/^FAILED: not given: looked for in COMPUTE_API_TOKEN/);
+    const wrong = await see(world, [
+      ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
+      ...["--delete-policy", "destroy"],
+    ]);
+    expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url: must be https/);
+    expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds: .*; --delete-policy: /);
+    expectUnknown(wrong);
+    expect(wrong.code).toBe(1);
+    expect(world.service.counts()).toEqual({});
+  });
+});
+
+test("scopes: a narrow token is a warning, one that may not list is wrong", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.declareToken(testToken, { scopes: ["list", "create"] });
+    const narrow = await see(world);
+    expect(narrow.checks["scope"]).toMatch(/^warning: list is allowed.* → .*validateCredentials/);
+    expect(narrow.code).toBe(0);
+    const meant = await see(world, ["--validate-credentials", "false"]);
+    expect(meant.checks["scope"]).toMatch(/^ok: list is allowed/);
+    control.declareToken(testToken, { scopes: ["account", "create"] });
+    const blind = await see(world);
+    expect(blind.checks["scope"]).toMatch(/^FAILED: GET \/v2\/instances: .*HTTP 403.* → .*scope/);
+    expect(blind.code).toBe(1);
+  });
+});
+
+const certificates: [string, TestCertificate, RegExp][] = [
+  ["by an authority of this machine", testServer, /^ok: .*until 2126-01-01, by compute-test-auth/],
+  ["by nobody", selfSigned, /^FAILED: .*not trusted \(DEPTH_ZERO.*NODE_EXTRA_CA_CERTS/],
+  ["expired", expired, /^FAILED: .*has expired/],
+];
+test.each(certificates)("a certificate %s", async (_, certificate, says) => {
+  await withWorld({}, async (world) => {
+    await using front = await TlsFront.start(world.service.port, certificate);
+    const seen = await see(world, ["--base-url", front.url]);
+    expect(seen.checks["connection"]).toMatch(/^ok: /);
+    expect(seen.checks["certificate"]).toMatch(says);
+    const isGood = certificate === testServer;
+    expect(seen.code).toBe(isGood ? 0 : 1);
+    if (!isGood) expect(world.service.counts()).toEqual({});
+  });
+});
+
+/** Plays a service whose answers have these headers. */
+async function seeHeaders(world: World, headers: Record<string, string>): Promise<Seen> {
+  const server = await ScriptedServer.start([
+    { expect: "GET /v2/account", react: answer(200, {}, headers) },
+    {
+      expect: "GET /v2/instances?limit=100",
+      react: answer(200, { object: "list", data: [], has_more: false }, headers),
+    },
+  ]);
+  const seen = await see(world, ["--base-url", server.baseUrl]);
+  await server.done();
+  return seen;
+}
+
+test.each<[string, number | undefined, RegExp]>([
+  ["an hour behind", 3600, /^warning: this machine's clock is \d+ s behind .* → .*NTP/],
+  ["an hour ahead", -3600, /^warning: this machine's clock is \d+ s ahead of/],
+  ["the same", 0, /^ok: /],
+  ["not to be told", undefined, /^skipped: no answer has a date/],
+])("a clock %s", async (_, seconds, says) => {
+  await withWorld({}, async (world) => {
+    const date = (ahead: number) => new Date(Date.now() + ahead * 1000).toUTCString();
+    const headers = seconds === undefined ? {} : { date: date(seconds) };
+    const seen = await seeHeaders(world, headers);
+    expect(seen.checks["clock"]).toMatch(says);
+    expect(seen.code).toBe(0);
+  });
+});
+
+test("headers of a rate limit are shown as they are", async () => {
+  await withWorld({}, async (world) => {
+    const headers = { "X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": "7" };
+    const { checks } = await seeHeaders(world, headers);
+    expect(checks["rate limit"]).toMatch(/^ok: x-ratelimit-limit 1000, x-ratelimit-remaining 7; /);
+  });
+});
+
+test("a 429 is told of instead of waited for", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
+    const seen = await see(world);
+    expect(seen.checks["rate limit"]).toMatch(/^warning: .*HTTP 429.*retry-after 120 → Others use/);
+    expect(seen.checks["account"]).toMatch(/^skipped: /);
+    expect(seen.code).toBe(0);
+  });
+});
+
+test("a service that drops a connection now and then is a warning", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.fault({ kind: "reset", path: "/v2/account" });
+    const seen = await see(world);
+    expect(seen.checks["connection"]).toMatch(/^warning: .*answers, but not at once.*broke/);
+    expect(seen.checks["account"]).toMatch(/^ok: /);
+    expect(seen.code).toBe(0);
+  });
+});
+
+function insert(world: World, number: number): void {
+  for (let n = 0; n < number; n++) world.service.control.insert({ name: `web-${n}` });
+}
+
+test("a cursor that pages is proven with three instances, and with more than a page of them", async () => {
+  await withWorld({ cursorParameter: "after" }, async (world) => {
+    const look = async () => (await see(world, ["--cursor-parameter", "after"])).checks["paging"];
+    insert(world, 1);
+    expect(await look()).toMatch(/^skipped: 1 instance: too few/);
+    insert(world, 2);
+    expect(await look()).toBe("ok: after pages: 3 instances in 2 pages");
+    insert(world, 100);
+    expect(await look()).toBe("ok: after pages: 103 instances in 2 pages");
+  });
+});
+
+test("a cursor that the service does not know is found out by the provider's own proof", async () => {
+  await withWorld({}, async (world) => {
+    insert(world, 3);
+    const seen = await see(world, ["--cursor-parameter", "after"]);
+    expect(seen.checks["paging"]).toMatch(
+      /^warning: the service did not page by compute:cursorParameter "after" \(a page repeated/,
+    );
+    expect(seen.code).toBe(0);
+  });
+});
+
+test("more instances than a page, and no cursor", async () => {
+  await withWorld({}, async (world) => {
+    insert(world, 101);
+    const { checks } = await see(world);
+    expect(checks["listing"]).toMatch(/^ok: 100 instances, and more that are not shown/);
+    expect(checks["paging"]).toMatch(/^warning: .* → .*compute:cursorParameter/);
+  });
+});
+
+test("pages of HTML where the service should be", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.fault({ kind: "html", times: "always" });
+    const seen = await see(world);
+    expect(seen.checks["listing"]).toMatch(/^FAILED: .*HTML page, not JSON.* → Check .*baseUrl/);
+    expect(seen.code).toBe(1);
+  });
+});
+
+test("statuses and items that the document does not have are named", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ name: "a", status: "REBOOTING" });
+    world.service.control.insert({ name: "b" });
+    const { checks, code } = await see(world);
+    expect(checks["statuses"]).toMatch(/^warning: not in the service's document: REBOOTING 1 → /);
+    expect(code).toBe(0);
+    const odd = (body: unknown) => ({
+      ...(body as object),
+      data: [{ name: "no id" }, { id: "i" }],
+    });
+    world.service.control.fault({ kind: "rewrite", rewrite: odd, path: "/v2/instances" });
+    expect((await see(world)).checks["listing"]).toMatch(/^warning: 1 instance, and 1 item that/);
+  });
+});
+
+test("texts of the service that would move a terminal, or repeat the token, are one harmless line", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.setAccount({ json: { id: `${hostile}${testToken}` } });
+    control.insert({ name: "a", status: hostile });
+    const { checks } = await see(world);
+    expect(checks["account"]).toMatch(/^ok: .*evil.*\[secret\]/);
+    expect(checks["statuses"]).toMatch(/^warning: .*evil/);
+    const message = `${hostile} Bearer ${testToken}`;
+    control.fault({ kind: "status", status: 401, message, code: hostile });
+    expect((await see(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
+  });
+});
+
+test("a proxy variable that is no address is named, without its value", async () => {
+  await withWorld({}, async (world) => {
+    const proxy = { HTTPS_PROXY: "http://user:CanaryToken@:x" };
+    const seen = await see(world, ["--base-url", "https://compute.test/v2"], proxy);
+    expect(seen.checks["connection"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
+    expectUnknown(seen);
+  });
+});
+
+test("the journal: creates that are left open, and a folder that can't be written", async () => {
+  await withWorld({}, async (world) => {
+    const entry = {
+      ...{ baseUrl: world.service.url, tokenKind: "test", tokenHash: "0123456789ab" },
+      ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::web", name: "web", digest: "d" },
+      ...{ at: "2026-11-21T04:00:00.000Z", before: [], beforeComplete: true, replaces: false },
+    };
+    new Journal(world.journal, () => undefined).write(entry);
+    const open = await see(world);
+    expect(open.checks["journal"]).toMatch(/^warning: 1 create is left open.* → .*discard/);
+    expect(open.code).toBe(0);
+    const file = join(world.home, "file");
+    writeFileSync(file, "");
+    const { checks } = await see(world, [], { PULUMI_HOME: file });
+    expect(checks["journal"]).toMatch(/^warning: .*can't be written .*no folder.* → .*PULUMI_HOME/);
+  });
+});
+
+test("plugins of other versions are named, with the command that removes them", async () => {
+  await withWorld({}, async (world) => {
+    for (const folder of ["resource-compute-v0.0.9", "resource-computer-v1.0.0"]) {
+      mkdirSync(join(world.home, "plugins", folder), { recursive: true });
+    }
+    expect((await see(world)).checks["plugins"]).toMatch(
+      /^warning: other versions are installed too: 0\.0\.9 → .*pulumi plugin rm resource compute 0\.0\.9$/,
+    );
+  });
+});

@@ -1,0 +1,149 @@
+/** `import-plan` against the service as it may be: what the plan takes, what it leaves out, and why. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { importPlan } from "../../provider/commands/importPlan";
+import { typed } from "../../provider/commands/testing/typed";
+import { Journal } from "../../provider/journal/journal";
+import { testToken, withWorld, type World } from "./support/world";
+
+interface Planned {
+  code: number;
+  /** Resource name and id of each. */
+  plan: string[];
+  warnings: string[];
+}
+
+async function plan({ home, service }: World, ...args: string[]): Promise<Planned> {
+  const { code, lines, warnings } = await typed(importPlan, args, {
+    ...{ PATH: "", PULUMI_HOME: home },
+    ...{ COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: testToken },
+  });
+  const printed = lines.join("\n");
+  expect(printed + warnings.join("\n")).not.toMatch(/Canary/);
+  for (const call of Object.keys(service.counts())) expect(call).toMatch(/^GET /);
+  if (printed === "") return { code, plan: [], warnings };
+  const { resources } = JSON.parse(printed) as { resources: Record<string, string>[] };
+  for (const { type } of resources) expect(type).toBe("compute:index:Instance");
+  return { code, plan: resources.map(({ name, id }) => `${name}=${id}`), warnings };
+}
+
+test("by name and status; PROVISIONING only where it is asked for", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.insert({ id: "i-1", name: "web-1" });
+    control.insert({ id: "i-2", name: "Web-2", status: "OFFLINE" });
+    control.insert({ id: "i-3", name: "web-3", status: "PROVISIONING" });
+    control.insert({ id: "i-4", name: "worker.1" });
+    control.insert({ id: "i-5", name: "web-10", status: "RESCUE" });
+
+    const all = await plan(world);
+    expect(all.plan).toEqual(["Web-2=i-2", "web-1=i-1", "web-10=i-5", "worker.1=i-4"]);
+    expect(all.warnings).toEqual([
+      expect.stringMatching(/^left out: i-3 "web-3": it is PROVISIONING.*--status PROVISIONING/),
+      "4 instances are in the plan. Next: pulumi import --file FILE",
+    ]);
+    expect((await plan(world, "--name", "web-?")).plan).toEqual(["Web-2=i-2", "web-1=i-1"]);
+    expect((await plan(world, "--name", "*.1")).plan).toEqual(["worker.1=i-4"]);
+    const some = ["--status", "OFFLINE", "--status", "PROVISIONING"];
+    expect((await plan(world, ...some)).plan).toEqual(["Web-2=i-2", "web-3=i-3"]);
+    expect((await plan(world, "--name", "none*")).warnings).toEqual([
+      "0 instances are in the plan.",
+    ]);
+  });
+});
+
+test("names of resources: one each, also where generated code would take two for one", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    const names = ["web-1", "web_1", "a b", "", "..", "x".repeat(300), "\u001b[31mred\u202e\n"];
+    names.forEach((name, at) => control.insert({ id: `i-${at}`, name }));
+    const { plan: made } = await plan(world);
+    expect(made.sort()).toEqual(
+      [
+        ...["web-1-i-0=i-0", "web_1-i-1=i-1", "a-b=i-2", "i-3=i-3", "i-4=i-4"],
+        ...[`${"x".repeat(100)}=i-5`, "31mred=i-6"],
+      ].sort(),
+    );
+  });
+});
+
+test("a listing that is not complete: the plan has what it shows, and a warning says so", async () => {
+  await withWorld({}, async (world) => {
+    world.crowd(130);
+    world.service.control.insert({ id: "i-off", name: "off", status: "OFFLINE" });
+    const { code, plan: made, warnings } = await plan(world);
+    expect(made).toHaveLength(101);
+    expect(warnings.join("\n")).toMatch(/warning: the service's listing is not complete/);
+    expect(code).toBe(0);
+    // The listing of that status is whole.
+    const offline = await plan(world, "--status", "OFFLINE");
+    expect(offline.plan).toEqual(["off=i-off"]);
+    expect(offline.warnings).toHaveLength(1);
+  });
+});
+
+test("what the next up takes over, and an id that is no text to print, are left out with the reason", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.insert({ id: "i-open", name: "open" });
+    control.insert({ id: "i-\u001b[2Jevil", name: "a\nFAILED" });
+    control.insert({ id: `i-${testToken}`, name: `n-${testToken}` });
+    new Journal(world.journal, () => undefined).write({
+      ...{ baseUrl: world.service.url, tokenKind: "test", tokenHash: "0" },
+      ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::open", name: "open", digest: "d" },
+      ...{ at: "2026-11-21T04:00:00.000Z", before: [], beforeComplete: true, replaces: false },
+      id: "i-open",
+    });
+    const { plan: made, warnings } = await plan(world);
+    expect(made).toEqual([]);
+    const [evil, token, open, ...rest] = warnings;
+    expect(evil).toBe(
+      'left out: i-[2Jevil "a FAILED": its id has characters in it that a plan can\'t hold',
+    );
+    expect(token).toMatch(/^left out: i-.*\[secret\]/);
+    expect(open).toMatch(/^left out: i-open "open": an earlier run created it for urn:pulumi:dev/);
+    expect(rest).toEqual(["0 instances are in the plan."]);
+  });
+});
+
+test("--out writes the file; what goes wrong is said, with the next step, and ends with 1", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.insert({ id: "i-1", name: "web" });
+    const file = join(world.home, "plan.json");
+    const { warnings } = await plan(
+      world,
+      "--out",
+      file,
+      "--parent",
+      "urn:1",
+      "--provider",
+      "urn:2",
+    );
+    expect(warnings).toEqual([`1 instance is in the plan. Next: pulumi import --file ${file}`]);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      nameTable: { parent: "urn:1", provider: "urn:2" },
+      resources: [
+        ...[{ type: "compute:index:Instance", name: "web", id: "i-1" }].map((it) => ({
+          ...it,
+          ...{ parent: "parent", provider: "provider" },
+        })),
+      ],
+    });
+    const nowhere = await plan(world, "--out", join(world.home, "no", "folder"));
+    expect(nowhere).toMatchObject({
+      code: 1,
+      warnings: [expect.stringMatching(/the plan can't be written/)],
+    });
+
+    const noStack = await plan(world, "--stack", "dev");
+    expect(noStack.warnings[0]).toMatch(/^stack: there is no pulumi on PATH/);
+    expect(noStack.code).toBe(1);
+
+    control.declareToken(testToken, { state: "revoked" });
+    const revoked = await plan(world);
+    expect(revoked.warnings.join("\n")).toMatch(/HTTP 401.*give a valid one/);
+    expect(revoked.code).toBe(1);
+  });
+});

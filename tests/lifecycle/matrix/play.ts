@@ -1,0 +1,148 @@
+/** Plays one case: a run that meets a fault and ends somehow, then clean runs. Counts what is wrong after. */
+import { inputs } from "../support/stack";
+import { pause } from "../support/until";
+import { withWorld, type World } from "../support/world";
+import { ends, type EndName } from "./ends";
+import { faults } from "./faults";
+import { destroyPath, spot, type SpotName } from "./spots";
+
+export interface Case {
+  spot: SpotName;
+  fault: string;
+  end: EndName;
+  /** Whether the fault stays until the run has ended. */
+  lasting: boolean;
+}
+
+export interface Outcome {
+  /** Whether the fault met the request it was for. */
+  struck: boolean;
+  /** At the service, but neither in the state nor named to the person. */
+  lost: string[];
+  /** Instances beyond the one that was asked for, and POSTs beyond those that G2 allows. */
+  doubled: string[];
+  /** Alive, and yet dropped from the state. */
+  forgotten: string[];
+  /** What a clean run afterwards could not do. */
+  stuck: string[];
+}
+
+const program = { web: inputs() };
+/** Long enough for two busy cores. */
+export const lenient = { requestTimeoutSeconds: 20 };
+/** When a run gives up, in seconds: where a fault stays, and where it does not. */
+const patience = { lasting: 2.5, brief: 10 };
+
+/** `slowness`: how many times as long as usual a run has for what comes before its fault. */
+export async function play(it: Case, slowness = 1): Promise<Outcome> {
+  const outcome: Outcome = { struck: false, lost: [], doubled: [], forgotten: [], stuck: [] };
+  const { run, whileWaiting } = spot(it.spot);
+  const provisioningSeconds = whileWaiting ? Infinity : 0.15;
+  await withWorld({ provisioningSeconds, destroyPath }, async (world) => {
+    if (run !== "up") await world.stack.up(await world.plugin(settings(lenient)), program);
+    const before = world.stack.ids;
+    if (run !== "up") await world.leave();
+    await faultyRun(world, it, outcome, slowness);
+    await mend(world);
+    judgeState(world, it, before, outcome);
+    await cleanRuns(world, it, outcome);
+  });
+  return outcome;
+}
+
+const settings = (more: object) => ({ destroyPath, ...more });
+
+async function faultyRun(
+  world: World,
+  it: Case,
+  outcome: Outcome,
+  slowness: number,
+): Promise<void> {
+  const { run, where, whileWaiting } = spot(it.spot);
+  // A time-out is met sooner than a busy machine is slow; the rest should not depend on either.
+  const slow = /time-out|drops/.test(it.fault);
+  const requestTimeoutSeconds = (slow ? 0.5 : 5) * slowness;
+  const plugin = await world.plugin(settings({ requestTimeoutSeconds }));
+  world.service.control.forgetRequests();
+  const times = it.lasting ? ("always" as const) : 1;
+  const { struck } = faults[it.fault]?.arm(world, { ...where, times }, plugin) ?? never(it.fault);
+  const timeoutSeconds = (it.lasting ? patience.lasting : patience.brief) * slowness;
+  const options = { timeoutSeconds };
+  const going =
+    run === "up"
+      ? world.stack.up(plugin, program, options)
+      : run === "refresh"
+        ? world.stack.refresh(plugin, options)
+        : world.stack.destroy(plugin, options);
+  outcome.struck = await Promise.race([struck.then(() => true), going.then(() => false)]);
+  const ended = outcome.struck ? ends[it.end](world, plugin) : Promise.resolve();
+  if (whileWaiting) world.service.control.settle();
+  await Promise.all([going, ended]);
+  await world.leave(plugin);
+}
+
+/** The fault is over, and what it did to an instance's status as well. */
+export async function mend({ service, instances }: World): Promise<void> {
+  service.control.clearFaults();
+  await service.acceptConnections();
+  for (const { id, status } of instances)
+    if (status !== "OFFLINE") service.control.setStatus(id, "ACTIVE");
+}
+
+function judgeState({ stack, ids }: World, it: Case, before: string[], outcome: Outcome): void {
+  const { run } = spot(it.spot);
+  outcome.forgotten.push(...before.filter((id) => ids.includes(id) && !stack.ids.includes(id)));
+  if (run !== "destroy") outcome.lost.push(...before.filter((id) => !ids.includes(id)));
+}
+
+async function cleanRuns(world: World, it: Case, outcome: Outcome): Promise<void> {
+  const { stack } = world;
+  const held = stack.ids;
+  const failed = (what: string, run: { failed: Record<string, Error> }) =>
+    outcome.stuck.push(...Object.values(run.failed).map(({ message }) => `${what}: ${message}`));
+
+  // What an instance that is listed late needs is a test of its own (waits.test.ts).
+  if (it.fault === "an instance listed late") await pause(300);
+  if (spot(it.spot).run === "destroy") {
+    failed("destroy", await stack.destroy(await world.plugin(settings(lenient))));
+    outcome.lost.push(...world.ids);
+    outcome.doubled.push(...extraPosts(world, 0));
+    return;
+  }
+  const second = await world.plugin(settings(lenient));
+  failed("up", await stack.up(second, program));
+  await world.leave(second);
+  const now = world.ids;
+  outcome.forgotten.push(...held.filter((id) => now.includes(id) && !stack.ids.includes(id)));
+  outcome.stuck.push(
+    ...stack.ids.filter((id) => !now.includes(id)).map((id) => `${id} is not there`),
+  );
+  const told = await everythingTold(world);
+  outcome.lost.push(...now.filter((id) => !stack.ids.includes(id) && !told.includes(id)));
+  outcome.doubled.push(...now.slice(1), ...extraPosts(world, allowedPosts(it)));
+  const { did } = await stack.up(await world.plugin(settings(lenient)), program);
+  if (did.join() !== "same web") outcome.stuck.push(`the run after: ${did.join()}`);
+}
+
+/** POSTs that the service was sent in the faulty run and after it, beyond what is allowed. */
+function extraPosts({ posts }: World, allowed: number): string[] {
+  return posts > allowed ? [`${posts} POSTs where ${allowed} are allowed`] : [];
+}
+
+function allowedPosts(it: Case): number {
+  const { run } = spot(it.spot);
+  if (run !== "up") return 0;
+  // One of the clean run too, where it has nothing to go on with.
+  return (
+    1 + (it.spot === "the POST" ? (faults[it.fault]?.posts?.(it.lasting ? Infinity : 1) ?? 1) : 0)
+  );
+}
+
+export async function everythingTold({ stack, plugins }: World): Promise<string> {
+  const warnings = await Promise.all(plugins.map(async (plugin) => plugin.allWarnings()));
+  return [...stack.told, ...warnings.flat()].join("\n");
+}
+
+export function never(what: string): never {
+  throw new Error(`there is no fault "${what}"`);
+}

@@ -1,0 +1,172 @@
+/** G8, G9: a service that can't prove who it is gets nothing, and the message says why and what to do. */
+import { readdirSync } from "node:fs";
+import * as net from "node:net";
+import * as tls from "node:tls";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import {
+  expired,
+  forAnotherName,
+  selfSigned,
+  testAuthority,
+  testServer,
+  type TestCertificate,
+} from "../../provider/api/testing/certificates";
+import { TlsFront } from "../support/tlsFront";
+import { expectKept } from "./support/one";
+import { inputs } from "./support/stack";
+import { withWorld, type World } from "./support/world";
+
+// What NODE_EXTRA_CA_CERTS does at the start of a process, done within this one; tests/engine/tls.test
+// has the variable itself, and a certificate by an authority that nobody knows.
+const before = tls.getCACertificates("default");
+beforeAll(() => tls.setDefaultCACertificates([...before, testAuthority]));
+afterAll(() => tls.setDefaultCACertificates(before));
+
+const web = { web: inputs() };
+
+async function withFront(
+  certificate: TestCertificate,
+  body: (world: World, front: TlsFront) => Promise<void>,
+) {
+  await withWorld({}, async (world) => {
+    const front = await TlsFront.start(world.service.port, certificate);
+    try {
+      await body(world, front);
+    } finally {
+      await front[Symbol.asyncDispose]();
+    }
+  });
+}
+
+const refused: [string, TestCertificate, RegExp][] = [
+  ["self-signed", selfSigned, /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/],
+  ["for another name", forAnotherName, /another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/],
+  ["expired", expired, /has expired \(CERT_HAS_EXPIRED\).*renewed/],
+];
+
+test.concurrent.each(refused)(
+  "a certificate that is %s: refused before a byte of a request is sent",
+  async (_, certificate, says) => {
+    await withFront(certificate, async (world, front) => {
+      const plugin = await world.plugin({ baseUrl: front.url });
+      const { failure } = await world.stack.up(plugin, web);
+      expect(failure.message).toContain(
+        `GET /v2/account: the certificate of localhost:${front.port}`,
+      );
+      expect(failure.message).toMatch(says);
+      expect(failure.message).toMatch(/Nothing was sent.*compute:baseUrl/);
+      expect(world.service.counts()).toEqual({});
+      // Tried again at once, it would be refused again.
+      expect(front.refusals).toBe(1);
+    });
+  },
+);
+
+test.concurrent.each(refused)(
+  "%s from the POST on: surely not made, so nothing is left open, looked for or waited for (G2)",
+  async (_, certificate, says) => {
+    await withFront(testServer, async (world, front) => {
+      const plugin = await world.plugin({ baseUrl: front.url });
+      const baseline = { kind: "delay", milliseconds: 0, path: "/v2/instances" } as const;
+      const turned = world.service.control.fault(baseline).firstHit.then(() => {
+        front.present(certificate);
+      });
+      const { failure } = await world.stack.up(plugin, web);
+      await turned;
+      expect(failure.message).toMatch(/^POST \/v2\/instances: the certificate/);
+      expect(failure.message).toMatch(says);
+      expect(failure.unfinished).toBeUndefined();
+      expect(world.posts).toBe(0);
+      expect(world.listings).toBe(1);
+      expect(readdirSync(world.journal)).toEqual([]);
+
+      front.present(testServer);
+      const again = await world.plugin({ baseUrl: front.url });
+      expect((await world.stack.up(again, web)).failed).toEqual({});
+      expect(world.posts).toBe(1);
+      world.expectAllHeld();
+    });
+  },
+);
+
+test.concurrent(
+  "a certificate that expires under a state: refresh drops nothing (G3)",
+  async () => {
+    await withFront(testServer, async (world, front) => {
+      const settings = { baseUrl: front.url };
+      expect((await world.stack.up(await world.plugin(settings), web)).failed).toEqual({});
+      front.present(expired);
+      await expectKept(world, settings, /has expired/);
+    });
+  },
+);
+
+/** A listener that does one thing with what a client says first. */
+async function withListener(
+  react: (socket: net.Socket) => void,
+  body: (port: number) => Promise<void>,
+) {
+  const server = net.createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => react(socket));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  try {
+    await body((server.address() as net.AddressInfo).port);
+  } finally {
+    await new Promise((closed) => server.close(closed));
+  }
+}
+
+const refusal = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
+
+test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
+  ["closed", (socket) => socket.end(), /broke while it was being made/],
+  ["reset", (socket) => socket.resetAndDestroy(), /broke while it was being made/],
+  [
+    "answered in clear",
+    (socket) => socket.end("HTTP/1.1 400 Bad\r\n\r\n"),
+    /WRONG_VERSION_NUMBER\).*plain http/,
+  ],
+  [
+    "refused by an alert",
+    (socket) => socket.end(refusal),
+    /no TLS connection could.*HANDSHAKE_FAILURE\)/,
+  ],
+])(
+  "a handshake that is %s: nothing was sent, and the message is one line",
+  async (_, react, says) => {
+    await withWorld({}, async (world) => {
+      await withListener(react, async (port) => {
+        const plugin = await world.plugin({ baseUrl: `https://localhost:${port}/v2` });
+        const { failure } = await world.stack.up(plugin, web);
+        expect(failure.message).toMatch(says);
+        expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
+        expect(failure.message).not.toMatch(/SSL routines|deps\/openssl/);
+      });
+    });
+  },
+);
+
+test.concurrent(
+  "https in the address of a plain http service is named as what it may be",
+  async () => {
+    await withWorld({}, async (world) => {
+      const baseUrl = world.service.url.replace("http:", "https:");
+      const { failure } = await world.stack.up(await world.plugin({ baseUrl }), web);
+      expect(failure.message).toContain("(is it a plain http address?). Nothing was sent.");
+    });
+  },
+);
+
+test.concurrent(
+  "plain http in the address of an https service is named as what it may be",
+  async () => {
+    await withFront(testServer, async (world, front) => {
+      const baseUrl = front.url.replace("https:", "http:");
+      const { failure } = await world.stack.up(await world.plugin({ baseUrl }), web);
+      expect(failure.message).toContain("(is it an https address?)");
+      expect(front.handshakes).toBe(0);
+    });
+  },
+);
