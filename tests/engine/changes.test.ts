@@ -1,10 +1,8 @@
 /** What a change of the program does, shown before it happens (G5, G4). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { oneInstance, required, userData, type Inputs } from "./support/programs";
 import { tokens } from "./support/stack";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };

@@ -1,11 +1,9 @@
 /** Wrong settings and tokens: one clear error, with the next step, before anything is sent (G9). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { instances, oneInstance } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const program = oneInstance();
 

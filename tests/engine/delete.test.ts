@@ -1,11 +1,9 @@
 /** Delete tells the truth: the service documents no destroy call (G4). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const program = oneInstance();
 const destroyPath = "/v2/instances/{id}";

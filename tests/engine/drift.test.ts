@@ -1,10 +1,8 @@
 /** `pulumi refresh`: what changed out of band is seen, and nothing is forgotten on weak evidence (G3). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";
 import { instances, oneInstance } from "./support/programs";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 test("a rename out of band is shown by refresh, and the next preview is a replacement", async () => {
   await using world = await World.create({ program: oneInstance({ name: "web-main" }) });

@@ -1,12 +1,10 @@
 /** What programs and people look up: functions, reads, lists, and outputs that flow on. */
 import { join } from "node:path";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { root } from "../../tools/support/paths";
 import { instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const invoke = (name: string, args: object = {}) => ({
   "fn::invoke": { function: `compute:${name}`, arguments: args },

@@ -1,9 +1,7 @@
 /** Servers that were there before: taken over as they are, never replaced for what the list lacks (G5). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { oneInstance, userData } from "./support/programs";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 const claims = { name: found.name, sshKeys: ["a", "b"], userData };

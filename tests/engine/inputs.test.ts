@@ -1,10 +1,8 @@
 /** A resource's mistakes, all at once, each on its property, and names in every mode (G9, DESIGN 3). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { instances, oneInstance, userData } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 test("all mistakes of a resource are told at preview, and no secret value is printed", async () => {
   await using world = await World.create({
@@ -36,7 +34,7 @@ test("where a language checks nothing, missing, misspelt and mistyped inputs are
       flavourId: "standard-2",
       imageId: 5,
       sshKeys: "a",
-      userData: ["${canaries.userData}"],
+      userData: [${JSON.stringify(canaries.userData)}],
     });
   `);
 

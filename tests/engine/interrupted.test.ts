@@ -1,9 +1,7 @@
 /** Ctrl-C, and the death of the plugin, at the worst moments: nothing is lost, nothing made twice (G1). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { oneInstance } from "./support/programs";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const program = oneInstance();
 const accounts = { method: "GET", path: "/v2/account" } as const;

@@ -1,10 +1,8 @@
 /** Replacements that no Diff goes before: `--replace` and `state taint`, right after the create. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { oneInstance } from "./support/programs";
 import { Stack, tokens } from "./support/stack";
-
-jest.setTimeout(120_000);
 
 const destroyPath = "/v2/instances/{id}";
 

@@ -1,10 +1,8 @@
 /** The schema, as the engine itself judges it. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../tools/support/paths";
-
-jest.setTimeout(60_000);
 
 const env = {
   PATH: process.env["COMPUTE_TEST_PATH"],

@@ -1,12 +1,10 @@
 /** With the real engine: states of released versions, and a state as large as states get. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { placed, recordedStates } from "../lifecycle/fixtures/states";
 import { instances, oneInstance } from "./support/programs";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 /** Sealed values as a state export with `--show-secrets` has them: in JSON. */
 function asExported(value: unknown): unknown {

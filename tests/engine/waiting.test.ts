@@ -1,9 +1,7 @@
 /** How the wait for an instance can end, and how the next `up` goes on (G1). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { oneInstance } from "./support/programs";
 import { World } from "./support/world";
-
-jest.setTimeout(120_000);
 
 const impatient = oneInstance({}, { customTimeouts: { create: "1s", update: "1s" } });
 const never = { provisioningSeconds: Infinity };

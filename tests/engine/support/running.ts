@@ -1,5 +1,9 @@
 /** A command under way, for the tests that interrupt one. */
-import { execFileSync, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { gone, isPlugin, kill, startedBy } from "./processes";
+
+/** What can end a command before its time. */
+export type End = "Ctrl-C" | "Ctrl-C twice" | "plugin killed" | "engine killed" | "both killed";
 
 export interface Outcome {
   code: number | null;
@@ -7,8 +11,8 @@ export interface Outcome {
   output: string;
 }
 
-/** No command of these tests takes a tenth of this. One that hangs must not hang the test run. */
-const longestMs = 60_000;
+/** Far more than any command takes. One that hangs must not hang the test run. */
+const longestMs = 540_000;
 
 export class Running {
   output = "";
@@ -78,19 +82,66 @@ export class Running {
 
   /** `kill -9` of every plugin that the engine of this command has started. */
   killPlugin(): void {
-    const plugins = processes().filter(
-      ({ parent, command }) => parent === this.child.pid && command.includes("/bin/start.js"),
-    );
+    const plugins = this.#plugins();
     if (plugins.length === 0) throw new Error("the engine has no plugin process to kill");
-    for (const { pid } of plugins) process.kill(pid, "SIGKILL");
+    for (const pid of plugins) process.kill(pid, "SIGKILL");
   }
-}
 
-function processes(): { pid: number; parent: number; command: string }[] {
-  const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
-  return [...table.matchAll(/^\s*(\d+)\s+(\d+)\s+(.*)$/gm)].map(([, pid, parent, command]) => ({
-    pid: Number(pid),
-    parent: Number(parent),
-    command: command ?? "",
-  }));
+  /**
+   * Ends the command in the way given, calls `then` at once, and resolves when nothing of the command
+   * runs any more: a plugin outlives its engine for as long as a create is under way.
+   */
+  async end(how: End, then: () => void = () => undefined): Promise<Outcome> {
+    const plugins = this.#plugins();
+    switch (how) {
+      case "Ctrl-C":
+      case "Ctrl-C twice":
+        this.interrupt();
+        await this.printed("^C received");
+        if (how === "Ctrl-C") break;
+        this.interrupt();
+        await this.printed("terminating");
+        break;
+      case "plugin killed":
+        this.killPlugin();
+        break;
+      case "engine killed":
+      case "both killed":
+        this.child.kill("SIGKILL");
+        if (how === "both killed") for (const pid of plugins) process.kill(pid, "SIGKILL");
+    }
+    then();
+    const outcome = await this.ended;
+    await gone(plugins, longestMs / 1000);
+    return outcome;
+  }
+
+  #plugins(): number[] {
+    return startedBy(this.child.pid ?? 0)
+      .filter(isPlugin)
+      .map(({ pid }) => pid);
+  }
+
+  /**
+   * Ends the engine by a signal from outside. Resolves to the plugins it leaves behind, once there is
+   * one; its language hosts, which would stay, go with it.
+   */
+  async killEngine(signal: NodeJS.Signals): Promise<number[]> {
+    for (let look = 0; look < 1000; look++) {
+      // Stopped, it starts no other between the look and its end.
+      this.child.kill("SIGSTOP");
+      const started = startedBy(this.child.pid ?? 0);
+      const plugins = started.filter(isPlugin).map(({ pid }) => pid);
+      if (plugins.length > 0) this.child.kill(signal);
+      this.child.kill("SIGCONT");
+      if (plugins.length === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        continue;
+      }
+      await this.ended;
+      await kill(started.filter((it) => !isPlugin(it)));
+      return plugins;
+    }
+    throw new Error(`the engine starts no plugin:\n${this.output}`);
+  }
 }

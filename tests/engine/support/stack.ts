@@ -5,6 +5,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import {
   cpSync,
+  existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -24,11 +26,15 @@ export const tokens = {
 } as const;
 
 export interface StackOptions {
+  /** The project's name, where another one shares its backend. */
+  project?: string;
   /** The Pulumi.yaml, without name and plugins; or the absolute path of a project to copy. */
   program: string;
   baseUrl?: string | undefined;
   /** A test token if left out; null for none. */
   token?: string | null;
+  /** Whether the project names the plugin that was built; otherwise the engine has to find one. */
+  namesPlugin?: boolean;
   /** `compute:…` settings, without the prefix. */
   config?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
@@ -44,46 +50,60 @@ export interface StateResource {
   delete?: boolean;
 }
 
+/** What a project says of a plugin that is not installed. */
+export function pluginsAt(path: string): string {
+  return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
+}
+
 export class Stack implements AsyncDisposable {
   readonly folder: string;
   readonly home: string;
   readonly project: string;
+  readonly backend: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
+  readonly #name: string;
+  #through: readonly string[] = [];
 
   private constructor(options: StackOptions) {
+    this.#name = options.project ?? "proj";
     this.folder = mkdtempSync(join(tmpdir(), "compute-stack-"));
     this.home = join(this.folder, "home");
     this.project = join(this.folder, "project");
+    this.backend = `file://${join(this.folder, "state")}`;
     for (const folder of ["home", "project", "state"]) mkdirSync(join(this.folder, folder));
     this.#env = {
       PATH: process.env["COMPUTE_TEST_PATH"],
       HOME: this.folder,
       PULUMI_HOME: this.home,
-      PULUMI_BACKEND_URL: `file://${join(this.folder, "state")}`,
+      PULUMI_BACKEND_URL: this.backend,
       PULUMI_CONFIG_PASSPHRASE: "test",
       PULUMI_SKIP_UPDATE_CHECK: "true",
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };
+    this.#plugins = options.namesPlugin === false ? "" : pluginsAt(join(root, "bin"));
     if (options.program.startsWith("/")) this.#copy(options.program);
     else this.program(options.program);
   }
 
   static async create(options: StackOptions): Promise<Stack> {
     const stack = new Stack(options);
-    await stack.succeed("stack", "init", "dev");
     const { baseUrl, config } = options;
-    await stack.configure({ ...(baseUrl === undefined ? {} : { baseUrl }), ...config });
+    const settings = { ...(baseUrl === undefined ? {} : { baseUrl }), ...config };
+    const hasOwn = existsSync(stack.#settingsFile);
+    if (!hasOwn) stack.#write(settings);
+    await stack.succeed("stack", "init", "dev");
+    if (hasOwn) await stack.configure(settings);
     return stack;
   }
 
   /** Another program from now on. */
   program(text: string, runtime = "yaml"): void {
-    const plugins = `plugins:\n  providers:\n    - name: compute\n      path: ${join(root, "bin")}\n`;
-    const head = `name: proj\nruntime: ${runtime}\n${plugins}`;
-    writeFileSync(join(this.project, "Pulumi.yaml"), head + text);
+    const head = `name: ${this.#name}\nruntime: ${runtime}\n`;
+    writeFileSync(join(this.project, "Pulumi.yaml"), head + this.#plugins + text);
   }
 
   /** The same, in JavaScript: no types keep a mistake from the provider. */
@@ -94,17 +114,38 @@ export class Stack implements AsyncDisposable {
     this.#linkModules();
   }
 
-  #linkModules(): void {
-    symlinkSync(join(root, "node_modules"), join(this.project, "node_modules"));
+  /** What npm installed for the program, or else for this repository. */
+  #linkModules(installed = join(root, "node_modules")): void {
+    const link = join(this.project, "node_modules");
+    if (!existsSync(link)) symlinkSync(installed, link);
   }
 
   #copy(project: string): void {
-    const copied = (file: string) => !/^(node_modules|Pulumi\..+\.yaml)$/.test(basename(file));
-    cpSync(project, this.project, { recursive: true, filter: copied });
-    this.#linkModules();
-    const file = join(this.project, "Pulumi.yaml");
-    const text = readFileSync(file, "utf8");
-    writeFileSync(file, text.replace("path: ../../bin", `path: ${join(root, "bin")}`));
+    const modules = join(project, "node_modules");
+    const isOwn = (file: string) => !["node_modules", "venv", "target"].includes(basename(file));
+    cpSync(project, this.project, { recursive: true, filter: isOwn });
+    if (existsSync(modules)) this.#linkModules(modules);
+    // A workspace of this repository.
+    else if (existsSync(join(project, "package.json"))) this.#linkModules();
+    const own = { cwd: this.project, exclude: ["node_modules"] };
+    for (const name of globSync("**/Pulumi.yaml", own)) {
+      const file = join(this.project, name);
+      const text = readFileSync(file, "utf8");
+      writeFileSync(file, text.replace(/^plugins:\n(^ .*\n?)+/m, this.#plugins));
+    }
+  }
+
+  get #settingsFile(): string {
+    return join(this.project, "Pulumi.dev.yaml");
+  }
+
+  /** The settings of a stack that is not there yet, and whose project has none for it. */
+  #write(settings: Readonly<Record<string, string>>): void {
+    const config = Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => [`compute:${name}`, value]),
+    );
+    // JSON is YAML.
+    writeFileSync(this.#settingsFile, JSON.stringify({ config }));
   }
 
   async configure(settings: Readonly<Record<string, string>>): Promise<void> {
@@ -137,19 +178,42 @@ export class Stack implements AsyncDisposable {
     return this.start(...args).ended;
   }
 
+  /** `up`; where a killed engine has left its lock, after what the engine then says to type. */
+  async upAfterKill(): Promise<Outcome> {
+    const up = await this.up();
+    const freeing = /delete the lock file with `(.*?)`/.exec(up.output)?.[1];
+    if (freeing === undefined) return up;
+    const freed = await this.type(freeing);
+    const { code, output } = await this.up();
+    return { code, output: up.output + freed.output + output };
+  }
+
   /** A command that the test means to interrupt. */
   start(...args: string[]): Running {
-    const child = spawn(
-      process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi",
-      [...args, "--non-interactive", "--color=never"],
-      { cwd: this.project, env: this.#env, stdio: ["ignore", "pipe", "pipe"] },
-    );
-    this.#running.add(child);
-    const running = new Running(child, (output) => {
-      this.#running.delete(child);
-      refuseSecrets(`pulumi ${args.join(" ")}`, output);
+    const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
+    return this.#spawn([...this.#through, pulumi, ...args, "--non-interactive", "--color=never"]);
+  }
+
+  /** A line as a person types it into a shell, in the project; who is asked says yes. */
+  type(line: string): Promise<Outcome> {
+    return this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" }).ended;
+  }
+
+  /** From now on `pulumi` is started by this command, which gets its whole command line. */
+  startThrough(...command: string[]): void {
+    this.#through = command;
+  }
+
+  #spawn([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+    const child = spawn(command, args, {
+      ...{ cwd: this.project, env: { ...this.#env, ...env } },
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    return running;
+    this.#running.add(child);
+    return new Running(child, (output) => {
+      this.#running.delete(child);
+      refuseSecrets([basename(command), ...args].join(" "), output);
+    });
   }
 
   async resources(): Promise<StateResource[]> {

@@ -1,5 +1,6 @@
 /** A service and a stack that points to it: what nearly every test starts from. */
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
+import { refuseSecrets } from "./secrets";
 import { Stack, type StackOptions } from "./stack";
 
 export interface WorldOptions extends StackOptions {
@@ -10,11 +11,19 @@ export class World implements AsyncDisposable {
   private constructor(
     readonly service: Emulator,
     readonly stack: Stack,
+    private readonly serviceLog: readonly string[],
   ) {}
 
   /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
   static async create({ service, config, ...options }: WorldOptions): Promise<World> {
-    const emulator = await startEmulator({ provisioningSeconds: 0, ...service });
+    const serviceLog: string[] = [];
+    const log = (line: string) => void serviceLog.push(line);
+    const emulator = await startEmulator({
+      provisioningSeconds: 0,
+      log,
+      errorLog: log,
+      ...service,
+    });
     try {
       const quick = { pollIntervalSeconds: "0.2", settlingSeconds: "1" };
       const stack = await Stack.create({
@@ -22,7 +31,7 @@ export class World implements AsyncDisposable {
         config: { ...quick, ...config },
         ...options,
       });
-      return new World(emulator, stack);
+      return new World(emulator, stack, serviceLog);
     } catch (error) {
       await emulator.close();
       throw error;
@@ -40,6 +49,16 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      // An instance's name is no secret to its service.
+      const logged = [...this.serviceLog, JSON.stringify(this.service.control.requests())];
+      refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
+    } finally {
+      await this.#stop();
+    }
+  }
+
+  async #stop(): Promise<void> {
     try {
       await this.stack[Symbol.asyncDispose]();
     } finally {

@@ -1,0 +1,181 @@
+/** `audit` against orphans made on purpose, with the real engine: it names each, and nothing else. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { root } from "../../tools/support/paths";
+import { instances, oneInstance, userData } from "./support/programs";
+import { Stack, tokens } from "./support/stack";
+import { World } from "./support/world";
+
+const plugin = join(root, "bin", "pulumi-resource-compute");
+
+interface Data {
+  result: string;
+  services: { listed: number; complete: boolean }[];
+  stacks: { read: number; withInstances: number };
+  managed: { id: string; resources: { stack: string }[] }[];
+  inNoStack: { id: string; name: string; note?: string }[];
+  inSeveral: { id: string }[];
+  gone: { id: string; stack: string }[];
+  openCreates: { urn: string; stack?: string; at?: string }[];
+  undecided: { what: string; why: string }[];
+  notComparable: { id: string; why: string }[];
+}
+
+const audit = ({ stack }: World, line = "") => stack.type(`'${plugin}' audit ${line}`);
+
+async function data(world: World): Promise<Data & { code: number | null }> {
+  const { code, output } = await audit(world, "--json");
+  return { ...(JSON.parse(output) as Data), code };
+}
+
+const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
+
+/** A stack of another project in the same backend, brought up. */
+async function neighbour(world: World, options: Partial<Parameters<typeof Stack.create>[0]>) {
+  const { stack, service } = world;
+  const other = await Stack.create({
+    ...{ program: oneInstance(), baseUrl: service.url },
+    config: { pollIntervalSeconds: "0.2" },
+    ...options,
+    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend, ...options.env },
+  });
+  await other.succeed("up", "--yes", "--skip-preview");
+  return other;
+}
+
+async function prepared(program: string): Promise<World> {
+  const world = await World.create({ program });
+  const { stack, service } = world;
+  await stack.succeed("up", "--yes", "--skip-preview");
+  // A scheduled job has the address and the token, and no passphrase.
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
+  return world;
+}
+
+const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
+  all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
+
+test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
+  await using world = await prepared(
+    instances({ web: { inputs: { userData } }, db: {}, left: {}, coming: {} }),
+  );
+  const { stack, service } = world;
+  await using other = await neighbour(world, { project: "other" });
+  await using _ = await neighbour(world, { project: "foreign", program: "resources: {}\n" });
+  await using live = await neighbour(world, { project: "paid", token: tokens.live });
+
+  const well = await audit(world);
+  expect(well.output).toMatch(/^managed +5 instances$/m);
+  expect(well.output).toMatch(/^stacks +4 read, 3 with instances$/m);
+  expect(well.output).toMatch(/\nNot compared \(1\):\n.*it was made with a live token.*test one/);
+  expect(well.output).toMatch(
+    /All that is listed is managed, and all that is managed is there\.\n$/,
+  );
+  expect(well.code).toBe(0);
+
+  const made = await stack.instances();
+  const paid = (await live.instance()).id ?? "";
+  stack.setEnv("PULUMI_CONFIG_PASSPHRASE", "test");
+  const left = made.find(({ urn }) => urn.endsWith("::left"));
+  await stack.succeed("state", "delete", left?.urn ?? "", "--yes");
+  stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
+  service.control.remove(idOf(made, "db"));
+  service.control.insert({ id: "i-hand", name: "by\nhand \u001b[2J\u202e" });
+  service.control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
+
+  const found = await data(world);
+  expect(found).toMatchObject({ result: "found", code: 1, inSeveral: [], openCreates: [] });
+  expect(found.services).toEqual([expect.objectContaining({ listed: 6, complete: true })]);
+  expect(ids(found.inNoStack)).toEqual(["i-hand", left?.id].sort());
+  expect(found.inNoStack.map(({ name }) => name)).toContain("by hand [2J");
+  expect(found.gone).toEqual([
+    { id: idOf(made, "db"), stack: "organization/proj/dev", urn: expect.stringMatching(/::db$/) },
+  ]);
+  expect(ids(found.managed)).toEqual(
+    [idOf(made, "web"), idOf(made, "coming"), (await other.instance()).id].sort(),
+  );
+  expect(found.undecided).toEqual([
+    { what: 'instance i-now "now"', why: expect.stringMatching(/^in no stack, but PROVISIONING/) },
+  ]);
+  expect(ids(found.notComparable)).toEqual([paid]);
+
+  const text = await audit(world);
+  expect(text.output).toMatch(
+    /^Running but in no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m,
+  );
+  expect(text.output).toContain('  i-hand  "by hand [2J"  ACTIVE');
+  expect(text.output).toMatch(/^In a stack but gone \(1\):\n.*organization\/proj\/dev {2}urn:/m);
+  expect(text.code).toBe(1);
+
+  // A listing that may hide something, and one stack that nobody can read: what was certain is so no more.
+  service.control.fault({ kind: "hasMoreForever", times: "always" });
+  const hidden = await data(world);
+  expect(hidden.gone).toEqual([]);
+  expect(ids(hidden.inNoStack)).toEqual(["i-hand", left?.id].sort());
+  expect(hidden.undecided.map(({ what }) => what)).toContain(
+    `instance ${idOf(made, "db")} of organization/proj/dev`,
+  );
+  service.control.clearFaults();
+  const file = join(
+    ...[stack.backend.replace("file://", ""), ".pulumi", "stacks", "other", "dev.json"],
+  );
+  const state = readFileSync(file, "utf8");
+  writeFileSync(file, state.replace(/"urn:pulumi:[^"]*:Instance::web"/g, '"broken"'));
+  const blind = await data(world);
+  expect(blind.inNoStack).toEqual([]);
+  expect(blind.undecided.map(({ what }) => what)).toContain("stack organization/other/dev");
+  expect(ids(blind.gone)).toEqual([idOf(made, "db")]);
+  writeFileSync(file, "{ broken");
+  const nothing = await audit(world);
+  expect(nothing.output).toMatch(/^the stacks of the backend: `pulumi stack` failed/m);
+  expect(nothing.code).toBe(3);
+
+  // None of it made or removed anything.
+  expect(world.posts()).toBe(6);
+  expect(service.counts()["DELETE /v2/instances"]).toBeUndefined();
+});
+
+test("killed during a POST: the open create is found, and its instance, if there is one", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { stack, service } = world;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  const hanging = service.control.fault({ method: "POST", kind: "hang", acted: true });
+  const up = stack.start("up", "--yes", "--skip-preview");
+  await up.reached(hanging.firstHit);
+  await up.end("both killed");
+
+  const found = await data(world);
+  expect(found.code).toBe(1);
+  expect(found.openCreates).toEqual([
+    {
+      urn: expect.stringMatching(/compute:index:Instance::web$/),
+      name: expect.stringMatching(/^web-/),
+      at: expect.any(String),
+      stack: "organization/proj/dev",
+    },
+  ]);
+  expect(ids(found.inNoStack)).toEqual(world.ids());
+
+  service.control.clearFaults();
+  expect((await stack.upAfterKill()).code).toBe(0);
+  await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
+  expect(await data(world)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
+});
+
+test("what hinders it ends with 3, what is typed wrong with 2, and the token is in neither", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { stack, service } = world;
+  expect(await audit(world)).toMatchObject({ code: 3, output: expect.stringMatching(/not given/) });
+  expect(await audit(world, '"$COMPUTE_API_TOKEN"')).toMatchObject({ code: 2 });
+  service.control.declareToken(tokens.test, { state: "revoked" });
+  const revoked = await audit(world, "--stack dev");
+  expect(revoked.output).toMatch(/HTTP 401/);
+  expect(revoked.code).toBe(3);
+  service.control.declareToken(tokens.test, { state: "valid" });
+  stack.setEnv("PULUMI_BACKEND_URL", "file:///nonexistent/backend");
+  const nowhere = await audit(world, `--base-url '${service.url}'`);
+  expect(nowhere.output).toMatch(/^the stacks of the backend: `pulumi stack` failed/m);
+  expect(nowhere.code).toBe(3);
+});

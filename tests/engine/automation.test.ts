@@ -1,0 +1,68 @@
+/** examples/automation: its own tests, and the life of a review environment through the real engine. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { captured } from "../../tools/support/command";
+import { root } from "../../tools/support/paths";
+import { tokens, type Stack } from "./support/stack";
+import { World } from "./support/world";
+
+const program = join(root, "examples", "automation");
+
+/** The example's command, as a person types it. */
+async function reviews(stack: Stack, line: string) {
+  const { code, output } = await stack.type(`node main.ts ${line}`);
+  const json = output.split("\n").findLast((it) => /^[[{]/.test(it));
+  return { code, output, json: JSON.parse(json ?? "null") as unknown };
+}
+
+test("its own tests pass", async () => {
+  await captured("npm", ["test"], { cwd: program });
+});
+
+test("a review environment comes up, is listed, and is destroyed once its time is over", async () => {
+  await using world = await World.create({ program });
+  const { stack, service } = world;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+
+  const up = await reviews(stack, "up 42 --hours 0.000001 --servers 2");
+  expect(up.output).toContain("create web-1 …");
+  expect(up.output).toContain("create web-2 done");
+  const records = service.control.instances().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  expect(up.json).toEqual({
+    names: records.map(({ name }) => name),
+    ipv4: records.map(({ ipv4_public }) => ipv4_public),
+  });
+  await reviews(stack, "up 43");
+  expect((await reviews(stack, "list")).json).toEqual([
+    { name: "42", end: expect.stringMatching(/^\d{4}-.*Z$/) },
+    { name: "43", end: expect.stringMatching(/^\d{4}-.*Z$/) },
+  ]);
+
+  // On another machine the settings file of the stack is not there.
+  for (const name of ["42", "43"]) {
+    rmSync(join(stack.project, `Pulumi.review-${name}.yaml`), { force: true });
+  }
+  const reap = await reviews(stack, "reap");
+  expect(reap.json).toEqual({ destroyed: ["42"], unclear: [], failed: {} });
+  expect(reap.code).toBe(0);
+  // The sandbox is ephemeral: a destroy with a test token leaves it to the service, and says so.
+  expect(reap.output).toContain("deletePolicy");
+  expect((await reviews(stack, "list")).json).toEqual([expect.objectContaining({ name: "43" })]);
+});
+
+test("one that has failed half-way ends as well; one without a record is left to a person", async () => {
+  await using world = await World.create({ program, token: tokens.live });
+  const { stack, service } = world;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+
+  const refused = await reviews(stack, "up 42 --hours 0.000001");
+  expect(refused.code).toBe(1);
+  expect(refused.output).toContain("requireTokenKind");
+  expect(world.posts()).toBe(0);
+  await stack.succeed("stack", "init", "review-by-hand");
+
+  const reap = await reviews(stack, "reap");
+  expect(reap.json).toEqual({ destroyed: ["42"], unclear: ["by-hand"], failed: {} });
+  expect(reap.code).toBe(1);
+});

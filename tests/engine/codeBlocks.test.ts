@@ -1,0 +1,64 @@
+/**
+ * Every fenced block of README.md, the other pages and the schema's descriptions, compiled or run: what a
+ * person copies works.
+ */
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { pages } from "../../tools/docs/pages";
+import { csharp } from "./support/blocks/csharp";
+import { json, text, xml } from "./support/blocks/data";
+import { go } from "./support/blocks/go";
+import { java } from "./support/blocks/java";
+import { python, yaml } from "./support/blocks/programs";
+import { samples, type Check, type Sample } from "./support/blocks/samples";
+import { problemsInText, shell } from "./support/blocks/shell";
+import { typescript } from "./support/blocks/typescript";
+
+// Most of it is downloads, the first time.
+/** By what stands behind the fence. */
+const checks: Readonly<Record<string, Check>> = {
+  ...{ csharp, go, java, json, python, text, typescript, xml, yaml },
+  sh: shell,
+  ts: typescript,
+};
+
+test("each block says in which language it is, and that language is checked", () => {
+  const strange = samples.filter(({ language }) => !Object.hasOwn(checks, language));
+  expect(strange.map(({ places, language }) => `${places}: "${language}"`)).toEqual([]);
+  expect(samples.length).toBeGreaterThan(20);
+});
+
+// A changelog may name what there is no longer.
+const current = pages.filter(({ name }) => name !== "CHANGELOG.md");
+
+test.each(current)("$name: each command in the running text is one that there is", async (page) => {
+  expect(await problemsInText(page)).toEqual([]);
+});
+
+function skip(title: string): void {
+  test.skip(title, () => undefined);
+}
+
+for (const check of new Set(Object.values(checks))) {
+  const ours = samples.filter(({ language }) => checks[language] === check);
+  const [first] = ours;
+  if (!first) continue;
+  const why = check.hindrance?.();
+  describe(first.language, () => {
+    const limits = check.leftOut ?? why;
+    if (limits !== undefined) {
+      process.stderr.write(`Skipped: ${first.language} blocks of the pages (${limits})\n`);
+    }
+    if (check.leftOut !== undefined) skip(`all of them: ${check.leftOut}`);
+    if (why !== undefined) {
+      for (const { places } of ours) skip(`${places} (${why})`);
+      return;
+    }
+    const problems = new Map<Sample, string[]>(ours.map((sample) => [sample, []]));
+    beforeAll(async () =>
+      check.run(ours, (sample, problem) => problems.get(sample)?.push(problem)),
+    );
+    test.each(ours)("$places", (sample) => {
+      expect(problems.get(sample)?.join("\n")).toBe("");
+    });
+  });
+}

@@ -1,0 +1,173 @@
+/** The plugin as one executable (`npm run dist`), on a machine that has no Node. */
+import { expect, test } from "@jest/globals";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { extract } from "tar";
+import metadata from "../../metadata.json";
+import committed from "../../schema.json";
+import { ensureArchive } from "../../tools/dist";
+import { executableName, thisPlatform } from "../../tools/dist/platforms";
+import { firstLine } from "../../tools/support/firstLine";
+import { root } from "../../tools/support/paths";
+import { World } from "./support/world";
+
+/** What the test has on PATH, without the directories that have a Node. */
+const pathWithoutNode = (process.env["COMPUTE_TEST_PATH"] ?? "")
+  .split(delimiter)
+  .filter((folder) => !existsSync(join(folder, "node")))
+  .join(delimiter);
+
+/** A home, and beside it a directory that has nothing but what the archive had. */
+class Machine implements Disposable {
+  readonly folder = mkdtempSync(join(tmpdir(), "compute-machine-"));
+  readonly plugin = join(this.folder, "plugin");
+  readonly home = join(this.folder, "home");
+  readonly executable = join(this.plugin, executableName(thisPlatform()));
+  #user: { uid: number; gid: number } | object = {};
+
+  static async create(): Promise<Machine> {
+    const machine = new Machine();
+    mkdirSync(machine.plugin);
+    mkdirSync(machine.home);
+    await extract({ file: await ensureArchive(), cwd: machine.plugin });
+    return machine;
+  }
+
+  /** Nothing can be written to the plugin's directory any more; root can do that, so not as root. */
+  makeReadOnly(): void {
+    const nobody = 65534;
+    if (process.getuid?.() === 0) {
+      this.#user = { uid: nobody, gid: nobody };
+      chownSync(this.home, nobody, nobody);
+      chmodSync(this.folder, 0o755);
+    }
+    chmodSync(this.plugin, 0o555);
+  }
+
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const { status, stdout, stderr } = spawnSync(this.executable, args, {
+      ...{ cwd: this.home, encoding: "utf8", env: { HOME: this.home, ...env } },
+      ...this.#user,
+    });
+    return { status, output: stdout + stderr };
+  }
+
+  /** Starts it as the engine does, and ends it as Ctrl-C does. Gives the line with the port, and the end. */
+  async startAndInterrupt() {
+    const child = spawn(this.executable, ["127.0.0.1:1"], {
+      ...{ cwd: this.home, stdio: ["pipe", "pipe", "inherit"], env: { HOME: this.home } },
+      ...this.#user,
+    });
+    const port = await firstLine(child.stdout);
+    const ended = once(child, "exit");
+    child.kill("SIGINT");
+    const [code, signal] = (await ended) as [number | null, string | null];
+    return { port, code, signal };
+  }
+
+  [Symbol.dispose](): void {
+    chmodSync(this.plugin, 0o755);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+test("with no Node on PATH, the executable previews, creates and destroys the example", async () => {
+  using machine = await Machine.create();
+  await using world = await World.create({
+    program: join(root, "examples", "instance-yaml"),
+    env: { PATH: pathWithoutNode },
+  });
+  const project = join(world.stack.project, "Pulumi.yaml");
+  const text = readFileSync(project, "utf8");
+  writeFileSync(project, text.replace(`path: ${join(root, "bin")}`, `path: ${machine.plugin}`));
+
+  const preview = await world.stack.preview();
+  expect(preview.output).toContain("+ 3 to create");
+  const up = await world.stack.up();
+  expect(up.output).toContain("3 created");
+  const made = world.service.control.instances().map(({ ipv4_public }) => ipv4_public);
+  const { ipv4 } = await world.stack.outputs();
+  expect(new Set(ipv4 as string[])).toEqual(new Set(made));
+  const destroy = await world.stack.destroy();
+
+  expect(destroy.output).toContain("3 deleted");
+  expect([preview.code, up.code, destroy.code]).toEqual([0, 0, 0]);
+  expect(world.posts()).toBe(2);
+  // It was this one that ran: what V8 compiled of it is beside it.
+  expect(readdirSync(join(machine.plugin, ".cache"))).toHaveLength(1);
+});
+
+test("a directory that can't be written to holds it up in nothing", async () => {
+  using machine = await Machine.create();
+  const before = readdirSync(machine.plugin);
+  machine.makeReadOnly();
+  const ended = { port: expect.stringMatching(/^\d+$/), code: 0, signal: null };
+
+  expect(await machine.startAndInterrupt()).toEqual(ended);
+  const kept = join(machine.home, ".cache", "pulumi-resource-compute");
+  expect(readdirSync(kept)).toHaveLength(1);
+  expect(await machine.startAndInterrupt()).toEqual(ended);
+
+  expect(readdirSync(machine.plugin)).toEqual(before);
+});
+
+test("what was kept of another executable, or is damaged, is not used and no trouble", async () => {
+  using machine = await Machine.create();
+  await machine.startAndInterrupt();
+  const kept = join(machine.plugin, ".cache");
+  const [name = ""] = readdirSync(kept);
+  const good = readFileSync(join(kept, name));
+  writeFileSync(join(kept, name), good.subarray(0, good.length / 2));
+
+  expect(await machine.startAndInterrupt()).toMatchObject({ code: 0 });
+
+  expect(readdirSync(kept)).toEqual([name]);
+  expect(readFileSync(join(kept, name)).length).toBeGreaterThan(good.length / 2);
+});
+
+test("by hand it says what it is, and knows its commands", async () => {
+  using machine = await Machine.create();
+  // Meant for a Node program that happens to run Pulumi; there is no such file here.
+  const env = { NODE_OPTIONS: "--require=/not/there.cjs" };
+
+  expect(machine.run(["--version"], env)).toEqual({ status: 0, output: `${metadata.version}\n` });
+  expect(machine.run(["--help"], env)).toMatchObject({
+    status: 0,
+    output: expect.stringContaining("pulumi-resource-compute discard"),
+  });
+  expect(machine.run(["discard"], env)).toEqual({
+    status: 0,
+    output: "No create is left open.\n",
+  });
+  expect(machine.run(["discard", "urn:not:there"], env)).toMatchObject({ status: 1 });
+  expect(machine.run(["no-such-command"], env)).toMatchObject({ status: 2 });
+});
+
+test("the engine gets the schema from inside it", async () => {
+  using machine = await Machine.create();
+  const { stdout } = spawnSync(
+    process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi",
+    ["package", "get-schema", machine.executable],
+    { encoding: "utf8", env: { PATH: pathWithoutNode, HOME: machine.home } },
+  );
+
+  // The engine sorts.
+  const names = (schema: typeof committed) =>
+    [schema.resources, schema.functions, schema.types].map((kind) => Object.keys(kind).sort());
+  const given = JSON.parse(stdout) as typeof committed;
+  expect(given.version).toBe(metadata.version);
+  expect(names(given)).toEqual(names(committed));
+});

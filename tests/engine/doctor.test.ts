@@ -1,0 +1,121 @@
+/** What a person runs by hand, through the built executable: exit codes, the real `pulumi`, no secret anywhere. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { root } from "../../tools/support/paths";
+import { oneInstance } from "./support/programs";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+const plugin = join(root, "bin", "pulumi-resource-compute");
+
+test("doctor of a stack: its own configuration and engine; 0 when well, 1 when not, 2 for wrong usage", async () => {
+  await using world = await World.create({ program: oneInstance(), token: null });
+  const { stack, service } = world;
+  const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
+  const none = await doctor("--stack dev");
+  expect(none.output).toMatch(/^FAILED +token +not given/m);
+  expect(none.code).toBe(1);
+
+  // By a pipe: what a shell is given to type is searched for secrets, too.
+  stack.setEnv("TOKEN_TO_SET", tokens.test);
+  await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret compute:apiToken');
+  const well = await doctor("--stack dev");
+  expect(well.output).toMatch(/^ok +stack +dev: 4 settings of compute$/m);
+  expect(well.output).toMatch(/^ok +token +test: .*\(compute:apiToken\)$/m);
+  expect(well.output).toMatch(/^ok +engine +Pulumi \d+\.\d+\.\d+$/m);
+  expect(well.output).toMatch(/^All is well\.$/m);
+  // eslint-disable-next-line no-control-regex -- no colours where nobody sees them
+  expect(well.output).not.toMatch(/\u001b/);
+  expect(well.code).toBe(0);
+  expect(Object.keys(service.counts()).sort()).toEqual(["GET /v2/account", "GET /v2/instances"]);
+
+  service.control.declareToken(tokens.test, { state: "revoked" });
+  const revoked = await doctor("--stack dev --json");
+  expect(revoked.output).toContain("revoked_token");
+  expect(revoked.code).toBe(1);
+  expect((await doctor("--stack nowhere")).output).toMatch(
+    /^FAILED +stack +`pulumi config` failed/m,
+  );
+
+  const wrong = await doctor('"--token=$TOKEN_TO_SET"');
+  expect(wrong.output).toMatch(/The token is never an option.*COMPUTE_API_TOKEN/);
+  expect(wrong.code).toBe(2);
+  expect((await doctor('"$TOKEN_TO_SET"')).code).toBe(2);
+  expect((await stack.type(`'${plugin}' "$TOKEN_TO_SET"`)).output).toMatch(/no such command/);
+});
+
+test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const hanging = world.service.control.fault({ kind: "hang", times: "always" });
+  const child = spawn(plugin, ["doctor", "--base-url", world.service.url], {
+    env: {
+      PATH: process.env["PATH"],
+      COMPUTE_API_TOKEN: tokens.test,
+      PULUMI_HOME: world.stack.home,
+    },
+    stdio: "ignore",
+  });
+  const ended = once(child, "exit");
+  await hanging.firstHit;
+  child.kill("SIGINT");
+  expect(await ended).toEqual([130, null]);
+});
+
+const byHand = (...args: string[]) => spawnSync(plugin, args, { encoding: "utf8" });
+
+test("--help lists the commands, each has a help of its own, and --version is the version alone", () => {
+  for (const flag of ["--help", "-h", "help"]) {
+    expect(byHand(flag)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/doctor.*\n[^]*discard/),
+    });
+  }
+  expect(byHand("doctor", "--help").stdout).toMatch(
+    /^Usage: .* doctor \[OPTIONS\]\n[^]*--base-url VALUE/,
+  );
+  expect(byHand("discard", "-h").stdout).toMatch(/^Usage: .* discard \[URN\]\n/);
+  expect(byHand("--version")).toMatchObject({ status: 0, stdout: `${metadata.version}\n` });
+  expect(byHand("docter")).toMatchObject({
+    status: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/did you mean doctor\?/),
+  });
+});
+
+/** `script`, of util-linux, gives a command a terminal. */
+const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes(
+  "util-linux",
+);
+const onTerminal = hasTerminals ? test : test.skip;
+
+/** All it says on a terminal until its port is there and it was told to end. */
+async function onATerminal(...args: string[]): Promise<string> {
+  const line = ["exec", `'${plugin}'`, ...args].join(" ");
+  const child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+  let said = "";
+  await new Promise<void>((resolve) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      if (/^\d+\r$/m.test(said)) resolve();
+    });
+  });
+  // Once it serves, Ctrl-C ends it; the terminal passes that on.
+  const ended = once(child, "exit");
+  child.stdin.write("\u0003");
+  await ended;
+  return said;
+}
+
+onTerminal(
+  "started by hand on a terminal it says what it is; started as the engine does, nothing but the port",
+  async () => {
+    const greeting = await onATerminal();
+    expect(greeting).toMatch(
+      /^The compute plugin for Pulumi, [^]*PULUMI_DEBUG_PROVIDERS=compute:(\d+) pulumi up[^]*\n\1\r\n/,
+    );
+    expect((await onATerminal("127.0.0.1:1")).replaceAll("^C", "")).toMatch(/^\d+\r\n$/);
+  },
+);

@@ -1,0 +1,143 @@
+/** examples/environments: its own tests, and the life of its stacks through the real engine. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { captured } from "../../tools/support/command";
+import { root } from "../../tools/support/paths";
+import { pathWithRandom } from "./support/random/plugin";
+import { canaries } from "./support/secrets";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+const program = join(root, "examples", "environments");
+
+interface Server {
+  name: string;
+  role: string;
+  ipv4: string;
+  privateIpv4: string;
+}
+
+/** The stack of dev is there, and selected; its network is not there yet. */
+async function environments(): Promise<World> {
+  // Its own tests look at its types.
+  const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+  const world = await World.create({ program, env });
+  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  return world;
+}
+
+/** A command of the network's project. */
+const network = (world: World, ...args: string[]) => world.stack.succeed("-C", "network", ...args);
+
+async function bringUpNetwork(world: World, name: string): Promise<void> {
+  await network(world, "stack", "init", name);
+  await network(world, "up", "--yes", "--skip-preview");
+}
+
+async function inventory(world: World): Promise<Server[]> {
+  return (await world.stack.outputs())["inventory"] as Server[];
+}
+
+const namesOf = (servers: readonly Server[], role: string) =>
+  servers.filter((it) => it.role === role).map(({ name }) => name);
+
+test("its own tests pass, with the engine mocked", async () => {
+  await captured("npm", ["test"], { cwd: program });
+});
+
+describe("on the network of dev", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await environments();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test("an environment waits for its network", async () => {
+    const early = await world.stack.preview();
+    expect(early.code).not.toBe(0);
+    expect(early.output).toMatch(/unknown stack.*environments-network\/dev/);
+    await bringUpNetwork(world, "dev");
+  });
+
+  test("dev comes up, stays as it is, grows, and renames only what is replaced", async () => {
+    const { stack, service } = world;
+    // What is left on disk and printed is searched for it.
+    await stack.succeed("config", "set", "--secret", "agentToken", canaries.userData);
+    await stack.succeed("up", "--yes", "--skip-preview");
+
+    const first = await inventory(world);
+    const records = new Map(service.control.instances().map((it) => [it.name, it]));
+    expect(first.map(({ role }) => role)).toEqual(["web", "web", "worker"]);
+    for (const { name, role, ipv4, privateIpv4 } of first) {
+      expect(name).toMatch(new RegExp(`^dev-[a-z]+-${role}-\\d-[0-9a-f]{6}$`));
+      const record = records.get(name);
+      expect([ipv4, privateIpv4]).toEqual([record?.ipv4_public, record?.networks[0]?.ipv4]);
+    }
+    expect(new Set(first.map(({ name }) => name.split("-")[1])).size).toBe(1);
+    expect(JSON.stringify(await stack.resources())).not.toContain("nginx");
+    await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+
+    await stack.succeed("config", "set", "--path", "groups.worker.count", "2");
+    await stack.succeed("config", "set", "--path", "groups.web.flavorId", "standard-4");
+    await stack.succeed("up", "--yes", "--skip-preview");
+
+    const second = await inventory(world);
+    expect(namesOf(second, "worker").slice(0, 1)).toEqual(namesOf(first, "worker"));
+    expect(namesOf(second, "worker")).toHaveLength(2);
+    expect(namesOf(second, "web").filter((it) => namesOf(first, "web").includes(it))).toEqual([]);
+    // With a test token the old ones stay, under names of their own: a bastion, 3, and then 3 more.
+    const names = service.control.instances().map(({ name }) => name);
+    expect(names).toHaveLength(7);
+    expect(new Set(names).size).toBe(7);
+  });
+
+  test("a review stack refuses a live token, and settings that make no sense", async () => {
+    const { stack } = world;
+    await stack.type("cp Pulumi.review-template.yaml Pulumi.review-42.yaml");
+    await stack.succeed("stack", "init", "review-42");
+    const before = world.posts();
+
+    stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+    const live = await stack.up();
+    expect(live.code).not.toBe(0);
+    expect(live.output).toContain("requireTokenKind");
+
+    stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
+    await stack.succeed("config", "set", "--path", "groups.web.count", "two");
+    const wrong = await stack.preview();
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.output).toContain("environments-example:groups.web.count: ");
+    expect(wrong.output).toContain("Mend Pulumi.review-42.yaml");
+    // No stack trace.
+    expect(wrong.output).not.toContain("settings.ts");
+    expect(world.posts()).toBe(before);
+  });
+});
+
+test("prod takes a live token only, and can be neither replaced nor destroyed", async () => {
+  await using world = await environments();
+  const { stack } = world;
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+  await bringUpNetwork(world, "prod");
+  await stack.succeed("stack", "init", "prod");
+
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
+  const kind = await stack.up();
+  expect(kind.code).not.toBe(0);
+  expect(kind.output).toContain("requireTokenKind");
+
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+  await stack.succeed("up", "--yes", "--skip-preview");
+  const ids = world.ids();
+  expect(await inventory(world)).toHaveLength(6);
+
+  await stack.succeed("config", "set", "imageId", "debian-13");
+  const preview = await stack.preview();
+  expect(preview.code).not.toBe(0);
+  expect(preview.output).toContain("protect");
+  const destroy = await stack.destroy();
+  expect(destroy.code).not.toBe(0);
+  expect(destroy.output).toContain("protect");
+  expect(world.ids()).toEqual(ids);
+  expect(await inventory(world)).toHaveLength(6);
+});

@@ -1,0 +1,96 @@
+/** A fleet that runs already is taken over in two commands, and nothing of it is replaced (G5). */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { root } from "../../tools/support/paths";
+import { required } from "./support/programs";
+import { World } from "./support/world";
+
+const plugin = join(root, "bin", "pulumi-resource-compute");
+
+test("a hundred servers: import-plan, pulumi import, and the program that it writes replaces none", async () => {
+  await using world = await World.create({
+    program: "resources: {}\n",
+    service: { cursorParameter: "after" },
+    config: { cursorParameter: "after" },
+  });
+  const { stack, service } = world;
+  for (let n = 0; n < 98; n++) service.control.insert({ id: `i-${n}`, name: `web-${n}` });
+  // What a program could not name as it is: a name twice, and one with other signs in it.
+  service.control.insert({ id: "i-twin", name: "web-7" });
+  service.control.insert({ id: "i-odd", name: "büro $(id) 1" });
+
+  const planned = await stack.type(`'${plugin}' import-plan --stack dev --out plan.json`);
+  expect(planned.output).toBe(
+    "100 instances are in the plan. Next: pulumi import --file plan.json\n",
+  );
+  expect(planned.code).toBe(0);
+  const imported = await stack.type(
+    "pulumi import --file plan.json --yes --skip-preview --out written.yaml",
+  );
+  expect(imported.output).toMatch(/= 100 imported/);
+  expect(imported.code).toBe(0);
+
+  // A person fills in what the service does not tell.
+  const written = readFileSync(join(stack.project, "written.yaml"), "utf8");
+  const filled = written.replaceAll(
+    /^( +)(flavorId|imageId|vpcId): ""$/gm,
+    (_, indent: string, name: string) => `${indent}${name}: ${String(required[name])}`,
+  );
+  expect(filled).not.toContain('""');
+  stack.program(filled);
+  const up = await stack.up();
+  expect(up.output).toMatch(/~ 100 updated/);
+  expect(up.output).not.toMatch(/replace/);
+  expect(up.code).toBe(0);
+  await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(world.posts()).toBe(0);
+  const held = new Map((await stack.instances()).map(({ urn, id = "" }) => [id, urn]));
+  expect([...held.keys()].sort()).toEqual(world.ids().sort());
+  expect(held.get("i-7")).toMatch(/::web-7-i-7$/);
+  expect(held.get("i-twin")).toMatch(/::web-7-i-twin$/);
+
+  // What is there already is not planned again.
+  service.control.insert({ id: "i-late", name: "web-0" });
+  const again = await stack.type(`'${plugin}' import-plan --stack dev`);
+  expect(again.output).toContain('"name": "web-0-i-late"');
+  expect(again.output).toContain("1 instance is in the plan; 100 are in the stack already.");
+});
+
+test("--parent and --provider: they become children of a component, by the program's own provider", async () => {
+  await using world = await World.create({ program: "resources: {}\n" });
+  const { stack, service } = world;
+  service.control.insert({ id: "i-1", name: "web" });
+  const program = (instance: string) => `
+    const pulumi = require("@pulumi/pulumi");
+    const compute = require("pulumi-compute-instances");
+    const own = new compute.Provider("own", {
+      baseUrl: ${JSON.stringify(service.url)}, pollIntervalSeconds: 0.2,
+    });
+    const fleet = new pulumi.ComponentResource("team:index:Fleet", "fleet");
+    ${instance}`;
+  stack.javascript(program(""));
+  await stack.succeed("up", "--yes", "--skip-preview");
+  const urns = (await stack.resources()).map(({ urn }) => urn);
+  const urnOf = (name: string) => urns.find((urn) => urn.endsWith(`::${name}`)) ?? "";
+
+  const options = `--parent '${urnOf("fleet")}' --provider '${urnOf("own")}'`;
+  const planned = await stack.type(
+    `'${plugin}' import-plan --stack dev --out plan.json ${options}`,
+  );
+  expect(planned.output).toContain("1 instance is in the plan.");
+  const imported = await stack.type(
+    "pulumi import --file plan.json --yes --skip-preview --generate-code=false",
+  );
+  expect(imported.output).toContain("1 imported");
+  const inputs = JSON.stringify({ ...required, name: "web" });
+  stack.javascript(
+    program(
+      `new compute.Instance("web", ${inputs}, { parent: fleet, provider: own, protect: true });`,
+    ),
+  );
+  const up = await stack.up();
+  expect(up.output).toMatch(/~ 1 updated/);
+  expect(up.code).toBe(0);
+  expect(world.posts()).toBe(0);
+});

@@ -1,0 +1,105 @@
+/** What `npm install` of the SDK gives a project: the plugin too, for the Node that it has. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { ensureArchive } from "../../tools/dist";
+import { guests, hindrance, Installed } from "./support/installing";
+import { ReleasePage } from "./support/releasePage";
+import { pluginsAt, type Stack } from "./support/stack";
+import { World } from "./support/world";
+
+// Most of it is downloads, the first time.
+const guest = guests["TypeScript"];
+const why = guest === undefined ? "there is no TypeScript example" : hindrance(guest);
+const testHere = why === undefined ? test : test.skip;
+if (why !== undefined) process.stderr.write(`Skipped: installing with npm (${why})\n`);
+
+const plugin = `pulumi-resource-${metadata.name}`;
+
+let installed: Installed;
+let modules: string;
+
+beforeAll(async () => {
+  if (guest === undefined || why !== undefined) return;
+  installed = await Installed.create(guest);
+  modules = join(installed.project, "node_modules");
+});
+
+afterAll(() => installed?.[Symbol.dispose]());
+
+const createWorld = (env: NodeJS.ProcessEnv = {}) =>
+  World.create({ program: installed.project, namesPlugin: false, env });
+
+/** As npm runs it: with node_modules/.bin first on PATH. */
+async function npmRun(stack: Stack, command: string): Promise<string> {
+  const file = join(stack.project, "package.json");
+  const project = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...project, scripts: { pulumi: command } }));
+  const { code, output } = await stack.type("npm run --silent pulumi");
+  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
+  return output;
+}
+
+testHere("an npm script finds it on the PATH that npm gives it; Pulumi says so", async () => {
+  await using world = await createWorld();
+  const output = await npmRun(world.stack, "pulumi up --yes --skip-preview --non-interactive");
+  expect(output).toMatch(
+    new RegExp(`using ${plugin} from \\$PATH at .*node_modules/.bin/${plugin}`),
+  );
+  expect(world.service.control.instances()).toHaveLength(2);
+});
+
+testHere("a project names the directory in node_modules; Pulumi says nothing", async () => {
+  await using world = await createWorld();
+  const file = join(world.stack.project, "Pulumi.yaml");
+  const path = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
+  writeFileSync(file, readFileSync(file, "utf8") + pluginsAt(path));
+  expect(await world.stack.succeed("preview")).not.toContain("warning");
+});
+
+testHere("without either, Pulumi downloads the plugin that the SDK names", async () => {
+  await using page = await ReleasePage.serve(await ensureArchive());
+  await using world = await createWorld({
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: undefined,
+    PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^${metadata.pluginDownloadURL}=${page.url}`,
+    PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
+  });
+  const output = await npmRun(world.stack, "pulumi preview --non-interactive");
+  expect(output).toMatch(/\+ 3 to create/);
+  expect(page.asked).toHaveLength(1);
+  rmSync(join(world.stack.home, "plugins"), { recursive: true, force: true });
+});
+
+testHere("`npx pulumi-compute` runs its commands", () => {
+  const env = { ...process.env, PATH: process.env["COMPUTE_TEST_PATH"] };
+  const options = { cwd: installed.project, env, encoding: "utf8" } as const;
+  const said = execFileSync("npx", ["--no-install", "pulumi-compute", "--version"], options);
+  expect(said.trim()).toBe(metadata.version);
+});
+
+testHere("a Node that is too old for it says so, and what to do", () => {
+  // The bundle reads its version there; no older Node is at hand on every machine.
+  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
+  const file = join(modules, ".bin", plugin);
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", older, file, "--version"],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
+  expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
+  expect(stdout).toBe("");
+  expect(status).toBe(1);
+});
+
+testHere("PulumiPlugin.yaml names a runtime, and package.json beside it what to run", () => {
+  const directory = join(modules, metadata.sdk.nodejs.package, "plugin");
+  const read = (file: string) => readFileSync(join(directory, file), "utf8");
+  expect(read("PulumiPlugin.yaml")).toBe("runtime: nodejs\n");
+  const { main } = JSON.parse(read("package.json")) as { main: string };
+  expect(read(main)).toMatch(/^#!\/usr\/bin\/env node\n/);
+});

@@ -1,0 +1,112 @@
+/** A journal that can't be kept, with the real engine: a warning at most, and never a wrong statement (G1). */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { journalFolder } from "../../provider/journal/folder";
+import { root } from "../../tools/support/paths";
+import { instances, oneInstance } from "./support/programs";
+import { World } from "./support/world";
+
+const journalOf = ({ stack }: World) =>
+  journalFolder({ PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend });
+
+/** A run that leaves one entry, and an instance that no listing shows until the faults are cleared. */
+async function leaveOneOpen(world: World): Promise<string> {
+  const { control } = world.service;
+  control.fault({ method: "POST", kind: "reset", acted: true });
+  control.fault({ method: "GET", path: "/v2/instances", kind: "omitItem", times: "always" });
+  expect((await world.stack.up()).code).not.toBe(0);
+  control.clearFaults();
+  const folder = journalOf(world);
+  const [file = ""] = readdirSync(folder);
+  return join(folder, file);
+}
+
+/** An `up` that made exactly one more instance, and whose only warnings are of the journal. */
+async function expectOneMade(world: World, warning: string): Promise<void> {
+  const before = world.ids();
+  const { code, output } = await world.stack.up();
+  expect(output).toContain(warning);
+  for (const [text] of output.matchAll(/warning: .*/g)) expect(text).toContain("journal");
+  expect(code).toBe(0);
+  expect(world.ids()).toEqual([...before, (await world.stack.instance()).id]);
+  await world.stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+}
+
+test.each([
+  ["garbage", (file: string) => writeFileSync(file, "\u0000{]")],
+  ["nothing", (file: string) => writeFileSync(file, "")],
+  ["a folder", (file: string) => (rmSync(file), mkdirSync(join(file, "sub"), { recursive: true }))],
+] as const)("%s in place of an entry: it is named, and passed over", async (_, spoil) => {
+  await using world = await World.create({ program: oneInstance() });
+  const file = await leaveOneOpen(world);
+  spoil(file);
+
+  await expectOneMade(world, `can't be read and was passed over: ${file}`);
+});
+
+test("garbage in entries of other resources is none of this run's business", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const folder = journalOf(world);
+  mkdirSync(folder, { recursive: true });
+  for (let n = 0; n < 20; n++) writeFileSync(join(folder, `${"0".repeat(30)}${n + 10}.json`), "{");
+
+  const { code, output } = await world.stack.up();
+
+  expect(output).not.toContain("journal");
+  expect(code).toBe(0);
+});
+
+test("a file in place of the folder: the run says what it can't keep, and goes on", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  writeFileSync(join(world.stack.home, "compute"), "a file");
+
+  await expectOneMade(world, "the next one will not know of it");
+});
+
+/** Root can write everywhere; only a mount of its own stops it. */
+const mounts = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+const mounted = mounts ? test : test.skip;
+const needs = mounts ? "" : " (skipped: this machine allows no mount by `unshare -rm`)";
+
+mounted.each([
+  ["a read-only journal", "mount -t tmpfs -o ro tmpfs", "", "read-only file system"],
+  [
+    "a really full disk",
+    "mount -t tmpfs -o size=4k tmpfs",
+    "cat /dev/zero > filler 2> /dev/null;",
+    "no space left on device",
+  ],
+])(`%s${needs}: the run says what it can't keep, and goes on`, async (_, mount, fill, reason) => {
+  await using world = await World.create({ program: oneInstance() });
+  const folder = dirname(dirname(journalOf(world)));
+  mkdirSync(folder);
+  // The rest of the disk is as it was: only the journal's is full.
+  const script = `${mount} '${folder}' && { (cd '${folder}' && ${fill} :); exec "$@"; }`;
+  world.stack.startThrough("unshare", "-rm", "sh", "-c", script, "sh");
+
+  await expectOneMade(world, reason);
+});
+
+test("two runs at once in one Pulumi home: every entry is whole, and nobody is told a word", async () => {
+  const names = Array.from({ length: 20 }, (_, n) => `web${n}`);
+  const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
+  await using world = await World.create({ program });
+  const { stack } = world;
+  await stack.succeed("stack", "init", "second", "--copy-config-from", "dev");
+
+  const runs = await Promise.all([stack.up("--stack", "dev"), stack.up("--stack", "second")]);
+
+  for (const { code, output } of runs) {
+    expect(output).not.toContain("warning");
+    expect(code).toBe(0);
+  }
+  expect(world.posts()).toBe(40);
+  const discard = `'${join(root, "bin", "pulumi-resource-compute")}' discard`;
+  expect((await stack.type(discard)).output).toBe("No create is left open.\n");
+  for (const name of ["dev", "second"]) {
+    await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", "--stack", name);
+  }
+  expect(readdirSync(journalOf(world))).toEqual([]);
+});

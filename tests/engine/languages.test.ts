@@ -1,0 +1,49 @@
+/**
+ * The example of each language, with its SDK installed from a package as a user would, through the
+ * real language host.
+ */
+import { expect, test } from "@jest/globals";
+import { guests, hindrance, Installed } from "./support/installing";
+import { World } from "./support/world";
+
+// Most of it is downloads, the first time.
+for (const [language, guest] of Object.entries(guests)) {
+  const why = hindrance(guest);
+  const title = `the ${language} example comes up, gives its outputs, stays as it is, and is torn down`;
+  if (why !== undefined) {
+    process.stderr.write(`Skipped: the ${language} example (${why})\n`);
+    test.skip(`${title} (${why})`, () => undefined);
+    continue;
+  }
+  test(title, async () => {
+    using installed = await Installed.create(guest);
+    await using world = await World.create({ program: installed.project, env: installed.env });
+    const { stack, service } = world;
+
+    const yes = ["--yes", "--skip-preview"];
+
+    const preview = await stack.succeed("preview");
+    expect(preview).toMatch(/\+ 3 to create/); // two instances, and the stack
+    expect(world.posts()).toBe(0);
+
+    const up = await stack.succeed("up", ...yes);
+    expect(up).toContain("PROVISIONING");
+    const records = service.control.instances();
+    expect(records).toHaveLength(2);
+    const outputs = await stack.outputs();
+    const [names, addresses] = [outputs["names"], outputs["ipv4"]] as string[][];
+    expect(names?.toSorted()).toEqual(records.map(({ name }) => name).toSorted());
+    expect(addresses?.toSorted()).toEqual(records.map(({ ipv4_public }) => ipv4_public).toSorted());
+    expect(outputs["networks"]).toEqual(
+      Array.from({ length: 2 }, () => [expect.objectContaining({ type: "private" })]),
+    );
+    // The script of the servers is a secret input.
+    expect(JSON.stringify(await stack.resources())).not.toContain("nginx");
+
+    await stack.succeed("up", ...yes, "--expect-no-changes");
+    await stack.succeed("refresh", ...yes, "--expect-no-changes");
+    await stack.succeed("destroy", ...yes);
+    expect(await stack.resources()).toEqual([]);
+    expect(world.posts()).toBe(2);
+  });
+}

@@ -1,0 +1,48 @@
+/** G3: `pulumi refresh` with a token or an address that is not the state's own drops nothing, and says how to mend it. */
+import { expect, test } from "@jest/globals";
+import { startEmulator } from "../../emulator";
+import { instances } from "./support/programs";
+import { canaries } from "./support/secrets";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+const withRotated = `sk_test_default_rotated_${canaries.token}`;
+const ofOther = `sk_test_other_${canaries.token}`;
+
+test("refresh with the wrong token or address keeps the state, names the difference, and the right one goes on", async () => {
+  const program = instances({ web: {}, db: {} });
+  await using world = await World.create({ program });
+  await using other = await startEmulator();
+  const { stack, service } = world;
+  expect((await stack.up()).code).toBe(0);
+  const before = await stack.resources();
+  const token = (value: string) => stack.setEnv("COMPUTE_API_TOKEN", value);
+  const expectKept = async (says: RegExp) => {
+    // With the program, so that the settings are those given now and not those of the last up.
+    const { code, output } = await stack.refresh("--run-program");
+    expect(output).toMatch(says);
+    expect(code).not.toBe(0);
+    const kept = (await stack.resources()).filter(({ id }) => id?.startsWith("i-"));
+    expect(kept).toEqual(before.filter(({ id }) => id?.startsWith("i-")));
+  };
+
+  token(tokens.live);
+  await expectKept(/made with a test token, but the token given now is a live one.*run again with/);
+
+  token(ofOther);
+  await expectKept(/account acct_default, but the token given now is of account acct_other/);
+
+  service.control.declareToken(tokens.test, { state: "revoked" });
+  token(tokens.test);
+  await expectKept(/HTTP 401, code revoked_token.*give a valid one with `pulumi config set/);
+
+  token(withRotated);
+  await stack.configure({ baseUrl: other.url });
+  await expectKept(new RegExp(`lives at ${service.url}, but compute:baseUrl is ${other.url}`));
+  await stack.configure({ baseUrl: service.url });
+
+  const mended = await stack.refresh("--run-program");
+  expect(mended.code).toBe(0);
+  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(world.ids().sort());
+  expect(world.posts()).toBe(2);
+});

@@ -1,0 +1,40 @@
+/** examples/policy: its own tests, and the pack in the real engine. */
+import { expect, test } from "@jest/globals";
+import { captured } from "../../tools/support/command";
+import { pack, startablePack } from "./support/policyPack";
+import { instances, oneInstance } from "./support/programs";
+import { World } from "./support/world";
+
+test("its own tests pass", async () => {
+  await captured("npm", ["test"], { cwd: pack });
+});
+
+test("the engine stops what breaks a rule, before anything is made, and lets the rest through", async () => {
+  const { directory, path } = startablePack();
+  await using world = await World.create({
+    program: oneInstance({ flavorId: "standard-8" }),
+    // Its own tests look at its types.
+    env: { PATH: path, PULUMI_NODEJS_TRANSPILE_ONLY: "true" },
+  });
+  const { stack } = world;
+  const guarded = ["--policy-pack", directory];
+
+  const both = await stack.up(...guarded);
+  expect(both.code).not.toBe(0);
+  expect(both.output).toContain("compute:requireTokenKind test");
+  expect(both.output).toContain("The flavor standard-8 is not for the stack dev.");
+  expect(world.posts()).toBe(0);
+
+  await stack.configure({ requireTokenKind: "test" });
+  const names = Array.from({ length: 11 }, (_, index) => `web-${index}`);
+  stack.program(instances(Object.fromEntries(names.map((name) => [name, {}]))));
+  const many = await stack.preview(...guarded);
+  expect(many.code).not.toBe(0);
+  expect(many.output).toContain("The stack dev has 11 instances; 10 are allowed.");
+
+  stack.program(oneInstance());
+  const good = await stack.up(...guarded);
+  expect(good.output).not.toMatch(/violation/i);
+  expect(good.code).toBe(0);
+  expect(world.posts()).toBe(1);
+});

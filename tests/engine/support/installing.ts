@@ -1,0 +1,120 @@
+/** How a person of each language gets from a copy of an example to a program that runs. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import metadata from "../../../metadata.json";
+import { ensurePacked } from "../../../tools/sdk/pack";
+import { captured } from "../../../tools/support/command";
+import { root } from "../../../tools/support/paths";
+
+export interface Guest {
+  /** The example's directory in examples/. */
+  example: string;
+  /** Commands that must be on PATH. */
+  needs: readonly string[];
+  /** Installs what the project asks for; returns the environment that programs then run in. */
+  install(project: string): Promise<NodeJS.ProcessEnv>;
+}
+
+/** Each of these stands for a registry that the package has been published to. */
+export const guests = {
+  TypeScript: {
+    example: "instance",
+    needs: ["npm"],
+    async install(cwd) {
+      const file = `${metadata.sdk.nodejs.package}-${metadata.version}.tgz`;
+      const package_ = join(await ensurePacked("nodejs"), file);
+      await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", package_], {
+        cwd,
+      });
+      return {};
+    },
+  },
+  YAML: { example: "instance-yaml", needs: [], install: () => Promise.resolve({}) },
+  Python: {
+    example: "instance-python",
+    needs: ["python3"],
+    async install(cwd) {
+      const packages = await ensurePacked("python");
+      const bin = join(cwd, "venv", "bin");
+      await captured("python3", ["-m", "venv", "venv"], { cwd });
+      const pip = [join(bin, "pip"), "install", "--quiet", `--find-links=${packages}`];
+      await captured(join(bin, "python"), [...pip, "--requirement=requirements.txt"], { cwd });
+      return { PATH: [bin, process.env["COMPUTE_TEST_PATH"]].join(delimiter) };
+    },
+  },
+  Go: {
+    example: "instance-go",
+    needs: ["go"],
+    async install(cwd) {
+      const packages = await ensurePacked("go");
+      const settings = await captured("go", ["env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY"]);
+      const { GOCACHE, GOMODCACHE, GOPROXY } = JSON.parse(settings) as Record<string, string>;
+      const env = {
+        GOCACHE,
+        // The person's own module cache would keep this version for good; but it may be read.
+        GOMODCACHE: join(packages, "modules"),
+        GOPROXY: `file://${packages},file://${GOMODCACHE}/cache/download,${GOPROXY}`,
+        GONOSUMDB: metadata.sdk.go.module,
+        GOFLAGS: "-trimpath -modcacherw",
+        GOWORK: "off",
+        CGO_ENABLED: "0",
+      };
+      const options = { cwd, env: { ...process.env, ...env } };
+      await captured("go", ["get", `${metadata.sdk.go.module}@v${metadata.version}`], options);
+      // The first time this compiles all of Pulumi's SDK.
+      await captured("go", ["build", "-o", join(cwd, "target", "program")], options);
+      return env;
+    },
+  },
+  Java: {
+    example: "instance-java",
+    needs: ["java", "mvn"],
+    async install(cwd) {
+      const env = { MAVEN_OPTS: `-Dmaven.repo.local=${await ensurePacked("java")}` };
+      await captured("mvn", ["--batch-mode", "--quiet", "compile"], {
+        cwd,
+        env: { ...process.env, ...env },
+      });
+      return env;
+    },
+  },
+} satisfies Readonly<Record<string, Guest>>;
+
+/** Why a guest's programs cannot run here; undefined where they can. */
+export function hindrance({ needs }: Guest): string | undefined {
+  const missing = needs.filter((command) => !isThere(command));
+  return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
+}
+
+/** A launcher that is there for a tool that is not does not answer. */
+function isThere(command: string): boolean {
+  const question = command === "go" ? "version" : "--version";
+  try {
+    execFileSync(command, [question], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A copy of an example, with what it needs installed, in a directory of its own. */
+export class Installed implements Disposable {
+  private constructor(
+    readonly project: string,
+    readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async create(guest: Guest): Promise<Installed> {
+    const project = mkdtempSync(join(tmpdir(), "compute-project-"));
+    const committed = (file: string) =>
+      !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
+    cpSync(join(root, "examples", guest.example), project, { recursive: true, filter: committed });
+    return new Installed(project, await guest.install(project));
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.project, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,43 @@
+/** A certificate authority of one's own, as a person sets it: NODE_EXTRA_CA_CERTS, read by the plugin's process. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { selfSigned, testAuthority, testServer } from "../../provider/api/testing/certificates";
+import { TlsFront } from "../support/tlsFront";
+import { oneInstance } from "./support/programs";
+import { World } from "./support/world";
+
+test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and destroy go over https", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  await using front = await TlsFront.start(world.service.port, testServer);
+  const { stack } = world;
+  await stack.configure({ baseUrl: front.url });
+
+  const refused = await stack.up();
+
+  expect(refused.output).toMatch(
+    /certificate of localhost:\d+ is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\).*NODE_EXTRA_CA_CERTS/,
+  );
+  expect(refused.code).not.toBe(0);
+  expect(world.service.counts()).toEqual({});
+  expect(await stack.instances()).toEqual([]);
+
+  const authority = join(stack.folder, "authority.pem");
+  writeFileSync(authority, testAuthority);
+  stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
+  expect((await stack.up()).code).toBe(0);
+  expect((await stack.instance()).id).toBe(world.ids()[0]);
+  expect((await stack.refresh()).code).toBe(0);
+
+  // The authority vouches for the service, not for whoever sits in between.
+  front.present(selfSigned);
+  const intercepted = await stack.refresh();
+  expect(intercepted.output).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);
+  expect(intercepted.code).not.toBe(0);
+  expect((await stack.instance()).id).toBe(world.ids()[0]);
+
+  front.present(testServer);
+  expect((await stack.destroy()).code).toBe(0);
+  expect(world.posts()).toBe(1);
+  expect(front.handshakes).toBeGreaterThan(0);
+});

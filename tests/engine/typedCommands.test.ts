@@ -1,0 +1,226 @@
+/** The commands that messages print work when they are typed, and the next `up` is clean (G1, G4, G9). */
+import { expect, test } from "@jest/globals";
+import { instances, oneInstance, required, type Inputs } from "./support/programs";
+import type { End } from "./support/running";
+import { tokens } from "./support/stack";
+import { World } from "./support/world";
+
+const creates = { method: "POST", path: "/v2/instances" } as const;
+const lists = { method: "GET", path: "/v2/instances" } as const;
+const lost = { ...creates, kind: "reset", acted: true } as const;
+
+/** The one command like this in a message, as it is printed; more of them must be the same. */
+function printed(output: string, start: string): string {
+  const commands = [...output.matchAll(/`([^`]+)`/g)]
+    .map(([, command = ""]) => command)
+    .filter((command) => command.includes(start));
+  expect(new Set(commands).size).toBe(1);
+  return commands[0] ?? "";
+}
+
+async function typed(world: World, command: string): Promise<void> {
+  const { code, output } = await world.stack.type(command);
+  // An older language host for Node.js imports, and then can't write the program for it.
+  const failed = code !== 0 && !output.includes("unknown method GenerateProgram");
+  if (failed) throw new Error(`${command} ended with ${code}:\n${output}`);
+}
+
+/** An `up` that changes nothing at the service, and one that has nothing to do. */
+async function expectClean(world: World): Promise<void> {
+  const posts = world.posts();
+  const up = await world.stack.up();
+  expect(up.output).not.toContain("replaced");
+  expect(up.code).toBe(0);
+  await world.stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(world.posts()).toBe(posts);
+}
+
+/** A create whose instance is there, and that no listing shows until the faults are cleared. */
+async function leftOpen(world: World): Promise<{ output: string; id: string }> {
+  const { control } = world.service;
+  control.fault(lost);
+  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
+  const { code, output } = await world.stack.up();
+  expect(code).not.toBe(0);
+  hidden.remove();
+  const id = world.ids().at(-1) ?? "";
+  return { output, id };
+}
+
+/** The create is under way when the run ends; the program then asks for something else. */
+async function endedThenChanged(world: World, end: End): Promise<string> {
+  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = world.stack.start("up", "--yes", "--skip-preview");
+  await up.reached(hanging.firstHit);
+  await up.end(end, () => hanging.release());
+  world.stack.program(oneInstance({ flavorId: "standard-4" }));
+  const { code, output } = await world.stack.upAfterKill();
+  expect(code).not.toBe(0);
+  expect(world.posts()).toBe(1);
+  return output;
+}
+
+const kills = ["plugin killed", "engine killed", "both killed"] satisfies End[];
+
+test.each(kills)("%s: the import that the next up prints takes the instance over", async (end) => {
+  await using world = await World.create({ program: oneInstance() });
+  const output = await endedThenChanged(world, end);
+  const [id = ""] = world.ids();
+
+  const command = printed(output, "pulumi import");
+  expect(command).toContain(id);
+  await typed(world, command);
+
+  await expectClean(world);
+  expect((await world.stack.instance()).id).toBe(id);
+});
+
+test.each(kills)("%s: the discard that the next up prints lets a new one be made", async (end) => {
+  await using world = await World.create({ program: oneInstance() });
+  const output = await endedThenChanged(world, end);
+  const [id = ""] = world.ids();
+
+  await typed(world, printed(output, "discard"));
+
+  expect((await world.stack.up()).code).toBe(0);
+  expect(output).toContain(id);
+  expect(world.posts()).toBe(2);
+  expect(world.ids()).toEqual([id, (await world.stack.instance()).id]);
+});
+
+/** What the engine keeps of a run that was killed is about the same create; both ways agree. */
+test.each([
+  ["after the next up", "--clear-pending-creates"],
+  ["in place of it", "--import-pending-creates"],
+])("engine killed: its own repair of a pending create, %s, by %s", async (when, flag) => {
+  await using world = await World.create({ program: oneInstance() });
+  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = world.stack.start("up", "--yes", "--skip-preview");
+  await up.reached(hanging.firstHit);
+  await up.end("engine killed", () => hanging.release());
+  const [id = ""] = world.ids();
+  await typed(world, "pulumi cancel");
+  if (when === "after the next up") {
+    const { code, output } = await world.stack.up();
+    expect(output).toContain("pending operations");
+    expect(code).toBe(0);
+    await typed(world, `pulumi refresh ${flag}`);
+  } else {
+    const urn = "urn:pulumi:dev::proj::compute:index:Instance::web";
+    await typed(world, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
+  }
+
+  await expectClean(world);
+  expect((await world.stack.up()).output).not.toContain("pending operations");
+  expect((await world.stack.instance()).id).toBe(id);
+  expect(world.posts()).toBe(1);
+});
+
+test("an open create: the import takes over the instance that turns up", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { output, id } = await leftOpen(world);
+
+  await typed(world, printed(output, "pulumi import").replace("<id>", id));
+
+  await expectClean(world);
+  expect((await world.stack.instance()).id).toBe(id);
+});
+
+test("an open create of a component's child: the import names the component", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  world.stack.javascript(`
+    const pulumi = require("@pulumi/pulumi");
+    const group = new pulumi.ComponentResource("my:mod:Group", "group");
+    new pulumi.CustomResource("compute:index:Instance", "it's web",
+      { name: "web", ...${JSON.stringify(required)} }, { parent: group });
+  `);
+  const { output, id } = await leftOpen(world);
+
+  const command = printed(output, "pulumi import")
+    .replace("<id>", id)
+    .replace("<name>=<urn of its component>", "group=urn:pulumi:dev::proj::my:mod:Group::group");
+  await typed(world, command);
+
+  await expectClean(world);
+  expect((await world.stack.instances()).map((it) => it.id)).toEqual([id]);
+});
+
+test("an open create of an explicit provider: the import names the provider", async () => {
+  await using world = await World.create({ program: "resources: {}\n", baseUrl: undefined });
+  const resource = (type: string, properties: Inputs, options: Inputs = {}) => ({
+    ...{ type, properties, options },
+  });
+  const resources = {
+    own: resource("pulumi:providers:compute", { baseUrl: world.service.url, settlingSeconds: 1 }),
+    web: resource("compute:Instance", required, { provider: "${own}" }),
+  };
+  world.stack.program(instances({}, { resources }));
+  const { output, id } = await leftOpen(world);
+
+  await typed(world, printed(output, "pulumi import").replace("<id>", id));
+
+  await expectClean(world);
+  expect((await world.stack.instance()).id).toBe(id);
+});
+
+test("several candidates: the import takes the right one over", async () => {
+  await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
+  const { control } = world.service;
+  control.fault(lost);
+  const seen = control.fault({
+    ...{ ...lists, after: 1, kind: "rewrite" },
+    rewrite: (list: unknown) => {
+      const other = control.insert({ name: "web-main", id: "i-of-somebody-else" });
+      const { data, ...rest } = list as { data: object[] };
+      return { ...rest, data: [...data, { id: other.id, name: other.name, status: "ACTIVE" }] };
+    },
+  });
+  const { output } = await world.stack.up();
+  expect(seen.hits).toBe(1);
+  const [id = ""] = world.ids();
+  control.remove("i-of-somebody-else");
+
+  await typed(world, printed(output, "pulumi import").replace("<id>", id));
+
+  await expectClean(world);
+  expect((await world.stack.instance()).id).toBe(id);
+});
+
+test("an extra instance: the import takes it over as a resource of its own", async () => {
+  await using world = await World.create({
+    program: oneInstance({ name: "web-main" }),
+    service: { provisioningSeconds: 4 },
+  });
+  const { control } = world.service;
+  control.fault({ ...creates, kind: "status", status: 503, acted: true });
+  control.fault({ ...creates, kind: "appearsAfter", seconds: 3 });
+  const { output } = await world.stack.up();
+  const [extra = ""] = world.ids();
+
+  const command = printed(output, "pulumi import");
+  expect(command).toContain(extra);
+  await typed(world, command.replace("<name>", "web-2"));
+
+  const both = { web: { inputs: { name: "web-main" } }, "web-2": { inputs: { name: "web-main" } } };
+  world.stack.program(instances(both));
+  await expectClean(world);
+  expect((await world.stack.instances()).map(({ id }) => id).sort()).toEqual(world.ids().sort());
+});
+
+test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
+  "a destroy that was refused: %s, as it is printed",
+  async (wayOut) => {
+    await using world = await World.create({
+      ...{ program: oneInstance(), token: tokens.live },
+      service: { destroyPath: "/v2/instances/{id}" },
+    });
+    await world.stack.up();
+    const { output } = await world.stack.destroy();
+
+    await typed(world, printed(output, wayOut));
+    await typed(world, printed(output, "--run-program"));
+
+    expect(await world.stack.instances()).toEqual([]);
+    expect(world.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
+  },
+);
