@@ -1,29 +1,23 @@
 /**
- * `npm run generate`: everything that is made from the definitions: schema.json, sdk/nodejs, and the
- * tables in README.md. With `--check`, writes nothing and fails where a committed file is stale.
+ * `npm run generate`: everything that is made from the definitions: schema.json, the SDKs, and the
+ * tables and examples in README.md and docs/. With `--check`, writes nothing and fails where a committed file is stale.
  */
-import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { format } from "prettier";
-import { readmeWithTables } from "./docs/tables";
+import { registryPages } from "./docs/registry";
+import { pageWithTables, readmeTables } from "./docs/tables";
 import { packageSchema } from "./schema/packageSchema";
+import { generatedFiles } from "./sdk/files";
+import { sdkNames } from "./sdk/languages";
+import { writeSdk } from "./sdk/write";
+import { captured } from "./support/command";
+import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
 import { ensureSdkgen } from "./toolchain";
 
-const sdk = "sdk/nodejs";
-/** Compiled or installed, not generated. */
-const notGenerated = ["bin/**", "node_modules/**"];
+const pages = { "README.md": readmeTables, ...registryPages };
 
 async function main(args: readonly string[]): Promise<void> {
   const check = args.includes("--check");
@@ -31,21 +25,16 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     const schema = join(scratch, "schema.json");
     writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
-    const sdkgen = await ensureSdkgen();
-    execFileSync(sdkgen, ["-schema", schema, "-check"], { stdio: "inherit" });
-    execFileSync(sdkgen, ["-schema", schema, "-language", "nodejs", "-out", join(scratch, sdk)], {
-      stdio: "inherit",
-    });
-    const readme = await format(readmeWithTables(readFileSync(join(root, "README.md"), "utf8")), {
-      parser: "markdown",
-      printWidth: 100,
-    });
-    writeFileSync(join(scratch, "README.md"), readme);
+    await captured(await ensureSdkgen(), ["-schema", schema, "-check"]);
+    for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
+    for (const [page, fills] of Object.entries(pages)) {
+      writeWhole(join(scratch, page), await pageWithTables(page, fills));
+    }
 
-    const made = ["README.md", "schema.json", ...filesIn(scratch)];
+    const made = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
     const stale = [
       ...made.filter((file) => !same(join(scratch, file), join(root, file))),
-      ...filesIn(root).filter((file) => !existsSync(join(scratch, file))),
+      ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),
     ];
     if (stale.length === 0) return say("Everything generated is up to date.");
     if (check) {
@@ -61,15 +50,6 @@ async function main(args: readonly string[]): Promise<void> {
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}
-
-function filesIn(base: string): string[] {
-  const cwd = join(base, sdk);
-  return globSync("**/*.*", { cwd, exclude: notGenerated, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(base.length + 1))
-    .concat(existsSync(join(cwd, ".gitattributes")) ? [`${sdk}/.gitattributes`] : [])
-    .sort();
 }
 
 function same(made: string, there: string): boolean {

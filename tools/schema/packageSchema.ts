@@ -22,6 +22,7 @@ import {
   traitsOf,
   type InputName,
 } from "../../provider/resources/instance/definition";
+import { exampleUsage } from "../sdk/examples";
 
 const networkToken = "compute:index:Network";
 const instanceSummaryToken = "compute:index:InstanceSummary";
@@ -156,28 +157,31 @@ function functionSchema(token: keyof typeof functions) {
   return { description, inputs: { type: "object", properties }, outputs: functionOutputs(token) };
 }
 
+const { nodejs, python, go, dotnet, java } = metadata.sdk;
+
 const languages = {
   nodejs: {
-    packageName: metadata.sdk.nodejs,
+    packageName: nodejs.package,
     packageDescription: metadata.description,
-    dependencies: { "@pulumi/pulumi": "^3.142.0" },
+    dependencies: { "@pulumi/pulumi": nodejs.pulumi },
     // Those of this repository, whose workspace it is.
     typescriptVersion: rootPackage.devDependencies.typescript,
     devDependencies: { "@types/node": rootPackage.devDependencies["@types/node"] },
     respectSchemaVersion: true,
   },
   python: {
-    packageName: metadata.sdk.python,
+    packageName: python.package,
+    pythonRequires: python.python,
     respectSchemaVersion: true,
     pyproject: { enabled: true },
   },
   go: {
-    importBasePath: metadata.sdk.go,
+    importBasePath: go.module,
     respectSchemaVersion: true,
     generateResourceContainerTypes: true,
   },
-  csharp: { rootNamespace: metadata.sdk.dotnet.rootNamespace, respectSchemaVersion: true },
-  java: { basePackage: metadata.sdk.java.basePackage },
+  csharp: { rootNamespace: dotnet.rootNamespace, respectSchemaVersion: true },
+  java: { basePackage: java.basePackage },
 };
 
 export function packageSchema() {
@@ -223,7 +227,7 @@ export function packageSchema() {
     },
     resources: {
       [instanceToken]: {
-        description: instanceDescription,
+        description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
         inputProperties: instanceInputs,
         requiredInputs: inputNames.filter(isRequired),
         properties: instanceOutputs,

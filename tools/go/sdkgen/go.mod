@@ -5,6 +5,8 @@ go 1.25.11
 
 require github.com/pulumi/pulumi/pkg/v3 v3.258.0
 
+require github.com/iancoleman/strcase v0.3.0 // indirect
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
@@ -122,7 +124,10 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	lukechampine.com/frand v1.5.1 // indirect
+	pulumi-compute/tools/command v0.0.0
 )
 
 // The same as in ../engine, so that both builds share their packages.
 replace github.com/atotto/clipboard => github.com/tgummerer/clipboard v0.0.0-20241001131231-d02d263e614e
+
+replace pulumi-compute/tools/command => ../command

@@ -1,0 +1,2 @@
+// Create, wait for, read back and import virtual servers of the Compute Instances Service.
+package compute

@@ -1,0 +1,80 @@
+// Package command is the command line of a program that writes SDKs, whole, from a Pulumi schema:
+//
+//	PROGRAM -schema schema.json -language nodejs -out sdk/nodejs
+//	PROGRAM -schema schema.json -check
+//
+// Such programs call the generators that `pulumi package gen-sdk` calls. They are libraries here
+// because that command asks the language hosts for them, and hosts that know the question are not to
+// be had everywhere. There are several programs because no version of Pulumi's library has them all.
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Files are an SDK: the text of each file by its path.
+type Files = map[string][]byte
+
+// Run does what the command line says, and ends the process if that fails. The program reads a schema
+// into a package of its own version of Pulumi's library, and knows a generator for each language.
+func Run[Package any](read func(text []byte) (Package, error), generators map[string]func(Package) (Files, error)) {
+	schemaPath := flag.String("schema", "schema.json", "the Pulumi schema to read")
+	language := flag.String("language", "", "the language of the SDK")
+	out := flag.String("out", "", "the directory to write; what is there is deleted first")
+	check := flag.Bool("check", false, "check the schema and write nothing")
+	flag.Parse()
+
+	if err := run(read, generators, *schemaPath, *language, *out, *check); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+		os.Exit(1)
+	}
+}
+
+func run[Package any](
+	read func(text []byte) (Package, error), generators map[string]func(Package) (Files, error),
+	schemaPath, language, out string, check bool,
+) error {
+	text, err := os.ReadFile(schemaPath)
+	if err != nil {
+		return err
+	}
+	pkg, err := read(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", schemaPath, err)
+	}
+	if check {
+		return nil
+	}
+	if out == "" {
+		return errors.New("-out is missing: the directory to write")
+	}
+	generate, ok := generators[language]
+	if !ok {
+		return fmt.Errorf("no generator for the language %q", language)
+	}
+	files, err := generate(pkg)
+	if err != nil {
+		return fmt.Errorf("%s SDK: %w", language, err)
+	}
+	return write(out, files)
+}
+
+func write(out string, files Files) error {
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

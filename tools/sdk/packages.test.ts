@@ -1,0 +1,56 @@
+/** What people see of the SDKs before they install one. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { root } from "../support/paths";
+import { exampleBlock, type ExampleLanguage } from "./examples";
+
+const { version, license, repository, description, pluginDownloadURL, keywords } = metadata;
+const java = "src/main/java/com/computeinstances/compute";
+
+/** The package's directory; its own metadata; where it tells the engine of the plugin; its Instance. */
+const packages: [ExampleLanguage, string, string, string, string][] = [
+  ["typescript", "nodejs", "package.json", "package.json", "instance.ts"],
+  [
+    "python",
+    "python",
+    "pyproject.toml",
+    "pulumi_compute_instances/pulumi-plugin.json",
+    "pulumi_compute_instances/instance.py",
+  ],
+  [
+    "csharp",
+    "dotnet",
+    "ComputeInstances.Compute.csproj",
+    "pulumi-plugin.json",
+    "Instance.cs",
+  ],
+  ["go", "go/compute", "README.md", "pulumi-plugin.json", "instance.go"],
+  [
+    "java",
+    "java",
+    "pom.xml",
+    "src/main/resources/com/computeinstances/compute/plugin.json",
+    `${java}/Instance.java`,
+  ],
+];
+
+test.each(packages)("the %s package is complete", (language, directory, about, plugin, instance) => {
+  const read = (file: string) => readFileSync(join(root, "sdk", directory, file), "utf8");
+
+  for (const fact of [description, license, repository]) expect(read(about)).toContain(fact);
+  // Go takes its version from a tag; Go and Maven have no keywords.
+  if (language !== "go") expect(read(about)).toContain(version);
+  if (!["go", "java"].includes(language)) {
+    for (const keyword of keywords) expect(read(about)).toContain(keyword);
+  }
+  for (const fact of [`"${version}"`, `"${pluginDownloadURL}"`]) {
+    expect(read(plugin)).toContain(fact);
+  }
+  expect(read("README.md")).toContain(exampleBlock(language));
+  expect(read("LICENSE")).toBe(readFileSync(join(root, "LICENSE"), "utf8"));
+  // In the editor; each language's comments have their own signs around it.
+  expect(read(instance)).toMatch(/Example Usage/);
+  expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
+});
