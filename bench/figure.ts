@@ -1,0 +1,51 @@
+/** A figure: something of ours beside the same thing of a peer, or beside a physical limit. */
+import { spread, type Spread } from "./statistics";
+
+export const partNames = ["waiting", "refresh", "startup", "throughput"] as const;
+export type PartName = (typeof partNames)[number];
+
+export type Unit = "ms" | "s" | "requests" | "requests/s" | "MB" | "kB";
+
+export interface Figure {
+  /** What is measured, in a reader's words: "up of 90 instances". */
+  what: string;
+  unit: Unit;
+  ours: Spread;
+  /** What it is held against: a peer, or the limit. */
+  against: string;
+  theirs: Spread;
+  /** Ours over theirs, by the medians. */
+  ratio: number;
+  /** The ratio that issue and design ask for, at the most. */
+  aim?: number;
+}
+
+/** What a part could not measure, and why: a peer that is not on this machine. */
+interface Missing {
+  what: string;
+  why: string;
+}
+
+export interface PartResult {
+  figures: Figure[];
+  missing: Missing[];
+}
+
+export interface Results {
+  /** What the figures are of, as far as it matters to them. */
+  machine: { cores: number; memoryGB: number; platform: string; node: string; pulumi: string };
+  date: string;
+  quick: boolean;
+  parts: Partial<Record<PartName, PartResult>>;
+}
+
+export interface Comparison extends Pick<Figure, "what" | "unit" | "against"> {
+  ours: readonly number[];
+  theirs: readonly number[];
+  aim?: number;
+}
+
+export function figure({ ours, theirs, ...rest }: Comparison): Figure {
+  const [mine, other] = [spread(ours), spread(theirs)];
+  return { ...rest, ours: mine, theirs: other, ratio: mine.median / other.median };
+}

@@ -1,0 +1,54 @@
+// compute-peer is the least provider that the official Go SDK makes: it offers the same resource as
+// ours, answers every call at once, and talks to no service. `npm run bench` measures against it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi-go-provider/infer"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+// Instance is the resource; infer takes its place in the schema from here.
+type Instance struct{}
+
+// InstanceArgs are the inputs that the programs of the benchmarks give.
+type InstanceArgs struct {
+	Name     string `pulumi:"name"`
+	FlavorId string `pulumi:"flavorId"`
+	ImageId  string `pulumi:"imageId"`
+	VpcId    string `pulumi:"vpcId"`
+}
+
+// InstanceState has the outputs that a wait would end with.
+type InstanceState struct {
+	InstanceArgs
+	Status string `pulumi:"status"`
+	Ipv4   string `pulumi:"ipv4"`
+}
+
+// Create answers at once: what is left is the engine, the wire and the SDK.
+func (Instance) Create(
+	_ context.Context, _ string, input InstanceArgs, preview bool,
+) (string, InstanceState, error) {
+	state := InstanceState{InstanceArgs: input}
+	if preview {
+		return "", state, nil
+	}
+	state.Status, state.Ipv4 = "ACTIVE", "203.0.113.1"
+	return "i-" + input.Name, state, nil
+}
+
+func main() {
+	provider := infer.Provider(infer.Options{
+		Resources: []infer.InferredResource{infer.Resource[Instance, InstanceArgs, InstanceState]()},
+		ModuleMap: map[tokens.ModuleName]tokens.ModuleName{"main": "index"},
+	})
+	if err := p.RunProvider("compute", "0.1.0", provider); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
