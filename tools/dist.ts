@@ -1,0 +1,117 @@
+/**
+ * `npm run dist`: the plugin as one executable with its Node inside, for each platform, packed as
+ * `pulumi plugin install` takes it, in `dist/`. `-- --only linux-amd64` makes some of them;
+ * `-- --dry-run` goes through all other steps of a release and publishes nothing.
+ */
+import { createHash } from "node:crypto";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import metadata from "../metadata.json";
+import { makeArchive } from "./dist/archive";
+import { makeExecutable } from "./dist/executable";
+import { notices } from "./dist/notices";
+import { makeParts } from "./dist/parts";
+import {
+  executableName,
+  platformNamed,
+  platformNames,
+  thisPlatform,
+  type Platform,
+} from "./dist/platforms";
+import { sbom } from "./dist/sbom";
+import { writeWhole } from "./support/files";
+import { ensureProduct } from "./support/inputs";
+import { runTool, say } from "./support/main";
+import { root } from "./support/paths";
+
+/** What makes the products has a part in what they are. */
+const toolSources = [
+  ...["tools/dist.ts", "tools/support/bundle.ts", "package-lock.json", "metadata.json"],
+  ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
+];
+
+/** The path of a platform's executable, built if need be: seconds, once its Node is here. */
+export async function ensureExecutable(platform = thisPlatform()): Promise<string> {
+  const path = executableOf(platform);
+  await ensureProduct({
+    name: `the plugin for ${platform}`,
+    outputs: [path],
+    stamp: `.tools/stamps/plugin-${platform}`,
+    make: async () => {
+      const made = await makeExecutable(platform, await makeParts(), join(root, path));
+      return [...toolSources, ...made];
+    },
+  });
+  return join(root, path);
+}
+
+/** The path of a platform's archive, `dist/pulumi-resource-compute-vVERSION-OS-ARCH.tar.gz`. */
+export async function ensureArchive(platform = thisPlatform()): Promise<string> {
+  await ensureExecutable(platform);
+  const path = `dist/pulumi-resource-${metadata.name}-v${metadata.version}-${platform}.tar.gz`;
+  await ensureProduct({
+    name: `the archive for ${platform}`,
+    outputs: [path],
+    stamp: `.tools/stamps/archive-${platform}`,
+    make: async () => {
+      await packPlugin(platform, join(root, executableOf(platform)), join(root, path));
+      return [...toolSources, executableOf(platform), "LICENSE"];
+    },
+  });
+  return join(root, path);
+}
+
+/** Packs an executable with what its licences ask for. */
+export async function packPlugin(
+  platform: Platform,
+  executable: string,
+  target: string,
+): Promise<void> {
+  const { inputs } = await makeParts();
+  await makeArchive(target, {
+    [executableName(platform)]: { content: readFileSync(executable), executable: true },
+    LICENSE: { content: readFileSync(join(root, "LICENSE")) },
+    "THIRD-PARTY-NOTICES.txt": { content: await notices(platform, inputs) },
+  });
+}
+
+function executableOf(platform: Platform): string {
+  return `.tools/dist/${platform}/${executableName(platform)}`;
+}
+
+async function main(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { only: { type: "string" }, "dry-run": { type: "boolean" } },
+  });
+  if (values["dry-run"]) return (await import("./dist/dryRun.js")).dryRun();
+  const wanted = values.only?.split(",").map(platformNamed) ?? platformNames;
+  const written: string[] = [];
+  for (const platform of wanted) {
+    const begun = performance.now();
+    const archive = await ensureArchive(platform);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+    say(`${relative(root, archive)}: ${megabytes(archive)} MB (${seconds} s)`);
+    written.push(archive);
+  }
+  const { inputs } = await makeParts();
+  const bill = join(root, "dist", `pulumi-resource-${metadata.name}-v${metadata.version}.cdx.json`);
+  writeWhole(bill, `${JSON.stringify(sbom(wanted, inputs), null, 2)}\n`);
+  const sums = join(root, "dist", "SHA256SUMS");
+  writeWhole(
+    sums,
+    [...written, bill].map((path) => `${digest(path)}  ${basename(path)}\n`).join(""),
+  );
+  say([bill, sums].map((path) => relative(root, path)).join("\n"));
+}
+
+function digest(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
+
+function megabytes(path: string): string {
+  return (statSync(path).size / 1e6).toFixed(1);
+}
+
+if (require.main === module) runTool(main);

@@ -1,0 +1,137 @@
+/**
+ * `npm run dist -- --dry-run`: every step of a release that can run here, and nothing is published.
+ * What can't run here says why; what fails is shown whole.
+ */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import metadata from "../../metadata.json";
+import { packForRelease } from "../release/pack";
+import { releaseNotes, versionDisagreements } from "../release/versions";
+import { type Language } from "../sdk/languages";
+import { captured } from "../support/command";
+import { say, ToolError } from "../support/main";
+import { root, toolsDir } from "../support/paths";
+import { ensureActionlint, onPath } from "../toolchain";
+
+interface Step {
+  title: string;
+  /** A command that it needs on PATH. */
+  needs?: string;
+  /** Does it, and says in a few words what was found. */
+  run: () => Promise<string>;
+}
+
+const { node, pulumi: pulumiRange, package: npmPackage } = metadata.sdk.nodejs;
+
+const steps: readonly Step[] = [
+  {
+    title: "versions agree",
+    async run() {
+      const found = versionDisagreements();
+      if (found.length > 0) throw new ToolError(found.join("\n"));
+      const notes = releaseNotes() === undefined ? "no section in CHANGELOG.md yet" : "with notes";
+      return `${metadata.version}, ${notes}`;
+    },
+  },
+  {
+    title: "workflows: actionlint",
+    async run() {
+      await captured(await ensureActionlint(), ["-no-color"], { cwd: root });
+      return "no findings";
+    },
+  },
+  packing("nodejs", "npm", "npm: pack"),
+  {
+    title: "npm: publish --dry-run",
+    needs: "npm",
+    async run() {
+      const [file = ""] = await packForRelease("nodejs");
+      await captured("npm", ["publish", "--dry-run", "--access=public", file]);
+      return npmPackage;
+    },
+  },
+  {
+    title: `npm: loads with the oldest Node (${node}) and @pulumi/pulumi (${pulumiRange})`,
+    needs: "npm",
+    run: loadOnOldest,
+  },
+  packing("python", "python3", "PyPI: build, twine check"),
+  packing("go", "go", "Go: module, go vet"),
+  packing("java", "mvn", "Maven: package, sources, javadoc"),
+  packing("dotnet", "dotnet", "NuGet: pack"),
+  {
+    title: "NuGet: project is well-formed XML",
+    needs: "python3",
+    async run() {
+      const project = join(root, "sdk", "dotnet", `${metadata.sdk.dotnet.package}.csproj`);
+      const parse = "import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])";
+      await captured("python3", ["-c", parse, project]);
+      return basename(project);
+    },
+  },
+];
+
+function packing(language: Language, needs: string, title: string): Step {
+  return {
+    title,
+    needs,
+    async run() {
+      return (await packForRelease(language)).map((file) => basename(file)).join(" ");
+    },
+  };
+}
+
+/** The packed SDK as the least up-to-date of its users has it. */
+async function loadOnOldest(): Promise<string> {
+  const [file = ""] = await packForRelease("nodejs");
+  const cwd = join(toolsDir, "scratch", "oldest");
+  rmSync(cwd, { recursive: true, force: true });
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, "package.json"), "{}");
+  const oldest = (range: string) => /\d+(\.\d+)*/.exec(range)?.[0] ?? "";
+  const runtime = `node-${process.platform}-${process.arch}`;
+  const packages = [file, `@pulumi/pulumi@${oldest(pulumiRange)}`, `${runtime}@${oldest(node)}`];
+  await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
+    cwd,
+  });
+  const executable = join(cwd, "node_modules", runtime, "bin", "node");
+  const program = `const { Instance } = require(${JSON.stringify(npmPackage)});
+console.log(process.version, typeof Instance)`;
+  const said = (await captured(executable, ["-e", program], { cwd })).trim();
+  if (!said.endsWith(" function")) throw new ToolError(`The package has no Instance: ${said}`);
+  const refusal = await plainRefusal(executable, join(cwd, "node_modules", ".bin"));
+  return `${said.split(" ")[0]}; the plugin in it ${refusal}`;
+}
+
+/** The plugin needs a newer Node than the SDK, and says that instead of a stack trace. */
+async function plainRefusal(node: string, bin: string): Promise<string> {
+  const plugin = join(bin, `pulumi-resource-${metadata.name}`);
+  const said = await captured(node, [plugin, "--version"]).catch((error: Error) => error.message);
+  const [refusal] = /needs Node\.js \S+ or later/.exec(said) ?? [];
+  if (refusal === undefined) throw new ToolError(`The plugin does not refuse an old Node: ${said}`);
+  return refusal;
+}
+
+export async function dryRun(): Promise<void> {
+  const width = Math.max(...steps.map(({ title }) => title.length));
+  const rows: string[] = [];
+  const failures: string[] = [];
+  for (const { title, needs, run } of steps) {
+    say(`${title} …`);
+    let result: string;
+    if (needs !== undefined && onPath(needs) === undefined) {
+      result = `skipped  ${needs} is not on this machine`;
+    } else {
+      try {
+        result = `ok       ${await run()}`;
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        result = "FAILED   see below";
+        failures.push(`${title}\n${error.message}`);
+      }
+    }
+    rows.push(`${title.padEnd(width)}  ${result}`);
+  }
+  console.log(`\n${rows.join("\n")}\n\nNothing was published.`);
+  if (failures.length > 0) throw new ToolError(`\n${failures.join("\n\n")}`);
+}

@@ -1,0 +1,60 @@
+/** The licences of what others wrote and the executable contains. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../support/paths";
+import { lockedPackage } from "./lockfile";
+import type { Platform } from "./platforms";
+import { ensureRuntime } from "./runtime";
+
+const rule = `\n${"=".repeat(80)}\n\n`;
+
+/** The packages that these files belong to, by their paths in node_modules. */
+export function packagesOf(inputs: readonly string[]): string[] {
+  const found = inputs.flatMap(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [],
+  );
+  return [...new Set(found)].sort();
+}
+
+/** A package's name by its path in node_modules. */
+export function packageName(path: string): string {
+  return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+}
+
+export async function notices(platform: Platform, inputs: readonly string[]): Promise<string> {
+  return [
+    "This plugin contains Node.js and the packages below, each under its own licence.\n",
+    ...ofPackages(inputs),
+    `Node.js\n\n${await nodeLicence(platform)}`,
+  ].join(rule);
+}
+
+/** For the plugin that runs on a Node which is there already. */
+export function packageNotices(inputs: readonly string[]): string {
+  return [
+    "This plugin contains the packages below, each under its own licence.\n",
+    ...ofPackages(inputs),
+  ].join(rule);
+}
+
+function ofPackages(inputs: readonly string[]): string[] {
+  return packagesOf(inputs).map((path) => {
+    const { version, license } = lockedPackage(path);
+    const head = `${packageName(path)} ${version} (${license ?? "see below"})\n`;
+    return [head, ...licenceFiles(join(root, path))].join("\n");
+  });
+}
+
+function licenceFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
+    .sort()
+    .map((name) => readFileSync(join(folder, name), "utf8"));
+}
+
+/** The packages for Windows have none; it is the same text for each platform. */
+async function nodeLicence(platform: Platform): Promise<string> {
+  const own = join(root, await ensureRuntime(platform), "LICENSE");
+  if (existsSync(own)) return readFileSync(own, "utf8");
+  return readFileSync(join(root, await ensureRuntime("linux-amd64"), "LICENSE"), "utf8");
+}

@@ -1,0 +1,50 @@
+/** The Node of a platform, from the npm package that package-lock.json pins with its integrity. */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { extract } from "tar";
+import { captured } from "../support/command";
+import { ToolError } from "../support/main";
+import { root, toolsDir } from "../support/paths";
+import { lockedPackage } from "./lockfile";
+import { platforms, type Platform } from "./platforms";
+
+/** The package's directory, from the root: as npm installed it for this machine, or else fetched. */
+export async function ensureRuntime(platform: Platform): Promise<string> {
+  const { node } = platforms[platform];
+  const installed = join("node_modules", node);
+  if (existsSync(join(root, installed))) return installed;
+  const { version, integrity } = lockedPackage(`node_modules/${node}`);
+  const fetched = join(".tools", "node", `${node}-${version}`);
+  if (!existsSync(join(root, fetched))) {
+    await fetch(`${node}@${version}`, integrity, join(root, fetched));
+  }
+  return fetched;
+}
+
+/** Of Node itself, from a directory of `ensureRuntime`. */
+export function nodeIn(platform: Platform, runtime: string): string {
+  return join(runtime, "bin", platforms[platform].format === "pe" ? "node.exe" : "node");
+}
+
+async function fetch(package_: string, integrity: string, target: string): Promise<void> {
+  const scratch = join(toolsDir, "scratch", `${process.pid}-${package_}`);
+  mkdirSync(scratch, { recursive: true });
+  try {
+    const npm = ["pack", "--silent", `--pack-destination=${scratch}`, package_];
+    const file = join(scratch, (await captured("npm", npm, { cwd: scratch })).trim());
+    const [algorithm = ""] = integrity.split("-");
+    const found = createHash(algorithm).update(readFileSync(file)).digest("base64");
+    if (`${algorithm}-${found}` !== integrity) {
+      throw new ToolError(
+        `${package_} from the registry is ${algorithm}-${found}, but package-lock.json says ` +
+          `${integrity}. Use another registry; this one gives something else by that name.`,
+      );
+    }
+    await extract({ file, cwd: scratch });
+    mkdirSync(join(target, ".."), { recursive: true });
+    renameSync(join(scratch, "package"), target);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}

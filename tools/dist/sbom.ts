@@ -1,0 +1,65 @@
+/** The software bill of materials (CycloneDX): what is inside, neither more nor less, by package-lock.json. */
+import metadata from "../../metadata.json";
+import { lockedPackage } from "./lockfile";
+import { packageName, packagesOf } from "./notices";
+import { platforms, type Platform } from "./platforms";
+
+/** Of the executables for these platforms, made from these files. No time in it: it is the same each time. */
+export function sbom(built: readonly Platform[], inputs: readonly string[]) {
+  const runtimes = built.map((platform) => {
+    const component = componentOf(`node_modules/${platforms[platform].node}`);
+    return {
+      ...component,
+      description: `The Node.js runtime in the executable for ${platform}`,
+      // Of Node itself, by which its advisories go.
+      cpe: `cpe:2.3:a:nodejs:node.js:${component.version}:*:*:*:*:*:*:*`,
+    };
+  });
+  const components = [...packagesOf(inputs).map(componentOf), ...runtimes];
+  const self = `${metadata.name}@${metadata.version}`;
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: {
+      component: {
+        type: "application",
+        "bom-ref": self,
+        name: `pulumi-resource-${metadata.name}`,
+        version: metadata.version,
+        description: metadata.description,
+        licenses: licenses(metadata.license),
+        externalReferences: [{ type: "vcs", url: metadata.repository }],
+      },
+    },
+    components,
+    dependencies: [{ ref: self, dependsOn: components.map((it) => it["bom-ref"]) }],
+  };
+}
+
+function componentOf(path: string) {
+  const { version, integrity, license } = lockedPackage(path);
+  const name = packageName(path);
+  const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+  const [algorithm = "", digest = ""] = integrity.split("-");
+  return {
+    type: "library",
+    "bom-ref": purl,
+    name,
+    version,
+    purl,
+    // Of the package as the registry has it.
+    hashes: [
+      {
+        alg: algorithm.toUpperCase().replace("SHA", "SHA-"),
+        content: Buffer.from(digest, "base64").toString("hex"),
+      },
+    ],
+    ...(license === undefined ? {} : { licenses: licenses(license) }),
+  };
+}
+
+/** One licence has an id; several are an expression. */
+function licenses(text: string) {
+  return [/^[\w.+-]+$/.test(text) ? { license: { id: text } } : { expression: text }];
+}

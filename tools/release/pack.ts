@@ -1,0 +1,73 @@
+/**
+ * The SDKs as the registries want them, which is more than a program needs to run (tools/sdk/pack.ts):
+ * sources and documentation beside the code. In `.tools/release/LANGUAGE`.
+ */
+import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { copyOf, ensurePacked } from "../sdk/pack";
+import type { Language } from "../sdk/languages";
+import { captured } from "../support/command";
+import { toolsDir } from "../support/paths";
+import { ensurePythonTools } from "./pythonTools";
+
+/** Packs, lets the ecosystem's own tools look it over, and returns the files that are published. */
+export async function packForRelease(language: Language): Promise<string[]> {
+  const out = join(toolsDir, "release", language);
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  await packers[language](out);
+  return globSync("**/*", { cwd: out, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
+  async nodejs(out) {
+    copyInto(out, await ensurePacked("nodejs"), "*.tgz");
+  },
+  /** A wheel and the sources; PyPI refuses what its check refuses. */
+  async python(out) {
+    const python = await ensurePythonTools();
+    await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
+    const files = globSync("*", { cwd: out }).map((file) => join(out, file));
+    await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);
+  },
+  /** Nothing is uploaded: the proxy fetches the tag. This is what it will make of it. */
+  async go(out) {
+    copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
+    await captured("go", ["vet", "./..."], { cwd: copyOf("go/compute"), env: goEnvironment() });
+  },
+  /** The jar with its sources, its documentation and, where there is a key, their signatures. */
+  async java(out) {
+    const cwd = copyOf("java");
+    await maven(cwd, "verify");
+    copyInto(out, join(cwd, "target"), "*.{jar,asc}");
+  },
+  async dotnet(out) {
+    const cwd = copyOf("dotnet");
+    await captured("dotnet", ["pack", "--configuration=Release", `--output=${out}`], { cwd });
+  },
+};
+
+/** Maven with what Maven Central asks for. It signs where there is a key: the tests have none. */
+export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<void> {
+  const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
+  const isSigned = process.env["MAVEN_GPG_KEY"] !== undefined || goal === "deploy";
+  const signing = isSigned ? [] : ["-Dgpg.skip"];
+  await captured(
+    "mvn",
+    ["--batch-mode", "--quiet", "--activate-profiles=release", repository, ...signing, goal],
+    { cwd },
+  );
+}
+
+function goEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, GOWORK: "off", GOFLAGS: "-mod=readonly", CGO_ENABLED: "0" };
+}
+
+function copyInto(out: string, from: string, pattern: string): void {
+  for (const file of globSync(pattern, { cwd: from })) {
+    cpSync(join(from, file), join(out, basename(file)));
+  }
+}

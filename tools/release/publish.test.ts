@@ -1,0 +1,46 @@
+/** The tag of the Go module, pushed to a real repository. The other places can't be had here. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { captured } from "../support/command";
+import { pushGoTag } from "./publish";
+import { goTag } from "./versions";
+
+let folder: string;
+let clone: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "compute-release-"));
+  clone = join(folder, "clone");
+  await captured("git", ["init", "--quiet", "--bare", join(folder, "origin")]);
+  await captured("git", ["clone", "--quiet", join(folder, "origin"), clone]);
+  await commit();
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const git = (...args: string[]) => captured("git", args, { cwd: clone });
+const tags = async () => (await git("ls-remote", "origin", "refs/tags/*")).trim();
+const head = async () => (await git("rev-parse", "HEAD")).trim();
+const commit = () =>
+  git(
+    ...["-c", "user.name=test", "-c", "user.email=test@example.com"],
+    ...["commit", "--quiet", "--allow-empty", "--message=change"],
+  );
+
+test("the tag goes on the commit that is checked out, and a second run leaves it there", async () => {
+  await pushGoTag(clone);
+  const expected = `${await head()}\trefs/tags/${goTag}`;
+  expect(await tags()).toBe(expected);
+  await pushGoTag(clone);
+  expect(await tags()).toBe(expected);
+});
+
+test("a tag that stands on another commit stays there, and the error says what to do", async () => {
+  await pushGoTag(clone);
+  const before = await tags();
+  await commit();
+  await expect(pushGoTag(clone)).rejects.toThrow(/stands on .*release another version/s);
+  expect(await tags()).toBe(before);
+});

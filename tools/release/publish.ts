@@ -1,0 +1,135 @@
+/**
+ * Publishing, a place at a time. Each may be run again after a run that failed half way: what is there
+ * already is compared or left alone, and never replaced.
+ */
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import metadata from "../../metadata.json";
+import { copyOf } from "../sdk/pack";
+import { captured } from "../support/command";
+import { say, ToolError } from "../support/main";
+import { root } from "../support/paths";
+import { checksumsFile, distFiles } from "./plugins";
+import { maven, packForRelease } from "./pack";
+import { goTag, releaseNotes, releaseTag } from "./versions";
+
+export const places = {
+  /** A draft until all files are there: nobody sees half a release. */
+  async github() {
+    const files = distFiles();
+    const there = await succeeds("gh", ["release", "view", releaseTag]);
+    if (!there) {
+      const notes = `--notes=${releaseNotes()}`;
+      await gh("create", releaseTag, "--draft", "--verify-tag", `--title=${releaseTag}`, notes);
+    } else if (!(await isDraft())) {
+      await compareWithPublished();
+      return say(`${releaseTag} is there already, with these files.`);
+    }
+    await gh("upload", releaseTag, "--clobber", ...files);
+    await gh("edit", releaseTag, "--draft=false");
+    say(`${releaseTag}: ${files.length} files.`);
+  },
+
+  async npm() {
+    const [file = ""] = await packForRelease("nodejs");
+    const package_ = `${metadata.sdk.nodejs.package}@${metadata.version}`;
+    if (await succeeds("npm", ["view", package_, "version", "--prefer-online"])) {
+      return say(`${package_} is there already.`);
+    }
+    await captured("npm", ["publish", "--provenance", "--access=public", file]);
+    say(package_);
+  },
+
+  /** The files are those that `pack dotnet` made. */
+  async nuget() {
+    const key = process.env["NUGET_API_KEY"];
+    if (!key)
+      throw new ToolError("NUGET_API_KEY is not set: the login step of the workflow gives it.");
+    const packages = join(root, ".tools", "release", "dotnet", "*.nupkg");
+    const source = "--source=https://api.nuget.org/v3/index.json";
+    await withoutKey(key, () =>
+      captured("dotnet", [
+        "nuget",
+        "push",
+        packages,
+        source,
+        "--skip-duplicate",
+        `--api-key=${key}`,
+      ]),
+    );
+    say(metadata.sdk.dotnet.package);
+  },
+
+  async maven() {
+    const { groupId, artifactId } = metadata.sdk.java;
+    const file = `${artifactId}-${metadata.version}.pom`;
+    const directory = `${groupId.replaceAll(".", "/")}/${artifactId}/${metadata.version}`;
+    if (await isServed(`https://repo1.maven.org/maven2/${directory}/${file}`)) {
+      return say(`${file} is there already.`);
+    }
+    await maven(copyOf("java"), "deploy");
+    say(file);
+  },
+
+  /** The Go proxy takes the module from the repository, by this tag. */
+  go: () => pushGoTag(root),
+} satisfies Record<string, () => Promise<void>>;
+
+export type Place = keyof typeof places;
+
+/** On the commit that is checked out: the one that the release's tag stands on. */
+export async function pushGoTag(repository: string): Promise<void> {
+  const options = { cwd: repository };
+  const git = (...args: string[]) => captured("git", args, options).then((text) => text.trim());
+  const commit = await git("rev-parse", "HEAD");
+  const reference = `refs/tags/${goTag}`;
+  const [there] = (await git("ls-remote", "origin", reference)).split("\t");
+  if (there === commit) return say(`${goTag} is there already.`);
+  if (there) {
+    throw new ToolError(
+      `${goTag} stands on ${there}, not on ${commit}. Go keeps a version's content for ever: ` +
+        "leave the tag where it is, and release another version.",
+    );
+  }
+  await git("push", "origin", `${commit}:${reference}`);
+  say(goTag);
+}
+
+function gh(...args: string[]): Promise<string> {
+  return captured("gh", ["release", ...args]);
+}
+
+async function isDraft(): Promise<boolean> {
+  return (await gh("view", releaseTag, "--json=isDraft", "--jq=.isDraft")).trim() === "true";
+}
+
+async function compareWithPublished(): Promise<void> {
+  const name = basename(checksumsFile);
+  const published = await gh("download", releaseTag, `--pattern=${name}`, "--output=-");
+  if (published === readFileSync(checksumsFile, "utf8")) return;
+  throw new ToolError(
+    `${releaseTag} is published already, with other files than those built now (${name} differs). ` +
+      "What is published stays: release another version.",
+  );
+}
+
+/** Commands that fail are shown whole, and this one has a key in it. */
+async function withoutKey(key: string, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new ToolError(error.message.replaceAll(key, "…"));
+  }
+}
+
+async function succeeds(command: string, args: readonly string[]): Promise<boolean> {
+  return captured(command, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isServed(url: string): Promise<boolean> {
+  return (await fetch(url, { method: "HEAD" })).ok;
+}

@@ -1,0 +1,59 @@
+/** The version: that all places agree which one it is, and what CHANGELOG.md says of it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import metadata from "../../metadata.json";
+import { root } from "../support/paths";
+
+const { version } = metadata;
+
+type Packages = Record<"sdk/nodejs", { version: string }>;
+
+/** Two spellings of a tag: of the release itself, and of the Go module, whose directory it names. */
+export const releaseTag = `v${version}`;
+export const goTag = `sdk/go/compute/v${version}`;
+
+/** What must be mended before `tag` may release anything; empty where all is well. */
+export function disagreements(tag: string): string[] {
+  const found = versionDisagreements();
+  if (tag !== releaseTag) {
+    found.push(
+      `The tag is ${tag}, but metadata.json says ${version}: the tag must be ${releaseTag}`,
+    );
+  }
+  if (releaseNotes() === undefined) {
+    found.push(
+      `CHANGELOG.md has no section \`## [${version}] - YYYY-MM-DD\`, or nothing in it: ` +
+        "give [Unreleased] that title",
+    );
+  }
+  return found;
+}
+
+/** The places that are written by hand; `npm run check` compares the generated ones. */
+export function versionDisagreements(): string[] {
+  const lock = json("package-lock.json") as { version: string; packages: Packages };
+  const places = {
+    "package.json": (json("package.json") as { version: string }).version,
+    "package-lock.json": lock.version,
+    "package-lock.json, of the Node.js SDK,": lock.packages["sdk/nodejs"].version,
+  };
+  return Object.entries(places)
+    .filter(([, found]) => found !== version)
+    .map(([place, found]) => `${place} says ${found}, but metadata.json says ${version}`);
+}
+
+/** What CHANGELOG.md says of this version, without its title; undefined where it says nothing. */
+export function releaseNotes(text = read("CHANGELOG.md")): string | undefined {
+  const [, ...sections] = text.split(/^## /m);
+  const section = sections.find((it) => it.startsWith(`[${version}] - `));
+  const notes = section?.slice(section.indexOf("\n")).trim();
+  return notes === "" ? undefined : notes;
+}
+
+function json(file: string): unknown {
+  return JSON.parse(read(file));
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
