@@ -1,0 +1,4 @@
+import { PolicyPack } from "@pulumi/policy";
+import { policies } from "./policies";
+
+new PolicyPack("compute-guard-rails", { policies });
