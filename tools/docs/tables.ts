@@ -1,4 +1,8 @@
-/** The tables of README.md, from the definitions that the provider runs on. */
+/** What is filled into Markdown pages; that of README.md is made from the definitions that the provider runs on. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { format } from "prettier";
+import { measuredRows } from "../../bench/report/table";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import {
   inputNames,
@@ -7,8 +11,11 @@ import {
   traitsOf,
 } from "../../provider/resources/instance/definition";
 import { ToolError } from "../support/main";
+import { root } from "../support/paths";
 
-const tables: Record<string, () => string> = {
+export type Tables = Readonly<Record<string, () => string>>;
+
+export const readmeTables = {
   settings: () =>
     table(
       ["Setting", "Meaning"],
@@ -22,26 +29,28 @@ const tables: Record<string, () => string> = {
         traitsOf(name).description + (traitsOf(name).secret ? " Secret." : ""),
       ]),
     ),
+  measured: () => table(["Measured", "Here", "Beside", "Ratio"], measuredRows()),
   outputs: () =>
     table(
       ["Output", "Meaning"],
       Object.entries(outputDescriptions).map(([name, meaning]) => [`\`${name}\``, meaning]),
     ),
-};
+} satisfies Tables;
 
-/** The README with each `<!-- table: NAME -->` … `<!-- end -->` filled in. */
-export function readmeWithTables(readme: string): string {
-  return readme.replace(
-    /(<!-- table: (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
+/** The page, formatted, with each `<!-- table: NAME -->` … `<!-- end -->` (a list, a chooser) filled in. */
+export async function pageWithTables(page: string, tables: Tables): Promise<string> {
+  const filled = readFileSync(join(root, page), "utf8").replace(
+    /(<!-- (?:table|list|chooser): (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
     (_, start: string, name: string, end: string) => {
       const make = tables[name];
-      if (!make) throw new ToolError(`README.md asks for a table "${name}", which there is not`);
+      if (!make) throw new ToolError(`${page} asks for "${name}", which there is not`);
       return `${start}\n${make()}\n${end}`;
     },
   );
+  return format(filled, { parser: "markdown", printWidth: 100 });
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");

@@ -1,0 +1,34 @@
+import { expect, test } from "@jest/globals";
+import { commandsIn } from "./commandLines";
+
+const wordsIn = (block: string) => commandsIn(block).map(({ line, words }) => [line, ...words]);
+
+test("comments are none of a command; quotes and backslashes hold words together", () => {
+  const block = [
+    "# first",
+    "pulumi up     # again: it's fine",
+    "  discard '<urn> #1' \"a b\"c d\\ e",
+    "",
+    "npm start",
+  ].join("\n");
+  expect(wordsIn(block)).toEqual([
+    [2, "pulumi", "up"],
+    [3, "discard", "<urn> #1", "a bc", "d e"],
+    [5, "npm", "start"],
+  ]);
+});
+
+test("a line may hold several commands, and a command may take several lines", () => {
+  const block = "A=1 B=2 one | two && three; four\npulumi up \\\n  --yes # so\nfive";
+  expect(wordsIn(block)).toEqual([
+    [1, "one"],
+    [1, "two"],
+    [1, "three;", "four"],
+    [2, "pulumi", "up", "--yes"],
+    [4, "five"],
+  ]);
+});
+
+test("a line that sets variables alone is no command", () => {
+  expect(wordsIn("A=1")).toEqual([]);
+});

@@ -1,0 +1,107 @@
+/** What a Markdown page holds, by line: its fenced blocks, its links, and what a link can point to. */
+
+/** A page, or a text that is shown as one. */
+export interface Page {
+  /** For messages, and the path where it is a file. */
+  name: string;
+  text: string;
+}
+
+export interface Block {
+  page: string;
+  /** Of the fence that opens it. */
+  line: number;
+  /** The first word behind the fence; empty where there is none. */
+  language: string;
+  text: string;
+}
+
+export interface Link {
+  page: string;
+  line: number;
+  target: string;
+}
+
+const fence = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
+
+const codeSpan = /(`+)(?!`)(.*?)\1(?!`)/g;
+
+export function blocksOf({ name, text }: Page): Block[] {
+  const blocks: Block[] = [];
+  let open: { block: Block; marks: string; indent: string; lines: string[] } | undefined;
+  for (const [index, line] of text.split("\n").entries()) {
+    if (!open) {
+      const [, indent = "", marks, language = ""] = fence.exec(line) ?? [];
+      if (marks === undefined) continue;
+      open = {
+        block: { page: name, line: index + 1, language, text: "" },
+        marks,
+        indent,
+        lines: [],
+      };
+    } else if (line.trim().startsWith(open.marks) && /^(`+|~+)$/.test(line.trim())) {
+      blocks.push({ ...open.block, text: `${open.lines.join("\n")}\n` });
+      open = undefined;
+    } else {
+      open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+    }
+  }
+  if (open) throw new Error(`${name}:${open.block.line}: the block is not closed`);
+  return blocks;
+}
+
+export function linksOf(page: Page): Link[] {
+  const targets =
+    /\]\(\s*<?([^\s)>]+)|^\s*\[[^\]]+\]:\s+(\S+)|\b(?:href|src)="([^"]*)"|<(https?:[^\s>]*)>/g;
+  return withoutBlocks(page).flatMap((line, index) =>
+    [...withoutCode(line).matchAll(targets)].map((found) => ({
+      page: page.name,
+      line: index + 1,
+      target: found.slice(1).find((target) => target !== undefined) ?? "",
+    })),
+  );
+}
+
+/** What stands in backticks within the text. */
+export function codeSpansOf(page: Page): { line: number; text: string }[] {
+  return withoutBlocks(page).flatMap((line, index) =>
+    [...line.matchAll(codeSpan)].map(([, , text = ""]) => ({ line: index + 1, text })),
+  );
+}
+
+/** As GitHub makes them from headings; those that are written down (`{#here}`, `id="here"`) as well. */
+export function anchorsOf(page: Page): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  const seen = new Map<string, number>();
+  for (const line of withoutBlocks(page)) {
+    for (const [, id = ""] of line.matchAll(/\bid="([^"]+)"/g)) anchors.add(id);
+    const [, heading, id] = /^#{1,6}\s+(.*?)\s*(?:\{#([^}]+)\})?\s*$/.exec(line) ?? [];
+    if (heading === undefined) continue;
+    const slug = id ?? slugOf(heading);
+    const before = seen.get(slug) ?? 0;
+    seen.set(slug, before + 1);
+    anchors.add(before === 0 ? slug : `${slug}-${before}`);
+  }
+  return anchors;
+}
+
+function slugOf(heading: string): string {
+  const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+  return shown
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+/** The page's lines; those of blocks are empty. */
+function withoutBlocks(page: Page): string[] {
+  const lines = page.text.split("\n");
+  for (const { line, text } of blocksOf(page)) {
+    lines.fill("", line - 1, line + text.split("\n").length);
+  }
+  return lines;
+}
+
+function withoutCode(line: string): string {
+  return line.replace(codeSpan, "");
+}

@@ -1,0 +1,120 @@
+/** Every link leads somewhere, and every setting that is named is one. */
+import { expect, test } from "@jest/globals";
+import { instanceToken } from "../../provider/resources/instance/definition";
+import { functions } from "../../provider/resources/functions";
+import { settingNames } from "../../provider/config/settings";
+import { exampleLanguages } from "../sdk/examples";
+import { isOnRegistry, problemWith } from "./links";
+import { anchorsOf, blocksOf, linksOf, type Page } from "./markdown";
+import { descriptions, pages } from "./pages";
+
+const schema = "schema.json";
+/** A test for each page, and one for all that the schema says. */
+const subjects = [...pages.map(({ name }) => name), schema];
+const textsOf = (subject: string): readonly Page[] =>
+  subject === schema ? descriptions : pages.filter(({ name }) => name === subject);
+
+const tokens = [instanceToken, ...Object.keys(functions)];
+const known = new Set([
+  ...settingNames.map((name) => `compute:${name}`),
+  ...tokens.flatMap((token) => [token, token.replace(":index:", ":")]),
+]);
+
+test("there are pages to look at", () => {
+  const names = pages.map(({ name }) => name);
+  const expected = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/_index.md"];
+  expect(names).toEqual(expect.arrayContaining(expected));
+  expect(pages.flatMap(linksOf).length).toBeGreaterThan(30);
+  expect(descriptions.length).toBeGreaterThan(30);
+});
+
+test.each(subjects)("%s: each link leads somewhere", (subject) => {
+  const broken = textsOf(subject).flatMap((page) =>
+    linksOf(page).flatMap((link) => {
+      const problem = problemWith(link, page);
+      return problem === undefined ? [] : [`${page.name}:${link.line}: ${link.target}: ${problem}`];
+    }),
+  );
+  expect(broken).toEqual([]);
+});
+
+test.each(subjects)("%s: each compute:NAME is one", (subject) => {
+  const unknown = textsOf(subject).flatMap(({ name, text }) =>
+    text.split("\n").flatMap((line, index) =>
+      [...line.matchAll(/(?<![\w:./-])compute:[A-Za-z][\w:]*\w/g)]
+        // In capitals, it is for the reader to fill in.
+        .filter(([word]) => !known.has(word) && !/^compute:[A-Z]+$/.test(word))
+        .map(([word]) => `${name}:${index + 1}: ${word}`),
+    ),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test.each(pages.filter(isOnRegistry))("$name has what the Registry asks for", ({ text }) => {
+  const [, head = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
+  for (const key of ["title", "meta_desc", "layout"]) {
+    expect(head).toMatch(new RegExp(`^${key}: \\S`, "m"));
+  }
+  const choosers = text.split("{{< chooser ").slice(1);
+  expect(choosers.length).toBeGreaterThan(0);
+  for (const chooser of choosers) {
+    const [, languages = ""] = /^language "([\w,]+)" >}}/.exec(chooser) ?? [];
+    const [tabs = "", ...more] = chooser.split("{{< /chooser >}}");
+    expect(more).toHaveLength(1);
+    const opened = [...tabs.matchAll(/\{\{% choosable language (\w+) %}}/g)].map(([, it]) => it);
+    expect(opened).toEqual(languages.split(","));
+    expect(opened).toEqual(exampleLanguages);
+    expect(tabs.match(/\{\{% \/choosable %}}/g)).toHaveLength(opened.length);
+  }
+});
+
+const page = (text: string, name = "docs/page.md"): Page => ({ name, text });
+const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith(link, subject));
+
+test("a link that leads nowhere is found, wherever it points", () => {
+  const links = [
+    "[a](../README.md) ![b](scaling.svg) [c](../README.md#configuration) [d](#here)",
+    "## Here",
+    "[e](../LICENCE) [f](../README.md#nowhere) [g](#nowhere) [h](../../outside.md) [i](../bin/start.js)",
+    "[j](https://example.com/a) [k](http://example.com) [l](https://example) <https://…/v2>",
+    "[m](https://github.com/compute-instances/pulumi-compute/blob/main/SECURITY.md)",
+    "[n](https://github.com/compute-instances/pulumi-compute/blob/main/NOTHING.md)",
+    "[o](https://github.com/compute-instances/pulumi-compute/wikis)",
+    "`[no](link)`",
+    "```text\n[no](link)\n```",
+  ];
+  const ok = undefined;
+  expect(problemsOf(page(links.join("\n")))).toEqual([
+    ...[ok, ok, ok, ok],
+    "there is no LICENCE",
+    "there is no #nowhere in README.md",
+    "there is no #nowhere in docs/page.md",
+    "outside of the repository",
+    "not committed",
+    ...[ok, "not https", "not the name of a host", "not a URL"],
+    ok,
+    "there is no NOTHING.md",
+    "not a page that the repository's site has",
+  ]);
+});
+
+test("a page of the Registry links to nothing that only the repository has", () => {
+  const text =
+    "---\nlayout: package\n---\n[a](./installation-configuration/) [b](scaling.md) [c](./nothing/)";
+  expect(problemsOf(page(text))).toEqual([
+    undefined,
+    "the Registry has only ./PAGE/ and ./api-docs/PAGE/",
+    "there is no docs/nothing.md",
+  ]);
+});
+
+test("blocks are found with their line and language, in lists too; an open one is an error", () => {
+  const text =
+    "# A `b`, c\n\n- one\n\n  ```sh\n  ls\n  ```\n\n````text\n```\n````\n\n## A b c\n\n## A b c\n";
+  expect(blocksOf(page(text))).toEqual([
+    { page: "docs/page.md", line: 5, language: "sh", text: "ls\n" },
+    { page: "docs/page.md", line: 9, language: "text", text: "```\n" },
+  ]);
+  expect([...anchorsOf(page(text))]).toEqual(["a-b-c", "a-b-c-1", "a-b-c-2"]);
+  expect(() => blocksOf(page("```sh\nls\n"))).toThrow("docs/page.md:1: the block is not closed");
+});
