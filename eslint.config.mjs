@@ -81,6 +81,24 @@ export default tseslint.config(
       ],
     ],
   ),
+  {
+    files: ["provider/**/*.ts"],
+    ignores: ["**/*.test.ts", "**/testing/**", "provider/api/**"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              group: ["**/api/contract"],
+              allowTypeImports: true,
+              message: "The shapes take long to load: types only, and values from api/documented.",
+            },
+          ],
+        },
+      ],
+    },
+  },
   forbid(
     ["emulator/**/*.ts"],
     [

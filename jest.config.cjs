@@ -21,6 +21,8 @@ const shared = {
 module.exports = {
   // Tests wait more than they compute.
   maxWorkers: "100%",
+  // For a test that hangs. How long one takes hangs on what else the machine does.
+  testTimeout: 600_000,
   projects: [
     {
       ...shared,

@@ -4,24 +4,26 @@
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
+import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { ensureProduct } from "./support/inputs";
-import { shellLauncher, startScript, windowsLauncher } from "./support/launcher";
+import { shellLauncher, windowsLauncher } from "./support/launcher";
 import { runTool, say, ToolError } from "./support/main";
 import { runCommand } from "./support/command";
 import { root } from "./support/paths";
 
 const executable = "bin/pulumi-resource-compute";
+const bundleFile = "bin/provider.js";
 const sdk = "sdk/nodejs";
 
 /** What makes the products has a part in what they are. */
-const toolSources = ["tools/build.ts", "tools/support/launcher.ts"];
+const toolSources = ["tools/build.ts", "tools/support/bundle.ts", "tools/support/launcher.ts"];
 
 /** The plugin's executable, built if need be. */
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
-    outputs: [executable, "bin/start.js", "bin/provider.js"],
+    outputs: [executable, "bin/start.js", bundleFile],
     stamp: ".tools/stamps/provider",
     make: buildProvider,
   });
@@ -40,38 +42,22 @@ export async function ensureSdkBuilt(): Promise<string> {
 }
 
 async function buildProvider(): Promise<readonly string[]> {
-  // Only here, since most runs build nothing.
-  const esbuild = await import("esbuild");
-  const result = await esbuild
-    .build({
-      absWorkingDir: root,
-      entryPoints: ["provider/main.ts"],
-      outfile: "bin/provider.js",
-      bundle: true,
-      platform: "node",
-      format: "cjs",
-      target: `node${process.versions.node}`,
-      sourcemap: "linked",
-      legalComments: "linked",
-      metafile: true,
-      write: false,
-      logLevel: "silent",
-    })
-    .catch((error: unknown) => {
-      throw new ToolError(`The provider does not build.\n${String(error)}`);
-    });
+  const provider = await bundle("provider/main.ts", bundleFile, {
+    sourcemap: "linked",
+    legalComments: "linked",
+  });
+  const start = await bundle("provider/start/launched.ts", "bin/start.js");
 
   const bin = join(root, "bin");
   // What V8 kept of the bundle before this one.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
-  for (const file of result.outputFiles) writeWhole(file.path, file.contents);
-  writeWhole(join(bin, "start.js"), startScript);
+  for (const { path, text } of [...provider.files, ...start.files]) writeWhole(path, text);
   const schema = join(root, "schema.json");
   if (existsSync(schema)) writeWhole(join(bin, "schema.json"), readFileSync(schema));
   writeWhole(join(root, executable), shellLauncher(process.execPath), 0o755);
   writeWhole(join(root, `${executable}.cmd`), windowsLauncher(process.execPath));
 
-  return [...toolSources, ...Object.keys(result.metafile.inputs), "schema.json", "tsconfig.json"];
+  return [...toolSources, ...provider.inputs, ...start.inputs, "schema.json", "tsconfig.json"];
 }
 
 async function buildSdk(): Promise<readonly string[]> {

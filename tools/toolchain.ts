@@ -7,12 +7,10 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { readIfThere, writeWhole } from "./support/files";
-import { ensureGoTool, isOlder, requiredVersion, type GoTool } from "./support/go";
+import { isOlder, oldestEngine } from "../provider/engines";
+import { ensureGoTool, requiredVersion, type GoTool } from "./support/go";
 import { runTool, say } from "./support/main";
 import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";
-
-/** The oldest engine that the provider works with. */
-const oldestPulumi = "3.142.0";
 
 const installPulumi =
   "install the Pulumi CLI (https://www.pulumi.com/docs/install/) so that `pulumi` is on PATH";
@@ -30,22 +28,55 @@ const engine: GoTool = {
   otherWay: installPulumi,
 };
 
+const sdkModule = "github.com/pulumi/pulumi/sdk/v3";
+
 /** The hosts that run programs of a language. One more host is one more line. */
 const hosts = {
-  nodejs: host("nodejs", "hosts", "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd", "20 seconds"),
+  nodejs: host("nodejs", "hosts", `${sdkModule}/nodejs/cmd`, "20 seconds"),
+  python: {
+    ...host("python", "hosts", `${sdkModule}/python/cmd`, "5 seconds"),
+    script: { module: sdkModule, path: "python/cmd/pulumi-language-python-exec" },
+  },
+  go: host("go", "hosts", `${sdkModule}/go`, "5 seconds"),
+  java: host("java", "sdkgen-more", "github.com/pulumi/pulumi-java/pkg/cmd", "1 minute"),
   yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
 } satisfies Record<string, GoTool>;
 
 export type Language = keyof typeof hosts;
 
-const sdkgen: GoTool = {
-  name: "compute-sdkgen",
-  title: "the SDK generator",
-  module: "sdkgen",
-  package: ".",
-  ldflags: "-s -w",
-  expected: "about 1 minute, once",
+const sdkgens = {
+  sdkgen: sdkgen("sdkgen", "the SDK generator for Node.js, Python and Go"),
+  "sdkgen-more": sdkgen("sdkgen-more", "the SDK generator for Java and .NET"),
 };
+
+function sdkgen(module: string, title: string): GoTool {
+  const name = `compute-${module}`;
+  const expected = "about 1 minute, once";
+  return { name, title, module, package: ".", ldflags: "-s -w", expected };
+}
+
+/** The API docs of Pulumi's Registry; the tests look for broken links in them. */
+const docsgen = sdkgen("docsgen", "the generator of API docs");
+
+/** What `npm run bench` measures against; nothing else needs it. */
+const peers = {
+  go: {
+    name: "compute-peer",
+    title: "a minimal provider on the Go SDK",
+    module: "peer",
+    package: ".",
+    ldflags: "-s -w",
+    expected: "about 1 minute, once",
+  },
+  restapi: {
+    name: "terraform-provider-restapi",
+    title: "Terraform's generic REST provider",
+    module: "restapi",
+    package: "github.com/Mastercard/terraform-provider-restapi",
+    ldflags: "-s -w",
+    expected: "about 40 seconds, once",
+  },
+} satisfies Record<string, GoTool>;
 
 function host(language: string, module: string, parent: string, time: string): GoTool {
   const name = `pulumi-language-${language}`;
@@ -59,6 +90,35 @@ function host(language: string, module: string, parent: string, time: string): G
     otherWay: `${installPulumi}, with its language hosts beside it`,
   };
 }
+
+/** Makes of a directory what a Go proxy has of a module. */
+const goModule: GoTool = {
+  name: "compute-gomodule",
+  title: "the packer of Go modules",
+  module: "gomodule",
+  package: ".",
+  expected: "a few seconds, once",
+};
+
+/** Signs executables for macOS, on any machine. Only `npm run dist` needs it. */
+const signer: GoTool = {
+  name: "quill",
+  title: "the signer of executables for macOS",
+  module: "quill",
+  package: "github.com/anchore/quill/cmd/quill",
+  ldflags: "-s -w",
+  expected: "about 1 minute, once",
+};
+
+/** Checks the workflows in .github/. */
+const actionlint: GoTool = {
+  name: "actionlint",
+  title: "actionlint",
+  module: "actionlint",
+  package: "github.com/rhysd/actionlint/cmd/actionlint",
+  ldflags: "-s -w",
+  expected: "about 20 seconds, once",
+};
 
 export interface ToolchainOptions {
   /** The languages of the programs to be run; all if left out. */
@@ -96,9 +156,30 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   return { pulumi, version, binDirs, env: (extra) => environment(binDirs, extra) };
 }
 
-/** The path of the program that checks schema.json and writes SDKs. */
-export async function ensureSdkgen(): Promise<string> {
-  return ensureGoTool(sdkgen);
+/** The path of a program that writes SDKs; the first one checks schema.json, too. */
+export async function ensureSdkgen(which: keyof typeof sdkgens = "sdkgen"): Promise<string> {
+  return ensureGoTool(sdkgens[which]);
+}
+
+export async function ensureDocsgen(): Promise<string> {
+  return ensureGoTool(docsgen);
+}
+
+/** The path of a peer of the benchmarks. */
+export async function ensurePeer(name: keyof typeof peers): Promise<string> {
+  return ensureGoTool(peers[name]);
+}
+
+export async function ensureGoModuleTool(): Promise<string> {
+  return ensureGoTool(goModule);
+}
+
+export async function ensureSigner(): Promise<string> {
+  return ensureGoTool(signer);
+}
+
+export async function ensureActionlint(): Promise<string> {
+  return ensureGoTool(actionlint);
 }
 
 interface FoundPulumi {
@@ -115,8 +196,8 @@ async function findPulumi(report: (line: string) => void): Promise<FoundPulumi |
     report(`${path} does not answer \`pulumi version\`, so it is not used.`);
     return undefined;
   }
-  if (isOlder(version, oldestPulumi)) {
-    report(`${path} is ${version}, older than ${oldestPulumi}, so it is not used.`);
+  if (isOlder(version, oldestEngine)) {
+    report(`${path} is ${version}, older than ${oldestEngine}, so it is not used.`);
     return undefined;
   }
   return { path, version };
@@ -149,7 +230,8 @@ function isInstalled(name: string, pulumi: string): boolean {
   return beside.some((path) => existsSync(path)) || onPath(name) !== undefined;
 }
 
-function onPath(name: string): string | undefined {
+/** The absolute path of a command on PATH; ours don't count. */
+export function onPath(name: string): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return pathOf(process.env)
     .split(delimiter)
@@ -182,7 +264,7 @@ function describe(path: string): string {
 
 async function main(): Promise<void> {
   const { binDirs } = await ensureToolchain();
-  await ensureSdkgen();
+  for (const tool of Object.values(sdkgens)) await ensureGoTool(tool);
   say(`Ready. For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
 }
 

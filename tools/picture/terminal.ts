@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { ToolError } from "../support/main";
 import { parseScreen, textOf } from "./ansi";
 import type { Frame } from "./svg";
+import { isMissing } from "../support/errors";
 
 export interface TerminalOptions {
   /** tmux's own, so that nobody's sessions and settings come in. */
@@ -97,7 +98,7 @@ export class Terminal implements AsyncDisposable {
       const all = ["-u", "-S", socket, "-f", "/dev/null", ...args];
       return (await promisify(execFile)("tmux", all, { env })).stdout;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      if (!isMissing(error)) throw error;
       throw new ToolError(
         "The picture is taken of a terminal that tmux runs, and there is no tmux on PATH. Install it: apt-get install tmux, dnf install tmux, brew install tmux",
       );

@@ -1,5 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { ToolError } from "./main";
 
 export interface CommandOptions {
   cwd: string;
@@ -31,4 +33,23 @@ export async function runCommand(
   return promise.finally(() => {
     for (const signal of signals) process.removeListener(signal, stop);
   });
+}
+
+/** What a command prints on stdout. Where it fails, what it said is the error. */
+export async function captured(
+  command: string,
+  arguments_: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(command, arguments_, {
+      maxBuffer: Infinity,
+      ...options,
+    });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
+    const said = `${stdout ?? ""}${stderr ?? ""}`.trim() || message;
+    throw new ToolError(`\`${[command, ...arguments_].join(" ")}\` failed.\n${said}`);
+  }
 }

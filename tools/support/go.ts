@@ -1,13 +1,20 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { runCommand } from "./command";
+import { isOlder } from "../../provider/engines";
+import { captured, runCommand } from "./command";
 import { hashOf, readIfThere, writeWhole } from "./files";
 import { withLock } from "./lock";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
 import { withProgress } from "./progress";
+import { fieldOf, isMissing } from "./errors";
+
+interface Script {
+  module: string;
+  path: string;
+}
 
 /** One executable that is built from Go modules. */
 export interface GoTool {
@@ -19,6 +26,8 @@ export interface GoTool {
   /** The Go package of its `main`. */
   package: string;
   ldflags?: string;
+  /** A script that is needed beside the executable: the Go module that has it, and its path there. */
+  script?: Script;
   /** How long a first build takes. */
   expected: string;
   /** What a person can do instead of building it. */
@@ -30,13 +39,15 @@ export async function ensureGoTool(tool: GoTool): Promise<string> {
   const path = join(toolsBin, tool.name + exe);
   const stamp = join(toolsDir, "stamps", tool.name);
   const wanted = fingerprint(tool);
-  const isBuilt = () => readIfThere(stamp) === wanted && existsSync(path);
+  const outputs = [path, ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
+  const isBuilt = () => readIfThere(stamp) === wanted && outputs.every((it) => existsSync(it));
   if (isBuilt()) return path;
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
   await withLock(tool.name, onWait, async () => {
     if (isBuilt()) return;
     await build(tool, path);
+    if (tool.script !== undefined) await copyScript(tool, tool.script);
     writeWhole(stamp, wanted);
   });
   return path;
@@ -50,6 +61,16 @@ export function requiredVersion(module: string, dependency: string): string {
   return version;
 }
 
+/** The version of Go that a go.mod of ours asks for: "1.25.11". */
+export function goVersion(module: string): string {
+  return /^go (\S+)$/m.exec(readGoMod(module))?.[1] ?? "";
+}
+
+/** Brings the go.mod and go.sum of a directory in line with its imports. */
+export async function tidy(directory: string): Promise<void> {
+  await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
+}
+
 function directoryOf(module: string): string {
   return join(root, "tools", "go", module);
 }
@@ -59,10 +80,25 @@ function readGoMod(module: string): string {
 }
 
 function fingerprint({ module, package: main, ldflags }: GoTool): string {
-  const directory = directoryOf(module);
-  const files = readdirSync(directory).filter((name) => /\.(go|mod|sum)$/.test(name));
-  const texts = files.sort().flatMap((name) => [name, readFileSync(join(directory, name))]);
+  const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
+  const texts = [module, ...ours].map(directoryOf).flatMap((directory) =>
+    readdirSync(directory)
+      .filter((name) => /\.(go|mod|sum)$/.test(name))
+      .sort()
+      .flatMap((name) => [name, readFileSync(join(directory, name))]),
+  );
   return hashOf([process.platform, process.arch, main, ldflags ?? "", ...texts]);
+}
+
+function scriptPath({ path }: Script): string {
+  return join(toolsBin, basename(path));
+}
+
+async function copyScript(tool: GoTool, script: Script): Promise<void> {
+  const arguments_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", script.module];
+  const options = { cwd: directoryOf(tool.module), env: goEnvironment() };
+  const directory = (await captured("go", arguments_, options)).trim();
+  writeWhole(scriptPath(script), readFileSync(join(directory, script.path)), 0o755);
 }
 
 async function build(tool: GoTool, path: string): Promise<void> {
@@ -73,7 +109,8 @@ async function build(tool: GoTool, path: string): Promise<void> {
   mkdirSync(scratch, { recursive: true });
   const output = join(scratch, `${process.pid}${exe}`);
 
-  const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-v", "-o", output];
+  // Trimmed paths let the compiler's results be shared by all who have the same modules.
+  const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output];
   if (tool.ldflags !== undefined) arguments_.push("-ldflags", tool.ldflags);
   arguments_.push(tool.package);
 
@@ -115,7 +152,7 @@ function goEnvironment(): NodeJS.ProcessEnv {
 }
 
 async function checkGo(tool: GoTool): Promise<void> {
-  const needed = /^go (\S+)$/m.exec(readGoMod(tool.module))?.[1] ?? "";
+  const needed = goVersion(tool.module);
   let output: string;
   try {
     // In the module's directory, where a Go that can fetch a newer one of itself does so.
@@ -125,25 +162,15 @@ async function checkGo(tool: GoTool): Promise<void> {
     });
     output = stdout;
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    const detail = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
-    const why = isMissing ? `Go is not installed.` : `Go does not run here:\n${detail}`;
+    const said = fieldOf(error, "stderr");
+    const detail = typeof said === "string" ? said.trim() : "";
+    const why = isMissing(error) ? `Go is not installed.` : `Go does not run here:\n${detail}`;
     throw new ToolError(waysOut(tool, why, needed));
   }
   const found = /go(\d+(?:\.\d+)*)/.exec(output)?.[1];
   if (found !== undefined && isOlder(found, needed)) {
     throw new ToolError(waysOut(tool, `The Go on PATH is ${found}, which is too old.`, needed));
   }
-}
-
-/** Compares versions of digits and dots alone. */
-export function isOlder(version: string, than: string): boolean {
-  const [a, b] = [version, than].map((text) => text.split(".").map(Number));
-  for (let i = 0; i < 3; i++) {
-    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0);
-    if (difference !== 0) return difference < 0;
-  }
-  return false;
 }
 
 const networkTrouble =

@@ -1,4 +1,4 @@
-/** What starts the bundle: the plugin's executable for each system, and the script they start. */
+/** The plugin's executable for each system: a script that starts `start.js` beside it. */
 
 /** For a POSIX shell. `exec`, so that the process the engine knows is the provider itself. */
 export function shellLauncher(node: string): string {
@@ -38,36 +38,6 @@ export function windowsLauncher(node: string): string {
     "",
   ].join("\r\n");
 }
-
-/**
- * Keeps V8's compiled code between starts, which saves half of the start-up time. Beside the
- * bundle, so that it goes when the plugin goes; else in the person's own cache, never in a
- * directory shared with others, who could put code of theirs there.
- */
-export const startScript = `"use strict";
-// Made by \`npm run build\`.
-const { accessSync, constants } = require("node:fs");
-const { enableCompileCache } = require("node:module");
-const { homedir } = require("node:os");
-const { join } = require("node:path");
-
-function cacheDirectory() {
-  try {
-    accessSync(__dirname, constants.W_OK);
-    return join(__dirname, ".cache");
-  } catch {
-    const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-    return join(XDG_CACHE_HOME || LOCALAPPDATA || join(homedir(), ".cache"), "pulumi-resource-compute");
-  }
-}
-
-try {
-  enableCompileCache(cacheDirectory());
-} catch {
-  // Slower to start, and nothing else.
-}
-require("./provider.js");
-`;
 
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

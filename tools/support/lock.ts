@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toolsDir } from "./paths";
+import { fieldOf } from "./errors";
 
 const sqliteBusy = 5;
 
@@ -34,7 +35,7 @@ function tryLock(database: DatabaseSync): boolean {
     database.exec("BEGIN EXCLUSIVE");
     return true;
   } catch (error) {
-    if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return false;
+    if (fieldOf(error, "errcode") === sqliteBusy) return false;
     throw error;
   }
 }
