@@ -1,12 +1,12 @@
 /**
- * `npm run picture`: the pictures of the README, taken of a real `pulumi up` in a real terminal,
- * against the emulator, in a stack of their own that is gone afterwards. Needs tmux.
+ * `npm run picture`: the pictures of the pages, taken of real runs in a real terminal, against
+ * the emulator, in stacks of their own that are gone afterwards. Needs tmux.
  */
 import { join, relative } from "node:path";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { parseScreen, textOf } from "./picture/ansi";
 import { pickFrames } from "./picture/pick";
-import { setScene, type Scene } from "./picture/scene";
+import { setScene, type Scene, type SceneOptions } from "./picture/scene";
 import { drawPicture, type Frame, type Picture } from "./picture/svg";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
@@ -16,17 +16,24 @@ import { ensureToolchain } from "./toolchain";
 const columns = 104;
 const frameCount = 8;
 
+type Common = Omit<SceneOptions, "example" | "stack">;
+
 async function main(): Promise<void> {
   const toolchain = await ensureToolchain({ languages: ["nodejs"] });
   await ensureBuilt();
   await ensureSdkBuilt();
+  const common = { toolchain, columns, signal: interruption() };
+  await ofAnInstance(common);
+  await ofAReview(common);
+}
 
-  await using scene = await setScene({ toolchain, columns, signal: interruption() });
+async function ofAnInstance(common: Common): Promise<void> {
+  await using scene = await setScene({ ...common, example: "instance", stack: "dev" });
   say("Taking the picture of `pulumi up` (about 15 seconds) …");
-  const up = await shoot(scene, "pulumi up --yes --skip-preview", "created");
+  const up = await shoot(scene, [["pulumi up --yes --skip-preview", "created"]]);
   // Without the outputs, which are all to be known later.
   scene.edit('"standard-2"', '"standard-4"');
-  const replacement = await shoot(scene, "pulumi preview --suppress-outputs", "to replace");
+  const replacement = await shoot(scene, [["pulumi preview --suppress-outputs", "to replace"]]);
 
   write(scene, "pulumi-up.svg", {
     heading: "examples/instance — pulumi up",
@@ -44,15 +51,41 @@ async function main(): Promise<void> {
   });
 }
 
-/** A run that did not go well is not to be in the README. */
-async function shoot(scene: Scene, command: string, outcome: string): Promise<Frame[]> {
+async function ofAReview(common: Common): Promise<void> {
+  await using scene = await setScene({ ...common, example: "automation" });
+  say("Taking the picture of a review environment (about 30 seconds) …");
+  const life = await shoot(scene, [
+    ["node main.ts up 42 --hours 8 --servers 2", '"names"'],
+    ["node main.ts list", '"end"'],
+    ["node main.ts down 42", "delete web-2 done"],
+    ["node main.ts list", "[]"],
+  ]);
+  write(scene, "review-stack.svg", {
+    heading: "examples/automation — the life of a review environment",
+    title: "A review environment's life in a terminal",
+    description:
+      "One command brings up two servers for pull request 42 and prints their names and addresses, one lists the environment with the time of its end, and one destroys it; then the list is empty.",
+    frames: pickFrames(life, frameCount),
+  });
+}
+
+/** Commands in one terminal, each with what its outcome shows. One that did not go well is not to be seen. */
+async function shoot(
+  scene: Scene,
+  commands: readonly (readonly [line: string, outcome: string])[],
+): Promise<Frame[]> {
   await using terminal = await scene.openTerminal();
-  const frames = await terminal.run(command);
-  const text = parseScreen(frames.at(-1)?.screen ?? "")
-    .map(textOf)
-    .join("\n");
-  if (!text.includes(outcome) || text.includes("error:")) {
-    throw new ToolError(`\`${command}\` did not go as it should:\n${text}`);
+  const frames: Frame[] = [];
+  for (const [line, outcome] of commands) {
+    const start = frames.at(-1)?.at ?? 0;
+    const shown = await terminal.run(line);
+    const text = parseScreen(shown.at(-1)?.screen ?? "")
+      .map(textOf)
+      .join("\n");
+    if (!text.includes(outcome) || text.includes("error:")) {
+      throw new ToolError(`\`${line}\` did not go as it should:\n${text}`);
+    }
+    frames.push(...shown.map(({ screen, at }) => ({ screen, at: start + at })));
   }
   return frames;
 }

@@ -1,4 +1,4 @@
-/** Where the pictures are taken: a copy of examples/instance, with a home, state and service of its own. */
+/** Where the pictures are taken: a copy of an example, with a home, state and service of its own. */
 import {
   cpSync,
   mkdirSync,
@@ -18,9 +18,12 @@ import { type Toolchain } from "../toolchain";
 import { Terminal } from "./terminal";
 
 const token = "sk_test_picture";
-const stack = "dev";
 
 export interface SceneOptions {
+  /** A folder of examples/. */
+  example: string;
+  /** One to be there at the start. */
+  stack?: string;
   toolchain: Toolchain;
   columns: number;
   signal: AbortSignal;
@@ -34,15 +37,16 @@ export interface Scene extends AsyncDisposable {
   checkPublic(text: string): void;
 }
 
-export async function setScene({ toolchain, columns, signal }: SceneOptions): Promise<Scene> {
+export async function setScene(options: SceneOptions): Promise<Scene> {
+  const { example, stack, toolchain, columns, signal } = options;
   await using stage = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
   stage.defer(() => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  const project = join(folder, "examples", "instance");
-  const source = join(root, "examples", "instance");
+  const project = join(folder, "examples", example);
+  const source = join(root, "examples", example);
   // Settings of stacks belong to the person whose stacks they are.
   cpSync(source, project, { recursive: true, filter: (path) => !/Pulumi\..+\.yaml$/.test(path) });
   for (const name of ["node_modules", "bin", "sdk"])
@@ -66,7 +70,8 @@ export async function setScene({ toolchain, columns, signal }: SceneOptions): Pr
     COMPUTE_BASE_URL: emulator.url,
     COMPUTE_API_TOKEN: token,
   };
-  await pulumi(toolchain, project, env, ["stack", "init", stack, "--non-interactive"]);
+  if (stack !== undefined)
+    await pulumi(toolchain, project, env, ["stack", "init", stack, "--non-interactive"]);
 
   const kept = stage.move();
   let terminals = 0;
@@ -81,7 +86,7 @@ export async function setScene({ toolchain, columns, signal }: SceneOptions): Pr
       const before = readFileSync(program, "utf8");
       const after = before.replaceAll(from, to);
       if (after === before)
-        throw new ToolError(`There is no ${from} in examples/instance/index.ts`);
+        throw new ToolError(`There is no ${from} in examples/${example}/index.ts`);
       writeFileSync(program, after);
     },
     checkPublic: (text) => {
