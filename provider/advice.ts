@@ -89,3 +89,7 @@ function pluginPath(): string {
 function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** For a listing that is not complete. */
+export const nameCursor =
+  "If the service has a cursor, name its parameter in compute:cursorParameter";

@@ -3,7 +3,7 @@
  * lists. It only reads, but for the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
-import { logicalName } from "../advice";
+import { logicalName, nameCursor } from "../advice";
 import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Command, Given, Terminal } from "./command";
@@ -78,7 +78,7 @@ async function plan(given: Given, by: Terminal): Promise<void> {
   }
   if (!isWhole(listing, statuses)) {
     warn(
-      "the service's listing is not complete: there may be more instances than the plan has. If the service has a cursor, name its parameter in compute:cursorParameter.",
+      `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
   by.warn(summary(choice, out));

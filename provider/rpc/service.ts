@@ -156,7 +156,7 @@ async function create(
     // forget it; this way it keeps the id, and what of the state can be sent.
     throw new InstanceUnfinished(answer.id, { inputs: decoded.inputs, outputs: answer.outputs }, [
       `instance ${answer.id} was made, but part of its state could not be recorded ` +
-        `(${describe(error).message}): the next "pulumi up" reads it again`,
+        `(${describe(error).message}): the next \`pulumi up\` reads it again`,
     ]);
   }
 }

@@ -146,6 +146,16 @@ test("a token that the service never gave", async () => {
   });
 });
 
+test("items that can't be read: whether there are more pages is not claimed", async () => {
+  await withWorld({}, async (world) => {
+    const text = JSON.stringify({ object: "list", data: [{ id: 5 }], has_more: true });
+    world.service.control.fault({ kind: "body", text, path: "/v2/instances", times: "always" });
+    const seen = await see(world);
+    expect(seen.checks["listing"]).toMatch(/1 item that can't be read/);
+    expect(seen.checks["paging"]).toBe("skipped: can't be told: see listing");
+  });
+});
+
 test("a live token is told from a test one, and refused where a test one is required", async () => {
   await withWorld({}, async (world) => {
     const live = { COMPUTE_API_TOKEN: liveToken };

@@ -1,4 +1,5 @@
 /** From the looks of an audit to what is said: only what both looks agree on is a finding. */
+import { nameCursor } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import type { JournalEntry } from "../../journal/journal";
 import type { HeldInstance } from "../pulumi/state";
@@ -137,5 +138,5 @@ function openOf(
 function whyIncomplete({ unreadable }: Listed["listing"]): string {
   return unreadable > 0
     ? "its listing holds items that can't be read"
-    : "its listing is not complete: there may be instances that it does not show. If the service has a cursor, name its parameter in compute:cursorParameter";
+    : `its listing is not complete: there may be instances that it does not show. ${nameCursor}`;
 }

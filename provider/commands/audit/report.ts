@@ -2,6 +2,7 @@
 import type { ListItem } from "../../api/contract";
 import type { Origin } from "../../origin";
 import type { Terminal } from "../command";
+import { count } from "../count";
 import { executable } from "../help";
 
 type Where = Pick<Origin, "baseUrl" | "tokenKind">;
@@ -112,8 +113,4 @@ function shown({ id, name = "", status = "" }: Shown): string {
 
 function inWords({ stack, urn }: Resource): string {
   return `${stack}: ${urn}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

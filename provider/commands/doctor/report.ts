@@ -1,5 +1,6 @@
 /** How findings are shown: a line each, and a second one with the next step of what is not well. */
 import type { Terminal } from "../command";
+import { count } from "../count";
 import type { Check, Finding } from "../finding";
 
 const colours = { ok: "green", warning: "yellow", FAILED: "red", skipped: "gray" } as const;
@@ -34,7 +35,7 @@ export class Table {
     const number = (result: Finding["result"]) =>
       findings.filter((finding) => finding.result === result).length;
     const [wrong, warnings] = [number("FAILED"), number("warning")];
-    const besides = warnings === 0 ? "" : `${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+    const besides = warnings === 0 ? "" : count(warnings, "warning");
     const verdict =
       wrong > 0
         ? `${[`${wrong} FAILED`, besides].filter(Boolean).join(", ")}: \`pulumi up\` can't work like this.`

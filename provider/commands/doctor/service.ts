@@ -1,10 +1,11 @@
 /** What a visit to the service shows, in the words that `pulumi up` has for it. */
-import { cursorIgnored, nextStep } from "../../advice";
+import { cursorIgnored, nameCursor, nextStep } from "../../advice";
 import type { RequestError } from "../../api/errors";
 import { instanceStatuses } from "../../api/documented";
 import type { Settings } from "../../config/settings";
 import { OperationFailed } from "../../errors";
 import type { Surroundings } from "../../session";
+import { count } from "../count";
 import {
   type Check,
   failed,
@@ -161,11 +162,12 @@ function listing({ items, unreadable, complete }: Listed): Finding {
 async function paging(visit: Visit, whole: Listed): Promise<Finding> {
   const { cursorParameter } = visit.settings;
   if (cursorParameter === undefined) {
-    if (whole.complete || whole.unreadable > 0) return ok("paging", "one page shows all");
+    if (whole.complete) return ok("paging", "one page shows all");
+    if (whole.unreadable > 0) return skipped("paging", "can't be told: see listing");
     return warning(
       "paging",
       "there are more instances than one page shows, so they are listed by status, and none is ever taken for gone",
-      "If the service has a cursor, name its parameter in compute:cursorParameter; docs/scaling.md says what is possible without.",
+      `${nameCursor}; docs/scaling.md says what is possible without.`,
     );
   }
   // With all of them on one page, smaller pages prove the same.
@@ -206,8 +208,4 @@ function statuses({ items }: Listed): Finding {
     `not in the service's document: ${list(odd.slice(0, 5))}${odd.length > 5 ? ", …" : ""}`,
     "What has such a status stays in the state; a create that ends in one is reported as unfinished.",
   );
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
