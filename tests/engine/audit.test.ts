@@ -1,4 +1,7 @@
-/** `audit` against orphans made on purpose, with the real engine: it names each, and nothing else. */
+/**
+ * `audit` against orphans made on purpose, with the real engine: it names each, and nothing else, and
+ * calls gone only what a refresh would (G3).
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

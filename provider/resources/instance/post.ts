@@ -23,6 +23,7 @@ import {
   severalSeen,
   type OpenCreate,
 } from "./openCreate";
+import { answeredBroken, callsItOurFault, surelyNotMade } from "./postFailure";
 import { PostProgress } from "./postProgress";
 import { lookForOpenCreate, whyNotOurs, type Sighting, type Wanted } from "./settle";
 
@@ -243,23 +244,4 @@ export function adopted(
   session.claimed.add(id);
   session.takenOver.add(id);
   return { accepted: { id, name, status, ...noted }, after: 0 };
-}
-
-/** No connection at all, or one of the refusals that the document gives ("Errors"). */
-function surelyNotMade({ kind, status = 0 }: RequestError): boolean {
-  return kind === "unreachable" || (kind === "answered" && [400, 401, 403, 429].includes(status));
-}
-
-/**
- * A refusal in HTTP's terms that the document does not give: 404, 409, 422 and the like. It leaves
- * the outcome open too (G2), since a gateway may have said it of a repeat of its own; but it is believed
- * once a complete listing, a poll interval later, still shows no instance.
- */
-function callsItOurFault({ kind, status = 0 }: RequestError): boolean {
-  return kind === "answered" && status >= 400 && status < 500 && status !== 408;
-}
-
-/** An answered 500, 502 or 503: the one case in which a POST may be made again (G2). */
-function answeredBroken(failure: RequestError): boolean {
-  return failure.kind === "answered" && [500, 502, 503].includes(failure.status ?? 0);
 }
