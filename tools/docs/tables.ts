@@ -7,7 +7,7 @@ import { settingDescriptions, settingNames } from "../../provider/config/setting
 import {
   inputNames,
   isRequired,
-  outputDescriptions,
+  outputs,
   traitsOf,
 } from "../../provider/resources/instance/definition";
 import { ToolError } from "../support/main";
@@ -33,7 +33,7 @@ export const readmeTables = {
   outputs: () =>
     table(
       ["Output", "Meaning"],
-      Object.entries(outputDescriptions).map(([name, meaning]) => [`\`${name}\``, meaning]),
+      Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
     ),
 } satisfies Tables;
 

@@ -18,9 +18,10 @@ import {
   instanceToken,
   isRequired,
   networkDescriptions,
-  outputDescriptions,
+  outputs,
   traitsOf,
   type InputName,
+  type Output,
 } from "../../provider/resources/instance/definition";
 import { exampleUsage } from "../sdk/examples";
 
@@ -84,6 +85,13 @@ function instanceInput(name: InputName): Property {
 
 const instanceInputs = Object.fromEntries(inputNames.map((name) => [name, instanceInput(name)]));
 
+/** What the service adds. */
+function added({ description, type }: Output): Property {
+  return type === "networks"
+    ? { type: "array", items: ref(networkToken), description }
+    : text(description);
+}
+
 /** An output never replaces anything. */
 const echoedInputs = Object.fromEntries(
   Object.entries(instanceInputs).map(([name, { willReplaceOnChanges: _, ...output }]) => [
@@ -94,13 +102,14 @@ const echoedInputs = Object.fromEntries(
 
 const instanceOutputs: Record<string, Property> = {
   ...echoedInputs,
-  status: text(outputDescriptions.status),
-  ipv4: text(outputDescriptions.ipv4),
-  networks: { type: "array", items: ref(networkToken), description: outputDescriptions.networks },
-  privateIpv4: text(outputDescriptions.privateIpv4),
-  createdAt: text(outputDescriptions.createdAt),
-  tokenKind: text(outputDescriptions.tokenKind),
+  ...Object.fromEntries(Object.entries(outputs).map(([name, output]) => [name, added(output)])),
 };
+
+const alwaysThere = [
+  "name",
+  ...inputNames.filter(isRequired),
+  ...Object.keys(outputs).filter((name) => outputs[name]?.always),
+];
 
 const summary: Record<string, Property> = {
   id: text("Identifier of the instance."),
@@ -231,7 +240,7 @@ export function packageSchema() {
         inputProperties: instanceInputs,
         requiredInputs: inputNames.filter(isRequired),
         properties: instanceOutputs,
-        required: ["name", ...inputNames.filter(isRequired), "status", "networks", "tokenKind"],
+        required: alwaysThere,
         listInputs: functionSchema("compute:index:getInstances").inputs,
       },
     },

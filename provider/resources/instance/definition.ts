@@ -106,18 +106,38 @@ const instanceArgs = z.object({ ...inputTypes, name: text() });
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 export const parseInstanceArgs = (value: unknown): InstanceArgs => instanceArgs.parse(value);
 
-/** What the service adds ("Resources and their fields"). */
-export const outputDescriptions = {
-  status:
-    "`ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.",
-  ipv4: "Public IPv4 address. Absent when no listing could show the instance.",
-  networks:
-    "The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.",
-  privateIpv4: "IPv4 address on the first network of type `private`.",
-  createdAt: "When the instance was created (ISO 8601, UTC). Absent for an imported instance.",
-  tokenKind:
-    "`live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.",
-} as const;
+export interface Output {
+  description: string;
+  /** Text, if left out. */
+  type?: "networks";
+  /** Whether every instance has it. */
+  always?: true;
+}
+
+/** What the service adds ("Resources and their fields"). `state.ts` maps it from the answers. */
+export const outputs: Readonly<Record<string, Output>> = {
+  status: {
+    description:
+      "`ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.",
+    always: true,
+  },
+  ipv4: { description: "Public IPv4 address. Absent when no listing could show the instance." },
+  networks: {
+    description:
+      "The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.",
+    type: "networks",
+    always: true,
+  },
+  privateIpv4: { description: "IPv4 address on the first network of type `private`." },
+  createdAt: {
+    description: "When the instance was created (ISO 8601, UTC). Absent for an imported instance.",
+  },
+  tokenKind: {
+    description:
+      "`live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.",
+    always: true,
+  },
+};
 
 export const networkDescriptions = {
   type: "Kind of network, for example `private`.",

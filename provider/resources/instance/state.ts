@@ -10,7 +10,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../../property/value";
-import { inputNames, type InputName } from "./definition";
+import { inputNames, outputs as defined, type InputName } from "./definition";
 
 /** Set while a create or update has not ended well, so that a Read can tell (G1). */
 export const unfinishedKey = "__unfinished";
@@ -26,11 +26,7 @@ function echo(inputs: PropertyMap): Record<string, PropertyValue> {
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...echo(inputs),
-    status: Unknown.value,
-    ipv4: Unknown.value,
-    networks: Unknown.value,
-    privateIpv4: Unknown.value,
-    createdAt: Unknown.value,
+    ...Object.fromEntries(Object.keys(defined).map((name) => [name, Unknown.value])),
     tokenKind,
   });
 }
