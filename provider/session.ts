@@ -2,21 +2,18 @@
  * The provider once it is configured: the settings in force and everything that the operations of
  * one process share. Two sessions know nothing of each other.
  */
-import metadata from "../metadata.json";
-import { Canceled, deadline, raceAbort } from "./abort";
-import { cursorIgnored, explain } from "./advice";
+import { Canceled, deadline } from "./abort";
+import { cursorIgnored } from "./advice";
 import type { ClientOptions, ComputeApi } from "./api/client";
-import { RequestError } from "./api/errors";
 import type { Clock } from "./clock";
 import type { Settings } from "./config/settings";
-import { OperationFailed } from "./errors";
+import { Connection } from "./connection";
 import { journalFolder } from "./journal/folder";
 import { Journal } from "./journal/journal";
 import { KnownState } from "./knownState";
 import { collect } from "./listing/collect";
 import { Listings } from "./listing/listings";
 import { KeyedLocks } from "./locks";
-import { tokenHash, type Origin } from "./origin";
 import type { Messages } from "./requests";
 import type { Cleaner } from "./text";
 import { Poller } from "./wait/poller";
@@ -35,6 +32,7 @@ export interface Surroundings {
 const graceMs = 10_000;
 
 export class Session {
+  readonly connection: Connection;
   readonly listings: Listings;
   readonly poller: Poller;
   readonly room: Room;
@@ -51,8 +49,6 @@ export class Session {
   /** Where in the order of listings the last POST of a name was settled. */
   readonly #settled = new Map<string, number>();
   readonly #warnedOf = new Set<string>();
-  #api: Promise<ComputeApi> | undefined;
-  #connection: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
 
   constructor(
     readonly settings: Settings,
@@ -62,9 +58,10 @@ export class Session {
     /** The URN of the program's own provider resource; undefined: the default one. */
     readonly provider?: string | undefined,
   ) {
+    this.connection = new Connection(settings, around, canceled);
     this.listings = new Listings(
       async (signal) => {
-        const { api } = await this.connect(signal);
+        const { api } = await this.connection.open(signal);
         return collect(
           api,
           {
@@ -86,26 +83,6 @@ export class Session {
     });
     this.journal = new Journal(journalFolder(around.env), (text) => around.messages.warning(text));
     this.state = new KnownState(this.journal, settings);
-  }
-
-  /**
-   * The service, once the token has been checked with GET /v2/account: once a process, when first
-   * needed (DESIGN section 3).
-   */
-  connect(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
-    if (!this.#connection) {
-      this.#connection = this.#connect();
-      this.#connection.catch((error: unknown) => {
-        // A refused token stays refused; anything else is worth asking again.
-        if (!(error instanceof OperationFailed)) this.#connection = undefined;
-      });
-    }
-    return raceAbort(this.#connection, signal);
-  }
-
-  /** The raw client, for `getAccount`, which shows what the account call answers. */
-  api(): Promise<ComputeApi> {
-    return (this.#api ??= this.#createApi());
   }
 
   /** Clock time by which an instance of a POST at that date (ISO 8601) is in every listing. */
@@ -163,70 +140,10 @@ export class Session {
     for (const id of this.claimed) this.journal.answered(this.settings, id);
   }
 
-  /** Where instances of this session live, as far as that is known without a request. */
-  place(): Origin {
-    const { baseUrl, tokenKind } = this.settings;
-    return { baseUrl, tokenKind, tokenHash: tokenHash(this.settings) };
-  }
-
-  async #connect(): Promise<{ api: ComputeApi; origin: Origin }> {
-    const api = await this.api();
-    const origin = this.place();
-    if (!this.settings.validateCredentials) return { api, origin };
-    try {
-      const account = accountId(await api.account(this.canceled()));
-      return { api, origin: account === undefined ? origin : { ...origin, account } };
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
-      if (error.status === 401) throw new OperationFailed(explain(error));
-      if (error.transient) throw error;
-      this.around.messages.warning(
-        `the token could not be checked with the account call, and is used all the same: ${error.message}. If it is meant to be narrow, set compute:validateCredentials to false.`,
-      );
-      return { api, origin };
-    }
-  }
-
-  async #createApi(): Promise<ComputeApi> {
-    // Loaded at the first request: previews need none, and undici costs every start of the plugin.
-    const createApi = this.around.createApi ?? (await import("./api/createClient.js")).createClient;
-    const { messages, cleaner, clock, env } = this.around;
-    const options: ClientOptions = {
-      baseUrl: this.settings.baseUrl,
-      token: this.settings.apiToken,
-      requestTimeoutMs: this.settings.requestTimeoutMs,
-      requestsPerMinute: this.settings.requestsPerMinute,
-      ...(this.settings.destroyPath ? { destroyPath: this.settings.destroyPath } : {}),
-      userAgent: `pulumi-compute/${metadata.version}`,
-      clock,
-      env,
-      clean: (text) => cleaner.clean(text),
-      random: Math.random,
-      ...(env["COMPUTE_DEBUG"] === "1" ? { debug: (line: string) => messages.info(line) } : {}),
-      onSlowedDown: ({ path, retryInMs }) =>
-        messages.debug(`${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`),
-    };
-    try {
-      return createApi(options);
-    } catch (error) {
-      // A proxy variable of the environment, say, that is no address.
-      const why = error instanceof Error ? error.message : String(error);
-      throw new OperationFailed(`the service can't be called with these settings: ${why}`);
-    }
-  }
-
   #cursorWarned = false;
   #warnOfCursor(why: string): void {
     if (this.#cursorWarned) return;
     this.#cursorWarned = true;
     this.around.messages.warning(cursorIgnored(this.settings.cursorParameter, why));
   }
-}
-
-/** The account's fields are not shown in the document: an `id` is used where there is one. */
-export function accountId(account: unknown): string | undefined {
-  const id =
-    typeof account === "object" && account !== null && "id" in account ? account.id : undefined;
-  // As it comes back from the state, which has no form for half a character.
-  return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;
 }

@@ -32,7 +32,7 @@ export class Service implements AsyncDisposable {
     const after = listings.mark();
     return this.patiently(async (signal) => ({
       listing: await listings.get({ after }, signal),
-      origin: (await this.session.connect(signal)).origin,
+      origin: (await this.session.connection.open(signal)).origin,
     }));
   }
 
@@ -46,7 +46,7 @@ export class Service implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.session.api()).close();
+    await (await this.session.connection.api()).close();
   }
 }
 

@@ -98,7 +98,7 @@ const lookups: Record<FunctionToken, Lookup> = {
 
   async "compute:index:getAccount"(session, _args, signal) {
     const { baseUrl, tokenKind } = session.settings;
-    const api = await session.api();
+    const api = await session.connection.api();
     const details = await api.account(signal);
     // What the answer holds is not shown in the document, so all of it is a secret, as JSON text.
     return propertyMap({

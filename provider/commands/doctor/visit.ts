@@ -8,7 +8,8 @@ import { createClient } from "../../api/createClient";
 import { RequestError } from "../../api/errors";
 import type { Settings } from "../../config/settings";
 import { collect } from "../../listing/collect";
-import { accountId, Session, type Surroundings } from "../../session";
+import { accountId } from "../../connection";
+import { Session, type Surroundings } from "../../session";
 
 export type Asked<T> = { value: T } | { error: RequestError };
 
@@ -89,7 +90,7 @@ export class Visit implements Disposable {
       if (error.status === 429 || late) ending.abort(new GivenUp(error));
     };
     try {
-      return { value: await question(await this.#session.api(), ending.signal) };
+      return { value: await question(await this.#session.connection.api(), ending.signal) };
     } catch (error) {
       if (error instanceof GivenUp) return { error: error.error };
       if (error instanceof RequestError) return { error };

@@ -22,7 +22,7 @@ export async function createInstance(
   try {
     const args = parseInstanceArgs(reveal(inputs));
     // All that can fail is done before the POST: between it and the wait nothing may lose the id (G1).
-    const { origin } = await session.connect(operation.signal);
+    const { origin } = await session.connection.open(operation.signal);
     const { accepted, after, wasOpen } = await provision(
       session,
       { urn, args, secretName: hasSecret(inputs["name"]) },

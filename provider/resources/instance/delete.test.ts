@@ -20,7 +20,7 @@ const stateOf = ({ session }: Scene) =>
   outputsOfAccepted(
     inputsOf(),
     { id: "i-1", name: "web", networks: [] },
-    session.place(),
+    session.connection.place(),
     new Date(0),
   );
 

@@ -33,7 +33,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
  * Never with the settings of another place, whose default policy may be another.
  */
 function retain(session: Session, { id, urn, oldOutputs }: DeleteRequest): void {
-  refuseElsewhere(id, originFromState(oldOutputs), session.place());
+  refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
   session.around.messages.warning(
     `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${staysBehind(oldOutputs, session.settings.tokenKind)}`,
     urn,

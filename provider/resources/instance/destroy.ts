@@ -36,7 +36,7 @@ async function sendDestroy(
   id: string,
   signal: AbortSignal,
 ): Promise<"taken" | "unknown"> {
-  const { api } = await session.connect(signal);
+  const { api } = await session.connection.open(signal);
   try {
     await api.destroyInstance(id, signal);
     return "taken";

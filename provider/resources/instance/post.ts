@@ -119,7 +119,7 @@ async function prepare(
 ): Promise<Prepared> {
   const { urn, args, secretName, digest } = order;
   const { clock } = session.around;
-  const { api, origin } = await session.connect(signal);
+  const { api, origin } = await session.connection.open(signal);
   progress.is("listing what is there before the create");
   const fresh = () => ({
     after: session.settledAt(args.name),

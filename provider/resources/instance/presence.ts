@@ -33,7 +33,7 @@ export async function presenceOf(
   { kept, acceptedAt }: Trace,
   signal: AbortSignal,
 ): Promise<{ presence: Presence; origin: Origin }> {
-  const { origin } = await session.connect(signal);
+  const { origin } = await session.connection.open(signal);
   refuseElsewhere(id, kept, origin);
   const { pollIntervalMs } = session.settings;
   const settledAt = acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);

@@ -24,7 +24,7 @@ const stateOf = ({ session }: Scene, status = "ACTIVE") =>
   outputsOfAccepted(
     inputsOf(),
     { id: "i-1", name: "web", status, networks: [] },
-    session.place(),
+    session.connection.place(),
     new Date(0),
   );
 
@@ -104,7 +104,7 @@ test("with another account, Read fails and names both (G3)", async () => {
   const outputs = outputsOfAccepted(
     inputsOf(),
     { id: "i-1", networks: [] },
-    { ...world.session.place(), account: "acc-1" },
+    { ...world.session.connection.place(), account: "acc-1" },
     new Date(0),
   );
   world.service.accountAnswer = () => ({ id: "acc-2" });
@@ -132,7 +132,9 @@ test("with another token, an instance that is listed is found, and its origin re
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
   world.service.has("i-1", { name: "web" });
   const read = await refresh(world, outputs);
-  expect(originFromState(read?.outputs)?.tokenHash).toBe(world.session.place().tokenHash);
+  expect(originFromState(read?.outputs)?.tokenHash).toBe(
+    world.session.connection.place().tokenHash,
+  );
 });
 
 test("one that is still PROVISIONING stays marked unfinished (G1)", async () => {
@@ -220,7 +222,7 @@ test("one accepted just now is not gone because no listing shows it yet (G1, G3)
   const { session, clock, service } = world;
   const accepted = { id: "i-1", name: "web", networks: [] };
   const outputs = unfinished(
-    outputsOfAccepted(inputsOf(), accepted, session.place(), clock.date()),
+    outputsOfAccepted(inputsOf(), accepted, session.connection.place(), clock.date()),
   );
   void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
   const read = await refresh(world, outputs);

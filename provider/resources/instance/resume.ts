@@ -45,7 +45,7 @@ export async function resumeFromJournal(
   if (entry.digest !== digest) {
     // The digest is keyed with the token.
     const what =
-      entry.tokenHash === session.place().tokenHash
+      entry.tokenHash === session.connection.place().tokenHash
         ? "but the program now asks for another"
         : "but the token has changed since, so whether the program still asks for the same can't be told";
     throw open(entry, `instance ${id} is there, ${what}`, id);
@@ -82,7 +82,7 @@ async function findById(
   id: string,
   signal: AbortSignal,
 ): Promise<Resumed | undefined> {
-  const { origin } = await session.connect(signal);
+  const { origin } = await session.connection.open(signal);
   const elsewhere = originDifference(entry, origin);
   if (elsewhere) throw open(entry, elsewhere, id);
   const { presence } = await presenceOf(session, id, { kept: entry, acceptedAt: entry.at }, signal);
@@ -97,7 +97,7 @@ async function findUnnamed(
   nameNow: string,
   signal: AbortSignal,
 ): Promise<Resumed | undefined> {
-  const { origin } = await session.connect(signal);
+  const { origin } = await session.connection.open(signal);
   const elsewhere = originDifference(entry, origin);
   if (elsewhere) throw open(entry, elsewhere, "<id>");
 

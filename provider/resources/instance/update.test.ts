@@ -10,11 +10,11 @@ const stateOf = ({ session }: Scene) =>
   outputsOfAccepted(
     inputsOf(),
     { id: "i-1", name: "web", networks: [] },
-    session.place(),
+    session.connection.place(),
     new Date(0),
   );
 const importedState = ({ session }: Scene) =>
-  outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, session.place());
+  outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, session.connection.place());
 
 function update(
   { session }: Scene,
@@ -66,7 +66,7 @@ test("cut short, it reports no claims: the engine keeps the old inputs, and they
   const oldInputs = propertyMap({ name: "web" });
   const before = outputsOfItem(
     { id: "i-1", name: "web", status: "PROVISIONING" },
-    world.session.place(),
+    world.session.connection.place(),
   );
   const error = await errorOf(update(world, before, { oldInputs }));
   if (!(error instanceof InstanceUnfinished)) throw error;
