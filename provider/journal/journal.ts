@@ -197,12 +197,20 @@ function remove(file: string): void {
 /** Node's own way of making the parents calls a read-only file system a missing folder. */
 function makeFolder(folder: string): void {
   try {
+    make(folder);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    makeFolder(dirname(folder));
+    make(folder);
+  }
+}
+
+/** Another process may be making the same. */
+function make(folder: string): void {
+  try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (codeOf(error) === "ENOENT") {
-      makeFolder(dirname(folder));
-      mkdirSync(folder, { mode: 0o700 });
-    } else if (codeOf(error) !== "EEXIST") throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
