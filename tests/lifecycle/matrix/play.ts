@@ -33,16 +33,24 @@ export const lenient = { requestTimeoutSeconds: 20 };
 /** When a run gives up, in seconds: where a fault stays, and where it does not. */
 const patience = { lasting: 2.5, brief: 10 };
 
+const quickSeconds = 0.15;
+
+/** How long an instance that is made now stays in PROVISIONING. */
+interface Readiness {
+  seconds: number;
+}
+
 /** `slowness`: how many times as long as usual a run has for what comes before its fault. */
 export async function play(it: Case, slowness = 1): Promise<Outcome> {
   const outcome: Outcome = { struck: false, lost: [], doubled: [], forgotten: [], stuck: [] };
   const { run, whileWaiting } = spot(it.spot);
-  const provisioningSeconds = whileWaiting ? Infinity : 0.15;
+  const readiness: Readiness = { seconds: whileWaiting ? Infinity : quickSeconds };
+  const provisioningSeconds = () => readiness.seconds;
   await withWorld({ provisioningSeconds, destroyPath }, async (world) => {
     if (run !== "up") await world.stack.up(await world.plugin(settings(lenient)), program);
     const before = world.stack.ids;
     if (run !== "up") await world.leave();
-    await faultyRun(world, it, outcome, slowness);
+    await faultyRun(world, it, outcome, { slowness, readiness });
     await mend(world);
     judgeState(world, it, before, outcome);
     await cleanRuns(world, it, outcome);
@@ -56,7 +64,7 @@ async function faultyRun(
   world: World,
   it: Case,
   outcome: Outcome,
-  slowness: number,
+  { slowness, readiness }: { slowness: number; readiness: Readiness },
 ): Promise<void> {
   const { run, where, whileWaiting } = spot(it.spot);
   // A time-out is met sooner than a busy machine is slow; the rest should not depend on either.
@@ -76,6 +84,8 @@ async function faultyRun(
         : world.stack.destroy(plugin, options);
   outcome.struck = await Promise.race([struck.then(() => true), going.then(() => false)]);
   const ended = outcome.struck ? ends[it.end](world, plugin) : Promise.resolve();
+  // What is made after a run that gave up too early, too.
+  readiness.seconds = quickSeconds;
   if (whileWaiting) world.service.control.settle();
   await Promise.all([going, ended]);
   await world.leave(plugin);
