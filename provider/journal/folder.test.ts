@@ -25,6 +25,20 @@ test("stacks of the same name in two backends do not share a journal (G2)", () =
   expect(of("file:///a/")).toBe(of("file:///a"));
 });
 
+test("a database's new password makes no other journal, its name, host or table does (G1, G8)", () => {
+  const of = (backend: string) => journalFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  const one = of("postgres://me:old@db/state");
+  expect(of("postgres://me:new@db/state")).toBe(one);
+  expect(of("postgres://me@db/state")).toBe(one);
+  const others = [
+    "me:old@db/other",
+    "me:old@db2/state",
+    "me:old@db/state?table=t",
+    "you:old@db/state",
+  ];
+  for (const other of others) expect(of(`postgres://${other}`)).not.toBe(one);
+});
+
 test("a relative backend is another one in each project", () => {
   const of = (backend: string) => journalFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
   expect(of("file://./state")).toBe(of(`file://${process.cwd()}/./state`));

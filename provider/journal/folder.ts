@@ -3,10 +3,15 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { withoutPasswords } from "../backendUrl";
 
-/** The journal of this run. Two backends may well have a stack of the same name each: same URNs. */
+/**
+ * The journal of this run. Two backends may well have a stack of the same name each: same URNs. A new
+ * password makes no other backend, and nothing to guess an old one by is kept.
+ */
 export function journalFolder(env: NodeJS.ProcessEnv): string {
-  const backend = createHash("sha256").update(backendOf(env)).digest("hex").slice(0, 12);
+  const url = withoutPasswords(backendOf(env));
+  const backend = createHash("sha256").update(url).digest("hex").slice(0, 12);
   return join(journalRoot(env), backend);
 }
 

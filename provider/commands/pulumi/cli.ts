@@ -1,5 +1,6 @@
 /** Asks the Pulumi CLI on PATH. */
 import { execFile } from "node:child_process";
+import { withoutPasswords } from "../../backendUrl";
 
 export type Said = { ok: true; stdout: string } | { ok: false; missing: boolean; why: string };
 
@@ -22,7 +23,8 @@ export function pulumi(args: readonly string[], env: NodeJS.ProcessEnv): Promise
     (error, stdout, stderr) => {
       if (!error) return resolve({ ok: true, stdout });
       const missing = error.code === "ENOENT";
-      const said = stderr.trim().split("\n").at(-1) ?? "";
+      // It repeats the backend's address, password and all.
+      const said = withoutPasswords(stderr.trim().split("\n").at(-1) ?? "");
       const why = missing
         ? "there is no pulumi on PATH"
         : error.killed

@@ -1,0 +1,28 @@
+import { expect, test } from "@jest/globals";
+import { withoutPasswords } from "./backendUrl";
+
+test.each([
+  ["postgres://me:pw-1@db.example/state?sslmode=require"],
+  ["postgres://me:p@w:1@db.example/state?sslmode=require"],
+  ["postgres://me@db.example/state?sslmode=require&password=pw-1"],
+  ["postgres://me:pw-1@db.example/state?password=pw-1&sslmode=require"],
+])("%s: the password goes, all else stays (G8)", (url) => {
+  expect(withoutPasswords(url)).toBe("postgres://me@db.example/state?sslmode=require");
+});
+
+test("it goes from wherever an address stands in a message", () => {
+  const said = (auth: string) =>
+    `unable to open postgres://${auth}db/a: no, postgres://${auth}db/b`;
+  expect(withoutPasswords(said("me:pw-1@"))).toBe(said("me@"));
+  expect(withoutPasswords("no postgres://db/a?password=pw-1: why?")).toMatch(/^no .*\/a why\?$/);
+});
+
+test.each([
+  "s3://state?endpoint=http://127.0.0.1:9000&s3ForcePathStyle=true",
+  "s3://state/folder?endpoint=minio:9000&awssdk=v2",
+  "postgres://me@db:5432/state?options=a:b@c",
+  "file:///home/me/state",
+  "file://~",
+  "azblob://state?storage_account=mine",
+  "",
+])("%s has none, and stays as it is", (url) => expect(withoutPasswords(url)).toBe(url));
