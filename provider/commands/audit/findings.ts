@@ -1,10 +1,10 @@
 /** From the looks of an audit to what is said: only what both looks agree on is a finding. */
-import { nameCursor } from "../../advice";
+import { importCommand, nameCursor } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import type { JournalEntry } from "../../journal/journal";
 import type { HeldInstance } from "../pulumi/state";
 import type { Listed, Looks, Stacks } from "./look";
-import type { Report, Resource } from "./report";
+import { isNoted, type Report, type Resource } from "./report";
 
 /** What `openCreates` gives. */
 type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind">;
@@ -35,6 +35,7 @@ export function summarise(
       .map(({ origin, listing }) => ({ what: origin.baseUrl, why: whyIncomplete(listing) })),
   ];
 
+  const openCreates = openOf(open, held, stacks, second?.stacks);
   const inNoStack: Report["inNoStack"][number][] = [];
   for (const { place, item } of second?.comparison.unheld ?? []) {
     const isOrphan = first.unheld.some(
@@ -50,7 +51,8 @@ export function summarise(
       });
     } else if (unread.length > 0) {
       undecided.push({ what, why: "in no stack that could be read" });
-    } else inNoStack.push({ ...orphan(item, place), ...noteOn(item, place, open, held) });
+    } else
+      inNoStack.push({ ...orphan(item, place), ...noteOn(item, place, open, openCreates, held) });
   }
 
   const gone: (Resource & { id: string })[] = [];
@@ -77,8 +79,7 @@ export function summarise(
     inSeveral: newest.managed
       .filter(({ holders }) => holders.length > 1)
       .map(({ item, holders }) => ({ ...shown(item), resources: resources(holders) })),
-    ...{ inNoStack, gone, undecided },
-    openCreates: openOf(open, held, stacks, second?.stacks),
+    ...{ inNoStack, gone, undecided, openCreates },
     notComparable: newest.elsewhere.map(({ held: { id, stack, urn }, why }) => ({
       ...{ id, stack, urn, why },
     })),
@@ -100,15 +101,21 @@ function resources(holders: readonly HeldInstance[]): Resource[] {
 
 /** What is known of an orphan all the same. */
 function noteOn(
-  { id }: ListItem,
+  { id, name }: ListItem,
   { origin }: Listed,
   open: readonly Open[],
+  openCreates: Report["openCreates"],
   held: readonly HeldInstance[],
 ): { note?: string } {
   const create = open.find(
     (it) => it.id === id && it.baseUrl === origin.baseUrl && it.tokenKind === origin.tokenKind,
   );
   if (create) return { note: `the next \`pulumi up\` takes it over as ${create.urn}` };
+  const pending = openCreates.filter((it) => it.name === name && !isNoted(it));
+  const [only] = pending;
+  if (name !== undefined && only && pending.length === 1) {
+    return { note: `it has the name of a pending create: \`${importCommand(only, id)}\`` };
+  }
   const reader = held.find((it) => it.id === id && it.external);
   return reader ? { note: `${reader.stack} reads it, and does not manage it` } : {};
 }
@@ -121,15 +128,17 @@ function openOf(
   second: Stacks | undefined,
 ): Report["openCreates"] {
   const isHeld = ({ id, urn }: Open) => held.some((it) => it.id === id && it.urn === urn);
-  const later = second?.states.flatMap(({ stack, pending }) => pending.map((urn) => stack + urn));
+  const later = second?.states.flatMap(({ stack, pending }) =>
+    pending.map(({ urn }) => stack + urn),
+  );
   const pending = first.states.flatMap(({ stack, pending }) =>
-    pending.filter((urn) => later?.includes(stack + urn)).map((urn) => ({ stack, urn })),
+    pending.filter(({ urn }) => later?.includes(stack + urn)).map((it) => ({ stack, ...it })),
   );
   const noted = open.filter((it) => !isHeld(it));
   return [
     ...noted.map(({ urn, name, at, id }) => ({
-      ...{ urn, name, at, ...(id === undefined ? {} : { id }) },
       ...pending.find((it) => it.urn === urn),
+      ...{ urn, name, at, ...(id === undefined ? {} : { id }) },
     })),
     ...pending.filter((it) => !noted.some(({ urn }) => urn === it.urn)),
   ];

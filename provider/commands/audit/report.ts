@@ -26,6 +26,11 @@ export interface Report {
   notComparable: readonly (Resource & { id: string; why: string })[];
 }
 
+/** A create that the next run on this machine goes on with: its journal has it. */
+export function isNoted({ at }: Report["openCreates"][number]): boolean {
+  return at !== undefined;
+}
+
 export const exitCodes = {
   0: "all that is listed is managed, all that is managed is there",
   1: "something was found: an instance in no stack or in several, one that is gone, an open create",
@@ -62,12 +67,17 @@ export function printReport(report: Report, by: Terminal): void {
     rows: report.inSeveral.map((it) => [shown(it), ...it.resources.map(inWords)]),
     next: "Keep one; `pulumi state delete` takes it from the others.",
   });
+  const rowOf = ({ urn, name, at, id, stack }: Report["openCreates"][number]) => [
+    ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
+    stack && `pending in ${stack}`,
+  ];
   section(by, "red", "Creates left open", {
-    rows: report.openCreates.map(({ urn, name, at, id, stack }) => [
-      ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
-      stack && `pending in ${stack}`,
-    ]),
+    rows: report.openCreates.filter(isNoted).map(rowOf),
     next: `Run \`pulumi up\`, which goes on with them; ${executable} discard lists those of this machine.`,
+  });
+  section(by, "red", "Creates left open, of which this machine knows nothing", {
+    rows: report.openCreates.filter((it) => !isNoted(it)).map(rowOf),
+    next: "Where no stack holds it by now, `pulumi up` makes it once more: if an instance above is its own, import that first. `pulumi refresh --clear-pending-creates` ends it.",
   });
   section(by, "yellow", "Not decided", {
     rows: report.undecided.map(({ what, why }) => [`${what}: ${why}`]),

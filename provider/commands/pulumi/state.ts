@@ -10,8 +10,14 @@ export const instanceType = "compute:index:Instance";
 export interface StackState {
   stack: string;
   instances: readonly HeldInstance[];
-  /** URNs of instances whose create was under way when the engine ended. */
-  pending: readonly string[];
+  /** Instances whose create was under way when the engine ended. */
+  pending: readonly PendingCreate[];
+}
+
+interface PendingCreate {
+  urn: string;
+  /** What it was to be called; absent where that is a secret. */
+  name?: string;
 }
 
 export interface HeldInstance {
@@ -32,6 +38,7 @@ const instance = z.object({
   urn: z.string().startsWith("urn:"),
   id: z.string().optional(),
   external: z.boolean().optional(),
+  inputs: z.looseObject({ name: z.unknown() }).optional(),
   outputs: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -82,7 +89,9 @@ export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<
       state: {
         stack,
         instances: ours(deployment.resources).flatMap((it) => heldAs(stack, it)),
-        pending: ours(creating?.map(({ resource }) => resource)).map(({ urn }) => urn),
+        pending: ours(creating?.map(({ resource }) => resource)).map(({ urn, inputs }) => ({
+          ...{ urn, ...(typeof inputs?.name === "string" ? { name: inputs.name } : {}) },
+        })),
       },
     };
   } catch (error) {
