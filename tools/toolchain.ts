@@ -120,6 +120,16 @@ const actionlint: GoTool = {
   expected: "about 20 seconds, once",
 };
 
+/** A real S3-compatible server. Only the tests of state backends need it. */
+const s3Server: GoTool = {
+  name: "versitygw",
+  title: "an S3-compatible server",
+  module: "versitygw",
+  package: "github.com/versity/versitygw/cmd/versitygw",
+  ldflags: "-s -w",
+  expected: "about 80 seconds on 2 cores, once",
+};
+
 export interface ToolchainOptions {
   /** The languages of the programs to be run; all if left out. */
   languages?: readonly Language[];
@@ -180,6 +190,10 @@ export async function ensureSigner(): Promise<string> {
 
 export async function ensureActionlint(): Promise<string> {
   return ensureGoTool(actionlint);
+}
+
+export async function ensureS3Server(): Promise<string> {
+  return ensureGoTool(s3Server);
 }
 
 interface FoundPulumi {

@@ -10,6 +10,8 @@ export const canaries = {
   token: "canarytoken5e1f",
   userData: 'canary-"user<data>/9b3c+é',
   name: "canary-name-77aa",
+  /** Of a state backend. */
+  password: "canarypass8b4e",
 } as const;
 
 /** A part of a secret as long as this gives it away; a shorter one is chance. */

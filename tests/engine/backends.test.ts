@@ -1,0 +1,254 @@
+/**
+ * The state backends that teams share, each with the same suite: a real server, several runners, and
+ * one that is killed. Nothing is lost, nothing made twice (G1, G2), and no password is shown (G8).
+ */
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { commandsIn } from "../../tools/docs/commandLines";
+import { blocksOf } from "../../tools/docs/markdown";
+import { readPage } from "../../tools/docs/pages";
+import { root } from "../../tools/support/paths";
+import type { Backend, BackendServer } from "./support/backends/backend";
+import { file } from "./support/backends/file";
+import { postgres } from "./support/backends/postgres";
+import { s3 } from "./support/backends/s3";
+import { instances, oneInstance } from "./support/programs";
+import type { Outcome } from "./support/running";
+import { canaries } from "./support/secrets";
+import { Stack } from "./support/stack";
+import { World, type WorldOptions } from "./support/world";
+
+const plugin = join(root, "bin", "pulumi-resource-compute");
+const creates = { method: "POST", path: "/v2/instances" } as const;
+const yes = ["--yes", "--skip-preview"];
+const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
+
+/** What docs/backends.md says to type, by the mark that its blocks begin with. */
+function documented(mark: string): string[] {
+  const blocks = blocksOf(readPage("docs/backends.md")).map(({ text }) => text);
+  const [block = "", ...others] = blocks.filter((text) => text.startsWith(`# ${mark}\n`));
+  expect([block === "", others]).toEqual([false, []]);
+  return commandsIn(block).map(({ text }) => text);
+}
+
+/** A machine that has the project and the credentials, and no Pulumi home of an earlier run. */
+async function moveToFreshRunner({ stack, service }: World): Promise<void> {
+  stack.setEnv("PULUMI_HOME", mkdtempSync(join(stack.folder, "home-")));
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await stack.succeed("stack", "select", "dev");
+}
+
+const type = ({ stack }: World, line: string) =>
+  stack.type(line.replace(/^pulumi-resource-compute/, `'${plugin}'`));
+
+async function typed(world: World, line: string): Promise<string> {
+  const { code, output } = await type(world, line);
+  if (code !== 0) throw new Error(`${line} ended with ${code}:\n${output}`);
+  return output;
+}
+
+interface Audited {
+  result: string;
+  managed: { id: string }[];
+  inNoStack: { id: string }[];
+}
+
+async function audited(world: World): Promise<Audited> {
+  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  const { output } = await type(world, "pulumi-resource-compute audit --json");
+  return JSON.parse(output) as Audited;
+}
+
+/** What is at the service is what the stack holds, each once, and there is nothing to do. */
+async function expectWhole(world: World, count: number): Promise<void> {
+  const held = (await world.stack.instances()).map(({ id }) => id).sort();
+  expect(held).toEqual(world.ids().sort());
+  expect(held).toHaveLength(count);
+  expect(world.posts()).toBe(count);
+  await world.stack.succeed("up", ...yes, "--expect-no-changes");
+}
+
+async function expectAuditedWhole(world: World): Promise<void> {
+  const { result, managed } = await audited(world);
+  expect(managed.map(({ id }) => id).sort()).toEqual(world.ids().sort());
+  expect(result).toBe("ok");
+}
+
+for (const kind of [file, postgres, s3]) {
+  const why = kind.hindrance?.();
+  if (why !== undefined) {
+    process.stderr.write(`Skipped: the ${kind.title} backend (${why})\n`);
+    test.skip(`${kind.title} (${why})`, () => undefined);
+    continue;
+  }
+  describe(kind.title, () => {
+    let server: BackendServer;
+    beforeAll(async () => {
+      server = await kind.start();
+    });
+    afterAll(async () => server?.[Symbol.asyncDispose]());
+
+    const createWorld = (
+      { env, ...options }: WorldOptions,
+      backend: Backend = server.empty(),
+    ): Promise<World> => World.create({ ...options, env: { ...backend.env, ...env } });
+
+    /** The runner is gone while the second POST is under way, which goes through. */
+    async function killedDuringCreate(): Promise<World> {
+      const world = await createWorld({ program: two });
+      const hanging = world.service.control.fault({
+        ...{ ...creates, kind: "hang", acted: true, after: 1 },
+      });
+      const up = world.stack.start("up", ...yes);
+      await up.reached(hanging.firstHit);
+      await up.end("both killed", () => hanging.release());
+      expect(world.ids()).toHaveLength(2);
+      expect(await world.stack.instances()).toHaveLength(1);
+      return world;
+    }
+
+    test("after a login, a stack comes up, stays as it is, is refreshed, audited and torn down", async () => {
+      const backend = server.empty();
+      await using world = await createWorld({ program: two }, backend);
+      const { stack, service } = world;
+      stack.setEnv("PULUMI_BACKEND_URL", undefined);
+      await typed(world, `pulumi login '${backend.url}'`);
+      await stack.succeed("up", ...yes);
+      await stack.succeed("up", ...yes, "--expect-no-changes");
+      await stack.succeed("refresh", ...yes, "--expect-no-changes");
+      expect(world.posts()).toBe(2);
+
+      service.control.insert({ id: "i-hand", name: "by-hand" });
+      const found = await audited(world);
+      expect(found.result).toBe("found");
+      expect(found.managed.map(({ id }) => id).sort()).toEqual(
+        (await stack.instances()).map(({ id }) => id).sort(),
+      );
+      expect(found.inNoStack).toEqual([expect.objectContaining({ id: "i-hand" })]);
+
+      expect(await stack.succeed("destroy", ...yes)).toContain("3 deleted");
+      expect(await stack.resources()).toEqual([]);
+      await stack.succeed("stack", "rm", "--yes", "dev");
+    });
+
+    test("an update of a stack that is being updated is refused, and says by whom", async () => {
+      await using world = await createWorld({ program: oneInstance() });
+      const { stack, service } = world;
+      const hanging = service.control.fault({ ...creates, kind: "hang", acted: true });
+      const first = stack.start("up", ...yes);
+      await first.reached(hanging.firstHit);
+
+      for (const command of [stack.up, stack.refresh, stack.destroy]) {
+        const { code, output } = await command();
+        expect(output).toContain("the stack is currently locked by 1 lock(s)");
+        expect(output).toMatch(new RegExp(`/proj/dev/.*\\(pid ${first.child.pid}\\)`));
+        expect(code).not.toBe(0);
+      }
+      expect(world.posts()).toBe(1);
+      hanging.release();
+      expect((await first.ended).code).toBe(0);
+      await expectWhole(world, 1);
+    });
+
+    test("of updates that begin together, what is refused is refused by the lock", async () => {
+      await using world = await createWorld({ program: oneInstance() });
+      const runs = await Promise.all([world.stack.up(), world.stack.up()]);
+      for (const { code, output } of runs) {
+        if (code !== 0) expect(output).toContain("the stack is currently locked");
+      }
+      expect((await world.stack.up()).code).toBe(0);
+      await expectWhole(world, 1);
+    });
+
+    test("updates of several stacks are under way at once, and go through", async () => {
+      await using world = await createWorld({ program: oneInstance() });
+      const { stack, service } = world;
+      const others = ["pr-1", "pr-2"];
+      for (const name of others) {
+        await stack.succeed("stack", "init", name, "--no-select", "--copy-config-from", "dev");
+      }
+      // Each is in the middle of its create until all are.
+      const hanging = ["dev", ...others].map(() =>
+        service.control.fault({ ...creates, kind: "hang", acted: true }),
+      );
+      const runs = ["dev", ...others].map((name) => stack.start("up", ...yes, "--stack", name));
+      for (const fault of hanging)
+        await Promise.race([fault.firstHit, ...runs.map((it) => it.ended)]);
+      expect(hanging.map(({ hits }) => hits)).toEqual([1, 1, 1]);
+      for (const fault of hanging) fault.release();
+      for (const run of runs) expect((await run.ended).code).toBe(0);
+
+      expect(world.posts()).toBe(3);
+      await expectAuditedWhole(world);
+    });
+
+    test("a runner killed during a create: on its machine, what the page says recovers all", async () => {
+      await using world = await killedDuringCreate();
+      const refused = await world.stack.up();
+      expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
+      expect(refused.code).not.toBe(0);
+
+      let said = "";
+      for (const line of documented("on the machine that was killed")) {
+        said += await typed(world, line);
+      }
+      expect(said).toContain(`an earlier run created ${world.ids()[1]}`);
+      await expectWhole(world, 2);
+      await expectAuditedWhole(world);
+    });
+
+    test("its note is not taken for that of a stack of the same name in another backend", async () => {
+      await using world = await killedDuringCreate();
+      const { stack, service } = world;
+      const [, open = ""] = world.ids();
+      await using other = await Stack.create({
+        ...{ program: two, baseUrl: service.url },
+        config: { pollIntervalSeconds: "0.2" },
+        env: { ...server.empty().env, PULUMI_HOME: stack.home },
+      });
+      expect(await other.succeed("up", ...yes)).not.toContain("an earlier run");
+      const ids = (await other.instances()).map(({ id }) => id);
+      expect(ids).toHaveLength(2);
+      expect(ids).not.toContain(open);
+      expect(world.posts()).toBe(4);
+
+      const again = await stack.upAfterKill();
+      expect(again.output).toContain(`an earlier run created ${open}`);
+      expect(world.posts()).toBe(4);
+    });
+
+    test("a runner killed during a create: on another machine, what the page says recovers all", async () => {
+      await using world = await killedDuringCreate();
+      await moveToFreshRunner(world);
+      expect((await world.stack.up()).output).toContain("the stack is currently locked");
+
+      const [lost = ""] = world.ids().slice(1);
+      const audits: Outcome[] = [];
+      for (const line of documented("on another machine")) {
+        if (line.endsWith(" audit")) audits.push(await type(world, line));
+        else await typed(world, line.replace("<name>", "db").replace("<id>", lost));
+      }
+      expect(audits.map(({ code }) => code)).toEqual([1, 0]);
+      const said = audits[0]?.output;
+      expect(said).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
+      expect(said).toMatch(/of which this machine knows nothing \(1\):\n +urn:\S+::db /);
+      await expectWhole(world, 2);
+      await expectAuditedWhole(world);
+    });
+  });
+}
+
+test("a password in the address is in no message of ours", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  const { stack, service } = world;
+  // Nobody but root may listen there.
+  const address = (who: string) => `postgres://${who}@127.0.0.1:1/postgres?sslmode=disable`;
+  stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  for (const command of ["doctor --stack dev", "import-plan --stack dev", "audit"]) {
+    const { code, output } = await type(world, `pulumi-resource-compute ${command}`);
+    expect(output).toContain(address("runner"));
+    expect(code).not.toBe(0);
+  }
+});
