@@ -21,7 +21,9 @@ import { Stack } from "./support/stack";
 import { World, type WorldOptions } from "./support/world";
 
 const plugin = join(root, "bin", "pulumi-resource-compute");
-const creates = { method: "POST", path: "/v2/instances" } as const;
+/** A create that goes through, and is not answered until it is released. */
+const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
+const secondHangs = { ...hangs, after: 1 };
 const yes = ["--yes", "--skip-preview"];
 const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
 
@@ -114,9 +116,7 @@ for (const kind of [file, postgres, s3]) {
     /** The runner is gone while the second POST is under way, which goes through. */
     async function killedDuringCreate(): Promise<World> {
       const world = await createWorld({ program: two });
-      const hanging = world.service.control.fault({
-        ...{ ...creates, kind: "hang", acted: true, after: 1 },
-      });
+      const hanging = world.service.control.fault(secondHangs);
       const up = world.stack.start("up", ...yes);
       await up.reached(hanging.firstHit);
       await up.end("both killed", () => hanging.release());
@@ -152,7 +152,7 @@ for (const kind of [file, postgres, s3]) {
     test("an update of a stack that is being updated is refused, and says by whom", async () => {
       await using world = await createWorld({ program: oneInstance() });
       const { stack, service } = world;
-      const hanging = service.control.fault({ ...creates, kind: "hang", acted: true });
+      const hanging = service.control.fault(hangs);
       const first = stack.start("up", ...yes);
       await first.reached(hanging.firstHit);
 
@@ -186,9 +186,7 @@ for (const kind of [file, postgres, s3]) {
         await stack.succeed("stack", "init", name, "--no-select", "--copy-config-from", "dev");
       }
       // Each is in the middle of its create until all are.
-      const hanging = ["dev", ...others].map(() =>
-        service.control.fault({ ...creates, kind: "hang", acted: true }),
-      );
+      const hanging = ["dev", ...others].map(() => service.control.fault(hangs));
       const runs = ["dev", ...others].map((name) => stack.start("up", ...yes, "--stack", name));
       for (const fault of hanging)
         await Promise.race([fault.firstHit, ...runs.map((it) => it.ended)]);
@@ -215,7 +213,7 @@ for (const kind of [file, postgres, s3]) {
       await expectAuditedWhole(world);
     });
 
-    test("its note is not taken for that of a stack of the same name in another backend", async () => {
+    test("a killed run's note is not taken for one of a same-named stack in another backend", async () => {
       await using world = await killedDuringCreate();
       const { stack, service } = world;
       const [, open = ""] = world.ids();
@@ -251,7 +249,7 @@ test("a state from before a create was over: what the page says recovers all", a
   const backend = server.empty();
   await using world = await World.create({ program: two, env: backend.env });
   const { stack, service } = world;
-  const hanging = service.control.fault({ ...creates, kind: "hang", acted: true, after: 1 });
+  const hanging = service.control.fault(secondHangs);
   const up = stack.start("up", ...yes);
   await up.reached(hanging.firstHit);
   const state = join(fileURLToPath(backend.url), ".pulumi", "stacks", "proj", "dev.json");
