@@ -251,7 +251,8 @@ export function onPath(name: string): string | undefined {
     .split(delimiter)
     .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
     .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
-    .find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+    // A folder that may not be read has nothing for us.
+    .find((path) => existsSync(path) && statSync(path).isFile());
 }
 
 function environment(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
