@@ -83,7 +83,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     refuseConnections: () => server.stop(),
     refuseNewConnections: () => server.stopListening(),
     acceptConnections: async () => {
-      if (!server.isListening) await server.listen();
+      // One that was closed stays closed.
+      if (!server.isListening && !closed) await server.listen();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -143,6 +143,14 @@ test("connections can be refused for a while, on the same port", async () => {
   expect(emulator.counts()).toEqual({ "GET /v2/account": 2 });
 });
 
+test("an emulator that was closed accepts no connections any more", async () => {
+  const emulator = await startEmulator();
+  await emulator.refuseConnections();
+  await emulator.close();
+  await emulator.acceptConnections();
+  await expect(fetch(emulator.url)).rejects.toThrow();
+});
+
 test("new connections can be refused alone: what is connected stays so", async () => {
   await using emulator = await startEmulator();
   const slow = emulator.control.fault({ kind: "delay", milliseconds: 50, path: "/v2/account" });
