@@ -68,6 +68,19 @@ test("gone is a proof of two listings, and an empty answer (G3)", async () => {
   expect(world.service.count("list")).toBe(2);
 });
 
+test("ids that are others in each listing prove nothing: the old state, and one warning (G3)", async () => {
+  const world = scene();
+  let listings = 0;
+  world.service.page = () => {
+    listings++;
+    return { items: [{ id: `i-other-${listings}` }], hasMore: false, unreadable: 0 };
+  };
+  const outputs = stateOf(world);
+  expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("no id in common")]);
+  expect(listings).toBe(2);
+});
+
 test("absent from a listing that is not whole: the old state, and one warning (G3)", async () => {
   const world = scene();
   world.service.unreadable = 1;
