@@ -22,6 +22,8 @@ const secondsUpTo = (most: number) =>
 
 /** A day: timers can't be set for more than 24 of them, and are over at once if they are. */
 const seconds = secondsUpTo(24 * 60 * 60);
+/** DESIGN G2. */
+const mostSettlingSeconds = 60;
 
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
@@ -50,7 +52,7 @@ export const settingTypes = {
   requestTimeoutSeconds: seconds,
   pollIntervalSeconds: seconds,
   // G2: the provider looks for an open create for this long at the most.
-  settlingSeconds: secondsUpTo(60),
+  settlingSeconds: secondsUpTo(mostSettlingSeconds),
   deletePolicy: z.enum(["fail", "retain", "destroy"], {
     error: 'must be "fail", "retain" or "destroy"',
   }),
@@ -66,6 +68,15 @@ export const settingTypes = {
 export type SettingName = keyof typeof settingTypes;
 export const settingNames = Object.keys(settingTypes) as SettingName[];
 
+/** What holds where nothing is given; the delete policy's hangs on others. */
+const defaults = {
+  requestsPerMinute: documentedRequestsPerMinute,
+  requestTimeoutSeconds: 30,
+  pollIntervalSeconds: 3,
+  settlingSeconds: mostSettlingSeconds,
+  validateCredentials: true,
+} as const satisfies { [K in SettingName]?: unknown };
+
 export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
     "Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.",
@@ -73,21 +84,17 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.",
   requireTokenKind:
     "`live` or `test`: refuse a token of the other kind, for example in previews and review stacks.",
-  requestsPerMinute:
-    "The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.",
-  requestTimeoutSeconds: "How long one request may take. Default 30.",
-  pollIntervalSeconds:
-    "Longest time between two looks at the instances that are waited for, in seconds. Default 3.",
-  settlingSeconds:
-    "How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.",
+  requestsPerMinute: `The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default ${defaults.requestsPerMinute}.`,
+  requestTimeoutSeconds: `How long one request may take. Default ${defaults.requestTimeoutSeconds}.`,
+  pollIntervalSeconds: `Longest time between two looks at the instances that are waited for, in seconds. Default ${defaults.pollIntervalSeconds}.`,
+  settlingSeconds: `How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum ${mostSettlingSeconds}.`,
   deletePolicy:
     "What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).",
   destroyPath:
     "Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.",
   cursorParameter:
     "Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.",
-  validateCredentials:
-    "Whether the token is checked with GET /v2/account before it is first needed. Default true.",
+  validateCredentials: `Whether the token is checked with GET /v2/account before it is first needed. Default ${defaults.validateCredentials}.`,
 };
 
 /** Settings that are secret, and the environment variable that stands in for an absent setting. */
@@ -121,19 +128,20 @@ export function settingsFrom(
 ): Settings {
   const tokenKind = tokenKindOf(values.apiToken);
   if (!tokenKind) throw new Error("apiToken was not checked");
+  const inForce = { ...defaults, ...values };
   return {
     baseUrl: values.baseUrl,
     apiToken: values.apiToken,
     tokenKind,
-    requestsPerMinute: values.requestsPerMinute ?? documentedRequestsPerMinute,
-    requestTimeoutMs: (values.requestTimeoutSeconds ?? 30) * 1000,
-    pollIntervalMs: (values.pollIntervalSeconds ?? 3) * 1000,
-    settlingMs: (values.settlingSeconds ?? 60) * 1000,
+    requestsPerMinute: inForce.requestsPerMinute,
+    requestTimeoutMs: inForce.requestTimeoutSeconds * 1000,
+    pollIntervalMs: inForce.pollIntervalSeconds * 1000,
+    settlingMs: inForce.settlingSeconds * 1000,
     deletePolicy:
       values.deletePolicy ??
       (values.destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail"),
     destroyPath: values.destroyPath,
     cursorParameter: values.cursorParameter,
-    validateCredentials: values.validateCredentials ?? true,
+    validateCredentials: inForce.validateCredentials,
   };
 }
