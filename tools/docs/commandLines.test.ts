@@ -30,5 +30,5 @@ test("a line may hold several commands, and a command may take several lines", (
 });
 
 test("a line that sets variables alone is no command", () => {
-  expect(wordsIn("A=1")).toEqual([]);
+  expect(wordsIn("A=1\ncode=$B")).toEqual([]);
 });

@@ -18,7 +18,7 @@ export function commandsIn(block: string): Command[] {
     while (text.endsWith("\\")) text = text.slice(0, -1) + withoutComment(lines[++index] ?? "");
     for (const part of text.split(/\s(?:&&|\|\||\||;)\s/)) {
       const words = wordsOf(part);
-      const program = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
+      const program = words.findIndex((word) => !/^[A-Za-z_]+=/.test(word));
       if (program >= 0) commands.push({ line, words: words.slice(program), text: part.trim() });
     }
   }

@@ -1,6 +1,6 @@
 /** What makes a command line on a page a good one, by its program. */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import metadata from "../../../../metadata.json";
 import rootPackage from "../../../../package.json";
 import { captured } from "../../../../tools/support/command";
@@ -53,7 +53,13 @@ export const rules: Readonly<Record<string, Rule>> = {
     const help = await captured("python3", ["-m", module, "--help"]).catch(() => undefined);
     return help === undefined ? `python3 has no module ${module}` : undefined;
   },
-  node: async ([script = ""], folder) => missingPath(script, folder),
+  node: async ([script = ""], folder) =>
+    // What it is to evaluate, nobody here looks at.
+    ["-e", "-p"].includes(script) ? undefined : missingPath(script, folder),
+  exec: async ([program = "", ...args], folder) => {
+    const rule = rules[basename(program)];
+    return rule ? rule(args, folder) : `no rule says how to check ${program}`;
+  },
   // Neither is sure to be on this machine.
   dotnet: async ([command, ...args], folder) => {
     if (command === "add" && args[0] === "package") {
@@ -74,11 +80,13 @@ export const rules: Readonly<Record<string, Rule>> = {
     cd: pass,
     cp: pass,
     curl: pass,
+    exit: pass,
     export: pass,
     git: pass,
     mkdir: pass,
     sha256sum: pass,
     tar: pass,
+    test: pass,
   },
 };
 
@@ -115,7 +123,9 @@ function helpOf(path: readonly string[]): Promise<string> {
 }
 
 /** Each subcommand and each flag is one that the CLI's own help has. */
-async function pulumiProblem(args: readonly string[]): Promise<string | undefined> {
+async function pulumiProblem(words: readonly string[]): Promise<string | undefined> {
+  // The one flag that stands before a subcommand, and has a value.
+  const args = words[0] === "-C" ? words.slice(2) : words;
   const path: string[] = [];
   let help = await helpOf(path);
   for (const word of args) {

@@ -45,7 +45,8 @@ export async function problemsInText(page: Page): Promise<string[]> {
   return problems;
 }
 
-async function problemWith({ words }: Command, page: string): Promise<string | undefined> {
+/** What is wrong with one of them. */
+export async function problemWith({ words }: Command, page: string): Promise<string | undefined> {
   const [program = "", ...args] = words;
   const rule = rules[basename(program)];
   if (!rule) return `no rule says how to check ${program}: add one to commandRules.ts`;
