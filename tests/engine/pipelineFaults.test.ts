@@ -1,0 +1,171 @@
+/**
+ * What goes wrong in a pipeline, done with the files of examples/pipelines: nothing is lost, nothing made
+ * twice, and the next run, or the scheduled job, says what is left to do.
+ */
+import { describe, expect, test } from "@jest/globals";
+import { Forge } from "./support/pipelines/forge";
+import { JobRun, pullRequest } from "./support/pipelines/github";
+import {
+  creates,
+  dev,
+  drift,
+  expectEachOnce,
+  good,
+  job,
+  staging,
+  unanswered,
+  unlock,
+} from "./support/pipelines/jobs";
+import { tokens } from "./support/stack";
+
+describe("stopped before anything is made:", () => {
+  test("a fork's pull request gets no job that has a token", async () => {
+    await using forge = await Forge.create([]);
+    const commit = await forge.commit();
+    const event = pullRequest("opened", 7, commit, "stranger/app");
+    const closed = pullRequest("closed", 7, commit, "stranger/app");
+    for (const [workflow, name, of] of [
+      ["preview.yml", "preview", event],
+      ["review.yml", "up", event],
+      ["review.yml", "down", closed],
+    ] as const) {
+      const run = await JobRun.start(forge, { workflow, job: name, commit, event: of });
+      expect(await run.ended).toBeUndefined();
+    }
+  });
+
+  test("an environment without a token, or with one of the wrong kind", async () => {
+    await using forge = await Forge.create(["dev"]);
+    const commit = await forge.commit();
+    const posts = forge.posts();
+    const { secrets } = forge.environments.dev;
+
+    secrets["COMPUTE_API_TOKEN"] = "";
+    const missing = await job(forge, { ...dev, commit });
+    expect(missing.output).toContain("compute:apiToken");
+    secrets["COMPUTE_API_TOKEN"] = tokens.live;
+    const live = await job(forge, { ...dev, commit });
+    expect(live.output).toContain("requireTokenKind");
+    forge.environments.review.secrets["COMPUTE_API_TOKEN"] = tokens.live;
+    const event = pullRequest("opened", 7, commit);
+    const review = await job(forge, { workflow: "review.yml", job: "up", commit, event });
+    expect(review.output).toContain("requireTokenKind");
+
+    for (const { code } of [missing, live, review]) expect(code).toBe(1);
+    expect(forge.posts()).toBe(posts);
+  });
+});
+
+test("the rate limit is reached: the job waits, and goes well", async () => {
+  await using forge = await Forge.create(["dev"]);
+  const posts = forge.posts();
+  const refusal = { kind: "status", status: 429, retryAfter: 0, times: 4 } as const;
+  forge.service.control.fault({ ...creates, ...refusal });
+  await good(forge, { ...dev, commit: await forge.commit() });
+  await expectEachOnce(forge, 3);
+  expect(forge.posts() - posts).toBe(3 + 4);
+});
+
+test("a create that times out fails the job, and the job run again goes on with the same servers", async () => {
+  const provisioningSeconds = (name: string) => (name.startsWith("dev-") ? Infinity : 0);
+  await using forge = await Forge.create(["dev"], { provisioningSeconds });
+  forge.edit("environment.ts", (text) =>
+    text.replace(
+      /(interpolate.*\n\s*\{ parent: this)( \})/,
+      '$1, customTimeouts: { create: "2s" }$2',
+    ),
+  );
+  const commit = await forge.push("main", "Wait no longer than two seconds");
+  const posts = forge.posts();
+  const first = await job(forge, { ...dev, commit });
+  expect(first.output).toContain("customTimeouts");
+  expect(first.code).toBe(1);
+  await expectEachOnce(forge, 3);
+
+  forge.service.control.settle();
+  await good(forge, { ...dev, commit });
+  await expectEachOnce(forge, 3);
+  expect(forge.posts() - posts).toBe(3);
+});
+
+test("two merges at once: the second run is refused by the lock, and nothing is made twice", async () => {
+  await using forge = await Forge.create(["dev"]);
+  const commit = await forge.commit();
+  const posts = forge.posts();
+  const hanging = unanswered(forge);
+  const first = await JobRun.start(forge, { ...dev, commit });
+  await first.reached(hanging.firstHit);
+
+  // GitHub would let it wait; another forge, or a desk, would not.
+  const second = await job(forge, { ...dev, commit });
+  expect(second.output).toContain("the stack is currently locked");
+  expect(second.code).toBe(1);
+  forge.service.control.clearFaults();
+  hanging.release();
+  expect((await first.ended)?.code).toBe(0);
+  const again = await good(forge, { ...dev, commit });
+  expect(again.output).toContain("unchanged");
+  await expectEachOnce(forge, 3);
+  expect(forge.posts() - posts).toBe(3);
+});
+
+describe("cut off while a create is under way:", () => {
+  test("cancelled, it keeps what was made; run again, it makes what is missing, and nothing twice", async () => {
+    await using forge = await Forge.create(["dev"]);
+    const commit = await forge.commit();
+    const posts = forge.posts();
+    const hanging = unanswered(forge);
+    const run = await JobRun.start(forge, { ...dev, commit });
+    await run.reached(hanging.firstHit);
+    await run.cancel();
+    forge.service.control.clearFaults();
+    hanging.release();
+    expect((await run.ended)?.code).toBe(1);
+    const made = forge.names("dev-");
+    expect(made.length).toBeGreaterThan(0);
+    expect((await forge.held("dev")).map(({ name }) => name).sort()).toEqual(made.sort());
+
+    await good(forge, { ...dev, commit });
+    await expectEachOnce(forge, 3);
+    expect(forge.posts() - posts).toBe(3);
+  });
+
+  test("cancelled and then killed, it leaves a lock and its notes: unlocked and run again, nothing is made twice", async () => {
+    await using forge = await Forge.create(["dev"]);
+    const commit = await forge.commit();
+    const posts = forge.posts();
+    const hanging = unanswered(forge);
+    const run = await JobRun.start(forge, { ...dev, commit });
+    await run.reached(hanging.firstHit);
+    await run.cancelHard();
+    forge.service.control.clearFaults();
+
+    const locked = await job(forge, { ...dev, commit });
+    expect(locked.output).toContain("the stack is currently locked");
+    await good(forge, { ...unlock("dev"), commit });
+    const again = await good(forge, { ...dev, commit });
+    expect(again.output).toContain("an earlier run");
+    await expectEachOnce(forge, 3);
+    expect(forge.posts() - posts).toBe(3);
+  });
+
+  test("its machine gone, and its notes with it: the scheduled job names the server that is in no stack", async () => {
+    await using forge = await Forge.create(["staging"]);
+    const commit = await forge.commit();
+    const hanging = unanswered(forge);
+    const run = await JobRun.start(forge, { ...staging, commit });
+    await run.reached(hanging.firstHit);
+    await run.die();
+    forge.service.control.clearFaults();
+    const lost = forge.names("staging-");
+
+    await good(forge, { ...unlock("staging"), commit });
+    await good(forge, { ...staging, commit });
+    const held = (await forge.held("staging")).map(({ name }) => name);
+    expect(held).toHaveLength(3);
+    const morning = await job(forge, { ...drift, commit });
+    expect(morning.code).toBe(1);
+    expect(morning.output).toContain(`Running but in no stack, and billed (${lost.length})`);
+    for (const name of lost) expect(morning.output).toContain(`"${name}"`);
+  });
+});
