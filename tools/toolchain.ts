@@ -247,12 +247,14 @@ function isInstalled(name: string, pulumi: string): boolean {
 /** The absolute path of a command on PATH; ours don't count. */
 export function onPath(name: string): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
-  return pathOf(process.env)
-    .split(delimiter)
-    .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
-    .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
-    // A folder that may not be read has nothing for us.
-    .find((path) => existsSync(path) && statSync(path).isFile());
+  return (
+    pathOf(process.env)
+      .split(delimiter)
+      .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
+      .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
+      // A folder that may not be read has nothing for us.
+      .find((path) => existsSync(path) && statSync(path).isFile())
+  );
 }
 
 function environment(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {

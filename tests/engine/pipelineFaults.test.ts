@@ -1,6 +1,6 @@
 /**
- * What goes wrong in a pipeline, done with the files of examples/pipelines: nothing is lost, nothing made
- * twice, and the next run, or the scheduled job, says what is left to do.
+ * What goes wrong in a pipeline, done with the files of examples/pipelines: nothing is lost (G1), nothing
+ * made twice (G2), the limit is kept (G6), and the next run, or the scheduled job, says what is left to do.
  */
 import { describe, expect, test } from "@jest/globals";
 import { Forge } from "./support/pipelines/forge";
