@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
@@ -130,22 +131,21 @@ async function runs(tools: Tools, count: number): Promise<Figure[]> {
   };
   const samples = await takeTurns(count, {
     ours: () => measured(tools.ours.folder, true),
+    single: () => measured(dirname(tools.single.executable), true),
     go: () => measured(tools.go.folder, false),
     stock: () => measured(tools.stock.folder, false),
   });
   return (["preview", "up"] as const).flatMap((command) => {
     const what = `pulumi ${command} of one instance in YAML`;
-    const ours = samples.ours.map((sample) => sample[command]);
-    const theirs = (peer: typeof samples.go) => peer.map((sample) => sample[command]);
+    const of = (runs: typeof samples.go) => runs.map((sample) => sample[command]);
+    const [ours, go, stock] = [of(samples.ours), of(samples.go), of(samples.stock)];
+    const unit = "s" as const;
     return [
-      figure({ what, unit: "s", ours, against: goPeer, theirs: theirs(samples.go), aim: 1.4 }),
+      figure({ what, unit, ours, against: goPeer, theirs: go, aim: 1.4 }),
+      figure({ what, unit, ours, against: stockPeer, theirs: stock, aim: 1 / 3 }),
       figure({
-        what,
-        unit: "s",
-        ours,
-        against: stockPeer,
-        theirs: theirs(samples.stock),
-        aim: 1 / 3,
+        ...{ what: `${single}: ${what}`, unit, ours: of(samples.single) },
+        ...{ against: goPeer, theirs: go, aim: 1.4 },
       }),
     ];
   });
