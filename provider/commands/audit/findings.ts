@@ -4,7 +4,7 @@ import type { ListItem } from "../../api/contract";
 import type { JournalEntry } from "../../journal/journal";
 import type { HeldInstance } from "../pulumi/state";
 import type { Listed, Looks, Stacks } from "./look";
-import { isNoted, type Report, type Resource } from "./report";
+import { isOfThisMachine, type Report, type Resource } from "./report";
 
 /** What `openCreates` gives. */
 type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind">;
@@ -111,7 +111,7 @@ function noteOn(
     (it) => it.id === id && it.baseUrl === origin.baseUrl && it.tokenKind === origin.tokenKind,
   );
   if (create) return { note: `the next \`pulumi up\` takes it over as ${create.urn}` };
-  const pending = openCreates.filter((it) => it.name === name && !isNoted(it));
+  const pending = openCreates.filter((it) => it.name === name && !isOfThisMachine(it));
   const [only] = pending;
   if (name !== undefined && only && pending.length === 1) {
     return { note: `it has the name of a pending create: \`${importCommand(only, id)}\`` };

@@ -27,7 +27,7 @@ export interface Report {
 }
 
 /** A create that the next run on this machine goes on with: its journal has it. */
-export function isNoted({ at }: Report["openCreates"][number]): boolean {
+export function isOfThisMachine({ at }: Report["openCreates"][number]): boolean {
   return at !== undefined;
 }
 
@@ -72,11 +72,11 @@ export function printReport(report: Report, by: Terminal): void {
     stack && `pending in ${stack}`,
   ];
   section(by, "red", "Creates left open", {
-    rows: report.openCreates.filter(isNoted).map(rowOf),
+    rows: report.openCreates.filter(isOfThisMachine).map(rowOf),
     next: `Run \`pulumi up\`, which goes on with them; ${executable} discard lists those of this machine.`,
   });
   section(by, "red", "Creates left open, of which this machine knows nothing", {
-    rows: report.openCreates.filter((it) => !isNoted(it)).map(rowOf),
+    rows: report.openCreates.filter((it) => !isOfThisMachine(it)).map(rowOf),
     next: "Where no stack holds it by now, `pulumi up` makes it once more: if an instance above is its own, import that first. `pulumi refresh --clear-pending-creates` ends it.",
   });
   section(by, "yellow", "Not decided", {
