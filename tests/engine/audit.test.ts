@@ -5,12 +5,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../../tools/support/paths";
 import { instances, oneInstance, userData } from "./support/programs";
-import { Stack, tokens } from "./support/stack";
+import { plugin, Stack, tokens } from "./support/stack";
 import { World } from "./support/world";
-
-const plugin = join(root, "bin", "pulumi-resource-compute");
 
 interface Data {
   result: string;

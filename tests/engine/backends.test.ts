@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
-import { root } from "../../tools/support/paths";
 import type { Backend, BackendServer } from "./support/backends/backend";
 import { file } from "./support/backends/file";
 import { postgres } from "./support/backends/postgres";
@@ -17,10 +16,9 @@ import { s3 } from "./support/backends/s3";
 import { instances, oneInstance } from "./support/programs";
 import type { Outcome } from "./support/running";
 import { canaries } from "./support/secrets";
-import { Stack } from "./support/stack";
+import { plugin, Stack } from "./support/stack";
 import { World, type WorldOptions } from "./support/world";
 
-const plugin = join(root, "bin", "pulumi-resource-compute");
 /** A create that goes through, and is not answered until it is released. */
 const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
 const secondHangs = { ...hangs, after: 1 };

@@ -1,15 +1,11 @@
 /** What a person runs by hand, through the built executable: exit codes, the real `pulumi`, no secret anywhere. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
-import { root } from "../../tools/support/paths";
 import { oneInstance } from "./support/programs";
-import { tokens } from "./support/stack";
+import { plugin, tokens } from "./support/stack";
 import { World } from "./support/world";
-
-const plugin = join(root, "bin", "pulumi-resource-compute");
 
 test("doctor of a stack: its own configuration and engine; 0 when well, 1 when not, 2 for wrong usage", async () => {
   await using world = await World.create({ program: oneInstance(), token: null });

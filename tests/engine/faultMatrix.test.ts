@@ -2,19 +2,17 @@
  * Chosen faults, each in a life cycle of its own with the real engine, and after each the next clean
  * `up`: nothing lost, nothing twice, nothing wrongly forgotten (G1, G2, G3). Prints the figures.
  */
-import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
-import { root } from "../../tools/support/paths";
 import { reportFigures } from "../support/figures";
 import { Audit, figures, type Findings } from "./support/audit";
 import { faultCases, type FaultCase } from "./support/faultCases";
 import { oneInstance } from "./support/programs";
+import { plugin } from "./support/stack";
 import { World } from "./support/world";
 
 const destroyPath = "/v2/instances/{id}";
 const program = oneInstance({}, { customTimeouts: { create: "6s", update: "20s", delete: "6s" } });
-const plugin = join(root, "bin", "pulumi-resource-compute");
 const nothing: Findings = { lost: [], doubled: [], forgotten: [] };
 
 const found: Findings[][] = [];

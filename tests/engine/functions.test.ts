@@ -1,9 +1,7 @@
 /** What programs and people look up: functions, reads, lists, and outputs that flow on. */
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../../tools/support/paths";
 import { instances, oneInstance } from "./support/programs";
-import { tokens } from "./support/stack";
+import { plugin, tokens } from "./support/stack";
 import { World } from "./support/world";
 
 const invoke = (name: string, args: object = {}) => ({
@@ -132,7 +130,6 @@ test("an instance that another stack made can be read, and is not this stack's t
 test("pulumi do lists instances without a program", async () => {
   await using world = await World.create({ program: oneInstance() });
   for (const id of ["i-one", "i-two"]) world.service.control.insert({ id, name: `${id}-name` });
-  const plugin = join(root, "bin", "pulumi-resource-compute");
   world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
 
   const { code, output } = await world.stack.run(

@@ -2,11 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../../tools/support/paths";
 import { required } from "./support/programs";
+import { plugin } from "./support/stack";
 import { World } from "./support/world";
-
-const plugin = join(root, "bin", "pulumi-resource-compute");
 
 test("a hundred servers: import-plan, pulumi import, and the program that it writes replaces none", async () => {
   await using world = await World.create({

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { journalFolder } from "../../provider/journal/folder";
-import { root } from "../../tools/support/paths";
 import { instances, oneInstance } from "./support/programs";
+import { plugin } from "./support/stack";
 import { World } from "./support/world";
 
 const journalOf = ({ stack }: World) =>
@@ -103,7 +103,7 @@ test("two runs at once in one Pulumi home: every entry is whole, and nobody is t
     expect(code).toBe(0);
   }
   expect(world.posts()).toBe(40);
-  const discard = `'${join(root, "bin", "pulumi-resource-compute")}' discard`;
+  const discard = `'${plugin}' discard`;
   expect((await stack.type(discard)).output).toBe("No create is left open.\n");
   for (const name of ["dev", "second"]) {
     await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", "--stack", name);

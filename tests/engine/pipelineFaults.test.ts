@@ -13,7 +13,7 @@ import {
   good,
   job,
   staging,
-  unanswered,
+  startUnanswered,
   unlock,
 } from "./support/pipelines/jobs";
 import { tokens } from "./support/stack";
@@ -92,9 +92,7 @@ test("two merges at once: the second run is refused by the lock, and nothing is 
   await using forge = await Forge.create(["dev"]);
   const commit = await forge.commit();
   const posts = forge.posts();
-  const hanging = unanswered(forge);
-  const first = await JobRun.start(forge, { ...dev, commit });
-  await first.reached(hanging.firstHit);
+  const { run: first, hanging } = await startUnanswered(forge, { ...dev, commit });
 
   // GitHub would let it wait; another forge, or a desk, would not.
   const second = await job(forge, { ...dev, commit });
@@ -114,9 +112,7 @@ describe("cut off while a create is under way:", () => {
     await using forge = await Forge.create(["dev"]);
     const commit = await forge.commit();
     const posts = forge.posts();
-    const hanging = unanswered(forge);
-    const run = await JobRun.start(forge, { ...dev, commit });
-    await run.reached(hanging.firstHit);
+    const { run, hanging } = await startUnanswered(forge, { ...dev, commit });
     await run.cancel();
     forge.service.control.clearFaults();
     hanging.release();
@@ -134,9 +130,7 @@ describe("cut off while a create is under way:", () => {
     await using forge = await Forge.create(["dev"]);
     const commit = await forge.commit();
     const posts = forge.posts();
-    const hanging = unanswered(forge);
-    const run = await JobRun.start(forge, { ...dev, commit });
-    await run.reached(hanging.firstHit);
+    const { run } = await startUnanswered(forge, { ...dev, commit });
     await run.cancelHard();
     forge.service.control.clearFaults();
 
@@ -152,9 +146,7 @@ describe("cut off while a create is under way:", () => {
   test("its machine gone, and its notes with it: the scheduled job names the server that is in no stack", async () => {
     await using forge = await Forge.create(["staging"]);
     const commit = await forge.commit();
-    const hanging = unanswered(forge);
-    const run = await JobRun.start(forge, { ...staging, commit });
-    await run.reached(hanging.firstHit);
+    const { run } = await startUnanswered(forge, { ...staging, commit });
     await run.die();
     forge.service.control.clearFaults();
     const lost = forge.names("staging-");

@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../tools/support/paths";
+import { plugin } from "./support/stack";
 
 const env = {
   PATH: process.env["COMPUTE_TEST_PATH"],
@@ -17,7 +18,7 @@ test("`pulumi schema check` has nothing to say", () => {
 });
 
 test("the plugin gives the engine the committed schema", () => {
-  const given = pulumi("package", "get-schema", join(root, "bin", "pulumi-resource-compute"));
+  const given = pulumi("package", "get-schema", plugin);
   const { resources, functions } = JSON.parse(given) as Record<string, object>;
   expect(Object.keys(resources ?? {})).toEqual(["compute:index:Instance"]);
   expect(Object.keys(functions ?? {}).sort()).toEqual([

@@ -4,10 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../../tools/support/paths";
 import { instances, oneInstance, userData } from "./support/programs";
 import { canaries, forms, parts, refuseSecrets, refuseSecretsOnDisk } from "./support/secrets";
-import { Stack, tokens } from "./support/stack";
+import { plugin, Stack, tokens } from "./support/stack";
 import { World } from "./support/world";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -153,9 +152,8 @@ test("what a killed run leaves behind tells of a secret name by a keyed hash alo
   const entry = JSON.parse(readFileSync(join(journal, entries[0] ?? ""), "utf8")) as object;
   expect(entry).toMatchObject({ name: expect.stringMatching(/^secret:[0-9a-f]{32}$/) });
   refuseSecretsOnDisk(stack.folder);
-  const executable = join(root, "bin", "pulumi-resource-compute");
   const env = { ...process.env, PULUMI_HOME: stack.home };
-  const listed = execFileSync(executable, ["discard"], { env, encoding: "utf8" });
+  const listed = execFileSync(plugin, ["discard"], { env, encoding: "utf8" });
   expect(listed).toContain("::web");
   refuseSecrets("discard", listed);
 

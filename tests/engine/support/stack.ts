@@ -50,6 +50,9 @@ export interface StateResource {
   delete?: boolean;
 }
 
+/** The plugin that was built, as a person starts it by hand. */
+export const plugin = join(root, "bin", "pulumi-resource-compute");
+
 /** What a project says of a plugin that is not installed. */
 export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;

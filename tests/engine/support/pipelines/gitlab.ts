@@ -32,7 +32,7 @@ export async function runJob(
   await machine.checkOut(forge.repository, commit);
   const text = readFileSync(join(machine.workspace, ".gitlab-ci.yml"), "utf8");
   const pipeline = parse(text) as Pipeline;
-  const job = extended(pipeline, name);
+  const job = extended<Job>(pipeline, name);
   const env: Record<string, string> = { CI_PROJECT_DIR: machine.workspace, ...variables };
   for (const [key, value] of Object.entries({ ...pipeline.variables, ...job.variables })) {
     env[key] = expanded(value, env);
@@ -47,7 +47,11 @@ export async function runJob(
   return { ...outcome, machine };
 }
 
-function extended(pipeline: Pipeline, name: string): Job {
+/** A job with what it extends. */
+export function extended<Its extends { extends?: string }>(
+  pipeline: Readonly<Record<string, Its>>,
+  name: string,
+): Its {
   const job = pipeline[name];
   if (!job) throw new Error(`.gitlab-ci.yml has no job ${name}`);
   return job.extends === undefined ? job : { ...extended(pipeline, job.extends), ...job };

@@ -31,9 +31,13 @@ export const unlock = (stack: string) => ({
 });
 export const creates = { method: "POST", path: "/v2/instances" } as const;
 
-/** A create without an answer, of a service that makes the server all the same. */
-export function unanswered(forge: Forge) {
-  return forge.service.control.fault({ ...creates, kind: "hang", acted: true, times: "always" });
+/** A job with a create under way: without an answer, of a service that makes the server all the same. */
+export async function startUnanswered(forge: Forge, trigger: Trigger) {
+  const { control } = forge.service;
+  const hanging = control.fault({ ...creates, kind: "hang", acted: true, times: "always" });
+  const run = await JobRun.start(forge, trigger);
+  await run.reached(hanging.firstHit);
+  return { run, hanging };
 }
 
 /** What the state of dev holds is what there is, and each server once. */
