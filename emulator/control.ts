@@ -1,4 +1,5 @@
 /** What tests can see and do behind the service's back. */
+import type { AccountBody } from "./options";
 import type { TokenKind } from "../provider/api/contract";
 import type { FaultScript } from "./faults/kinds";
 import type { FaultHandle, FaultList } from "./faults/script";
@@ -6,7 +7,6 @@ import type { InstanceRecord } from "./instance";
 import { lifetimeEnd } from "./lifecycle";
 import { OptionError } from "./options";
 import type { LoggedRequest, RequestLog } from "./requestLog";
-import type { AccountBody } from "./routes/account";
 import type { Service } from "./service";
 import { defaultTenant, type TokenDeclaration } from "./tokens";
 

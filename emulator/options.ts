@@ -1,6 +1,5 @@
 /** What can be set about the emulator, and what it does when nothing is set. */
 import { documentedRequestsPerMinute } from "../provider/api/contract";
-import type { AccountBody } from "./routes/account";
 import { wallClock, type EmulatorClock } from "./clock";
 import { cryptoRandom, type RandomSource } from "./random";
 import type { TokenDeclaration } from "./tokens";
@@ -10,6 +9,9 @@ export type ListOrder = (typeof listOrders)[number];
 
 export const rateWindows = ["sliding", "fixed"] as const;
 export type RateWindow = (typeof rateWindows)[number];
+
+/** Any JSON, or any text (also none) with a content type of its own. */
+export type AccountBody = { json: unknown } | { text: string; contentType?: string };
 
 export const rateScopes = ["endpoint", "path"] as const;
 /** `endpoint`: GET and POST of one path are counted apart, as the document lists them; `path`: together. */

@@ -1,6 +1,5 @@
 /** What the handlers of one emulator share. There is no state outside of it. */
-import type { AccountBody } from "./routes/account";
-import type { Settings } from "./options";
+import type { AccountBody, Settings } from "./options";
 import { RateLimiter } from "./rateLimit";
 import { openDatabase } from "./schema";
 import { Store } from "./store";

@@ -1,7 +1,7 @@
 /** What a person can do next: the last sentence of every error (G9). */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { RequestError } from "./api/errors";
+import { executablePath } from "./executable";
+import { instanceToken } from "./tokens";
 
 /** The error's own words, and the next step. */
 export function explain(error: RequestError): string {
@@ -68,7 +68,7 @@ export function importCommand(
 export function importAs(name: string, id: string, provider?: string): string {
   const through =
     provider === undefined ? "" : ` --provider ${quote(`${logicalName(provider)}=${provider}`)}`;
-  return `pulumi import compute:index:Instance ${quote(name)} ${quote(id)}${through}`;
+  return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${through}`;
 }
 
 export function stateDeleteCommand(urn: string): string {
@@ -76,13 +76,7 @@ export function stateDeleteCommand(urn: string): string {
 }
 
 export function discardCommand(urn: string): string {
-  return `${quote(pluginPath())} discard ${quote(urn)}`;
-}
-
-/** The executable lies beside the bundle that runs; PATH need not have it. */
-function pluginPath(): string {
-  const beside = join(__dirname, "pulumi-resource-compute");
-  return existsSync(beside) ? beside : "pulumi-resource-compute";
+  return `${quote(executablePath())} discard ${quote(urn)}`;
 }
 
 /** For a POSIX shell; what needs no quotes gets none. */

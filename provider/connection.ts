@@ -7,7 +7,7 @@ import { RequestError } from "./api/errors";
 import type { Settings } from "./config/settings";
 import { OperationFailed } from "./errors";
 import { tokenHash, type Origin } from "./origin";
-import type { Surroundings } from "./session";
+import type { Surroundings } from "./surroundings";
 
 export class Connection {
   #api: Promise<ComputeApi> | undefined;

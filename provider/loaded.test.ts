@@ -56,10 +56,13 @@ test("of the provider, only what speaks to the engine is loaded before the port"
     "provider/clock.ts",
     "provider/deferred.ts",
     "provider/errors.ts",
+    "provider/executable.ts",
     "provider/main.ts",
     "provider/property/value.ts",
     "provider/schema.ts",
     "provider/text.ts",
+    "provider/tokens.ts",
+    "provider/versions.ts",
   ]);
   expect(bytes(ours())).toBeLessThan(64 * 1024);
 });

@@ -8,6 +8,7 @@ import { isatty } from "node:tty";
 import metadata from "../metadata.json";
 import { systemClock } from "./clock";
 import { deferred } from "./deferred";
+import { executable } from "./executable";
 import { engineAddress, isByHand } from "./rpc/arguments";
 import { EngineLog } from "./rpc/engineLog";
 import { describe } from "./rpc/errors";
@@ -15,15 +16,7 @@ import { createServer } from "./rpc/server";
 import { endWith } from "./rpc/shutdown";
 import { readSchema } from "./schema";
 import { Cleaner } from "./text";
-
-const offer = {
-  resources: ["compute:index:Instance"],
-  functions: [
-    "compute:index:getInstance",
-    "compute:index:getInstances",
-    "compute:index:getAccount",
-  ],
-};
+import { functionTokens, instanceToken } from "./tokens";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isByHand(argv)) {
@@ -50,7 +43,7 @@ async function serve(address: string | undefined): Promise<void> {
     cleaner,
     version: metadata.version,
     packageName: metadata.name,
-    offer,
+    offer: { resources: [instanceToken], functions: functionTokens },
   });
   const port = await server.listen();
   endWith({
@@ -90,6 +83,6 @@ function piped(): boolean {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`pulumi-resource-compute could not start: ${describe(error).message}\n`);
+  process.stderr.write(`${executable} could not start: ${describe(error).message}\n`);
   process.exit(1);
 });

@@ -144,12 +144,3 @@ export interface Provider {
   /** A new engine has come (Handshake, Attach): a Cancel of the one before no longer counts. */
   renew(): void;
 }
-
-/** Where the provider's words to the person go; each text is cleaned and redacted on its way (G8). */
-export interface Messages {
-  /** Replaces the resource's text in the Info column; not kept. */
-  status(urn: string, text: string): void;
-  info(text: string, urn?: string): void;
-  warning(text: string, urn?: string): void;
-  debug(text: string): void;
-}

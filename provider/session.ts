@@ -4,8 +4,6 @@
  */
 import { Canceled, deadline } from "./abort";
 import { cursorIgnored } from "./advice";
-import type { ClientOptions, ComputeApi } from "./api/client";
-import type { Clock } from "./clock";
 import type { Settings } from "./config/settings";
 import { Connection } from "./connection";
 import { journalFolder } from "./journal/folder";
@@ -14,19 +12,9 @@ import { KnownState } from "./knownState";
 import { collect } from "./listing/collect";
 import { Listings } from "./listing/listings";
 import { KeyedLocks } from "./locks";
-import type { Messages } from "./requests";
-import type { Cleaner } from "./text";
+import type { Surroundings } from "./surroundings";
 import { Poller } from "./wait/poller";
 import { Room } from "./wait/room";
-
-export interface Surroundings {
-  messages: Messages;
-  cleaner: Cleaner;
-  clock: Clock;
-  env: NodeJS.ProcessEnv;
-  /** Makes the client of the service; left out, the one in `api/createClient`, loaded when needed. */
-  createApi?: (options: ClientOptions) => ComputeApi;
-}
 
 /** How long a POST under way may go on to bring its id back after Ctrl-C or a time-out (G1). */
 const graceMs = 10_000;

@@ -7,7 +7,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { readIfThere, writeWhole } from "./support/files";
-import { isOlder, oldestEngine } from "../provider/engines";
+import { isOlder, oldestEngine } from "../provider/versions";
 import { ensureGoTool, requiredVersion, type GoTool } from "./support/go";
 import { runTool, say } from "./support/main";
 import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";

@@ -3,9 +3,6 @@ import { jsonAnswer, type Answer } from "../answers";
 import type { Service } from "../service";
 import type { Caller } from "../tokens";
 
-/** Any JSON, or any text (also none) with a content type of its own. */
-export type AccountBody = { json: unknown } | { text: string; contentType?: string };
-
 export function account(service: Service, caller: Caller): Answer {
   const body = service.account;
   if (body === undefined) return jsonAnswer(200, usual(caller));

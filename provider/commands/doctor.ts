@@ -5,7 +5,7 @@
 import { systemClock } from "../clock";
 import { hideToken } from "../config/hideToken";
 import { propertyMap, type PropertyMap } from "../property/value";
-import type { Messages } from "../requests";
+import type { Messages } from "../surroundings";
 import type { Command, Given, Terminal } from "./command";
 import { type Finding, serviceUnknown } from "./finding";
 import { printData } from "./data";

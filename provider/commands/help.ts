@@ -1,9 +1,8 @@
 /** What `--help` prints, of the plugin and of each command: made from the table and from their options. */
 import metadata from "../../metadata.json";
+import { executable } from "../executable";
 import type { Command, Option } from "./command";
 import { type Entry, commands } from "./table";
-
-export const executable = "pulumi-resource-compute";
 
 export function whatItIs(): string {
   return `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;

@@ -6,11 +6,12 @@ import { writeFileSync } from "node:fs";
 import { logicalName, nameCursor } from "../advice";
 import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
+import { instanceToken } from "../tokens";
 import type { Command, Given, Terminal } from "./command";
 import { choose, type Choice } from "./importPlan/choose";
 import { namesFor } from "./importPlan/names";
 import { openCreates } from "./openCreates";
-import { instanceType, readState, type StackState } from "./pulumi/state";
+import { readState, type StackState } from "./pulumi/state";
 import { explained, Service } from "./service";
 import { settingOptions, settingsFor, stackOption } from "./settingOptions";
 
@@ -114,7 +115,7 @@ function fileOf(
     // A resource names others by keys of this table.
     ...(given.length > 0 ? { nameTable: Object.fromEntries(given) } : {}),
     resources: chosen.map(({ id }, at) => ({
-      ...{ type: instanceType, name: names[at], id },
+      ...{ type: instanceToken, name: names[at], id },
       ...Object.fromEntries(given.map(([key]) => [key, key])),
     })),
   };

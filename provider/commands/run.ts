@@ -1,10 +1,11 @@
 /** From a command line that a person typed to an exit code; loaded only for that. */
 import { styleText } from "node:util";
 import metadata from "../../metadata.json";
+import { executable } from "../executable";
 import { closest } from "../property/closest";
 import { Cleaner } from "../text";
 import { parse, sayable, type Terminal, WrongUsage } from "./command";
-import { commandHelp, executable, generalHelp, usage, whatItIs } from "./help";
+import { commandHelp, generalHelp, usage, whatItIs } from "./help";
 import { commands } from "./table";
 
 const helpFlags: readonly string[] = ["--help", "-h"];

@@ -7,7 +7,7 @@ import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
-import type { Messages } from "../requests";
+import type { Messages } from "../surroundings";
 import { Session } from "../session";
 import type { Terminal } from "./command";
 

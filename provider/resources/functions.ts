@@ -1,6 +1,7 @@
 /** What the functions are: the definition from which the schema, the checks and the docs come. */
 import * as z from "zod";
 import { instanceStatuses } from "../api/documented";
+import type { FunctionToken } from "../tokens";
 
 const text = z.string().min(1, { error: "must not be empty" });
 
@@ -29,10 +30,4 @@ export const functions = {
     description: "The account of the token, as GET /v2/account answers; checks the token.",
     inputs: {},
   },
-} as const;
-
-export type FunctionToken = keyof typeof functions;
-
-export function isFunction(token: string): token is FunctionToken {
-  return Object.hasOwn(functions, token);
-}
+} as const satisfies Record<FunctionToken, unknown>;

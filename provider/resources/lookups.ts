@@ -13,7 +13,8 @@ import type {
   ListRequest,
 } from "../requests";
 import type { Session } from "../session";
-import { functions, isFunction, type FunctionToken } from "./functions";
+import { isFunction, type FunctionToken } from "../tokens";
+import { functions } from "./functions";
 
 /** A lookup has no `customTimeouts`; it ends when the service has failed for this long. */
 const timeoutSeconds = 5 * 60;

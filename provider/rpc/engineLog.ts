@@ -1,7 +1,7 @@
 import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { Clock } from "../clock";
-import type { Messages } from "../requests";
+import type { Messages } from "../surroundings";
 import type { Cleaner } from "../text";
 import { clip } from "./clip";
 

@@ -4,6 +4,7 @@
  */
 import metadata from "../../metadata.json";
 import type { PropertyMap } from "../property/value";
+import { isOlder } from "../versions";
 
 /** What to tell of the version that the program's SDK asks for; undefined where this one will do. */
 export function sdkAdvice(
@@ -19,14 +20,4 @@ export function sdkAdvice(
     `plugins.providers in Pulumi.yaml, and Pulumi uses an installed one: ` +
     `\`pulumi plugin install resource ${name} ${sdk} --server ${pluginDownloadURL}\``
   );
-}
-
-/** What stands after the three numbers does not count. */
-function isOlder(version: string, than: string): boolean {
-  const [ours, theirs] = [version, than].map((text) =>
-    /^v?(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1),
-  );
-  if (!ours || !theirs) return false;
-  const different = ours.findIndex((number, i) => number !== theirs[i]);
-  return different >= 0 && Number(ours[different]) < Number(theirs[different]);
 }

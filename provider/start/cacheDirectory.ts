@@ -2,6 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { executable } from "../executable";
 
 /**
  * Beside the plugin, so that it goes when the plugin goes; else in the person's own cache, never in
@@ -14,6 +15,6 @@ export function cacheDirectory(plugin: string): string {
   } catch {
     const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
     const own = XDG_CACHE_HOME || LOCALAPPDATA || join(homedir(), ".cache");
-    return join(own, "pulumi-resource-compute");
+    return join(own, executable);
   }
 }

@@ -1,8 +1,8 @@
 /** Every link leads somewhere, and every setting that is named is one. */
 import { expect, test } from "@jest/globals";
-import { instanceToken } from "../../provider/resources/instance/definition";
 import { functions } from "../../provider/resources/functions";
 import { settingNames } from "../../provider/config/settings";
+import { instanceToken } from "../../provider/tokens";
 import { exampleLanguages } from "../sdk/examples";
 import { isOnRegistry, problemWith } from "./links";
 import { anchorsOf, blocksOf, linksOf, type Page } from "./markdown";

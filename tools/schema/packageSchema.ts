@@ -15,7 +15,6 @@ import {
   inputNames,
   inputTypes,
   instanceDescription,
-  instanceToken,
   isRequired,
   networkDescriptions,
   outputs,
@@ -23,6 +22,7 @@ import {
   type InputName,
   type Output,
 } from "../../provider/resources/instance/definition";
+import { instanceToken } from "../../provider/tokens";
 import { exampleUsage } from "../sdk/examples";
 
 const networkToken = "compute:index:Network";

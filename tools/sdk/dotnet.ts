@@ -1,7 +1,7 @@
 /** The NuGet package: what the generator leaves out. */
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import type { SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
 import { replace } from "./package";
 
 const { package: name, targetFramework } = metadata.sdk.dotnet;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import { goVersion, requiredVersion, tidy } from "../support/go";
-import type { SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
 
 const path = metadata.sdk.go.module;
 const pulumi = "github.com/pulumi/pulumi/sdk/v3";

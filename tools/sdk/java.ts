@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import { requiredVersion } from "../support/go";
-import type { SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
 
 const { basePackage, groupId, artifactId, release } = metadata.sdk.java;
 

@@ -1,7 +1,7 @@
 /** The npm package: what the generator leaves out. */
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import type { SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
 import { insert } from "./package";
 
 export const nodejs: SdkLanguage = {

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import type { SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
 import { insert } from "./package";
 
 const { package: name } = metadata.sdk.python;

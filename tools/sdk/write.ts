@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { captured } from "../support/command";
 import { ensureSdkgen } from "../toolchain";
-import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
+import type { SdkLanguage } from "./language";
+import { sdkLanguages, type Language } from "./languages";
 import { copyLicence, writeReadme } from "./package";
 
 export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { isOlder } from "../../provider/engines";
+import { isOlder } from "../../provider/versions";
 import { captured, runCommand } from "./command";
 import { hashOf, readIfThere, writeWhole } from "./files";
 import { withLock } from "./lock";

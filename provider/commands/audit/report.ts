@@ -1,9 +1,9 @@
 /** What an audit has found, as text and as data, and the exit code that it comes to. */
 import type { ListItem } from "../../api/contract";
+import { executable } from "../../executable";
 import type { Origin } from "../../origin";
 import type { Terminal } from "../command";
 import { count } from "../count";
-import { executable } from "../help";
 
 type Where = Pick<Origin, "baseUrl" | "tokenKind">;
 type Shown = Pick<ListItem, "id" | "name" | "status">;

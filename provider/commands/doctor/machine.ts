@@ -2,9 +2,9 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../../../metadata.json";
-import { bestFromEngine, isOlder, oldestEngine } from "../../engines";
+import { executable } from "../../executable";
+import { bestFromEngine, isOlder, oldestEngine } from "../../versions";
 import { journalFolder, pulumiHome } from "../../journal/folder";
-import { executable } from "../help";
 import { openCreates } from "../openCreates";
 import { type Finding, ok, warning, failed } from "../finding";
 import { pulumi } from "../pulumi/cli";

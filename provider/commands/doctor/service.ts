@@ -4,7 +4,7 @@ import type { RequestError } from "../../api/errors";
 import { instanceStatuses } from "../../api/documented";
 import type { Settings } from "../../config/settings";
 import { OperationFailed } from "../../errors";
-import type { Surroundings } from "../../session";
+import type { Surroundings } from "../../surroundings";
 import { count } from "../count";
 import {
   type Check,

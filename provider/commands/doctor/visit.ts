@@ -9,7 +9,8 @@ import { RequestError } from "../../api/errors";
 import type { Settings } from "../../config/settings";
 import { collect } from "../../listing/collect";
 import { accountId } from "../../connection";
-import { Session, type Surroundings } from "../../session";
+import { Session } from "../../session";
+import type { Surroundings } from "../../surroundings";
 
 export type Asked<T> = { value: T } | { error: RequestError };
 

@@ -2,10 +2,9 @@
 import * as z from "zod";
 import { originKey, originSchema, type Origin } from "../../origin";
 import { OperationFailed } from "../../errors";
+import { instanceToken } from "../../tokens";
 import { acceptedKey } from "../../resources/instance/state";
 import { parsedJson, pulumi } from "./cli";
-
-export const instanceType = "compute:index:Instance";
 
 export interface StackState {
   stack: string;
@@ -102,7 +101,7 @@ export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<
 
 function ours(resources: readonly z.infer<typeof any>[] | null = []): z.infer<typeof instance>[] {
   return (resources ?? [])
-    .filter(({ type }) => type === instanceType)
+    .filter(({ type }) => type === instanceToken)
     .map((resource) => instance.parse(resource));
 }
 

@@ -41,8 +41,6 @@ function isBase64(value: string): boolean {
   return compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
 }
 
-export const instanceToken = "compute:index:Instance";
-
 export const instanceDescription =
   "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
   "Instances are billed hourly (not with a test token). The service has no update call, so a " +

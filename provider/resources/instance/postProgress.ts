@@ -1,5 +1,5 @@
 /** The Info column until a create is answered: what it waits for, once that takes a second. */
-import type { Surroundings } from "../../session";
+import type { Surroundings } from "../../surroundings";
 import { progressMs } from "./finish";
 
 const firstMs = 1000;

@@ -1,5 +1,6 @@
 import { systemClock } from "../../clock";
-import type { Messages, Provider } from "../../requests";
+import type { Provider } from "../../requests";
+import type { Messages } from "../../surroundings";
 import { Cleaner } from "../../text";
 import { EngineLog } from "../engineLog";
 import { createServer, type ProviderServer } from "../server";

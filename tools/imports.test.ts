@@ -1,0 +1,44 @@
+/** The floors of the house: each file stands above all that it imports, types too. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "@jest/globals";
+import ts from "typescript";
+import { root } from "./support/paths";
+
+type Imports = ReadonlyMap<string, readonly string[]>;
+
+test("no file imports one that leads back to it", () => {
+  const imports = readImports(["provider", "emulator", "tools", "bench", "tests"]);
+  expect([...imports.values()].flat().length).toBeGreaterThan(imports.size);
+  const left = circles(imports);
+  expect([...left].map(([file, imported]) => `${file} imports ${imported.join(", ")}`)).toEqual([]);
+});
+
+function readImports(rooms: readonly string[]): Imports {
+  const list = ["ls-files", "--cached", "--others", "--exclude-standard", ...rooms];
+  const files = execFileSync("git", list, { cwd: root, encoding: "utf8" })
+    .split("\n")
+    .filter((file) => file.endsWith(".ts") && existsSync(join(root, file)));
+  return new Map(files.map((file) => [file, importsOf(file)]));
+}
+
+function importsOf(file: string): string[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), "utf8"));
+  return importedFiles
+    .filter(({ fileName }) => fileName.startsWith("."))
+    .map(({ fileName }) => normalize(join(dirname(file), fileName.replace(/\.js$/, ""))))
+    .flatMap((path) => [`${path}.ts`, join(path, "index.ts")]);
+}
+
+/** What is left once all is taken away, again and again, that imports nothing or that nothing imports. */
+function circles(imports: Imports): Imports {
+  const imported = new Set([...imports.values()].flat());
+  const left = new Map(
+    [...imports]
+      .filter(([file]) => imported.has(file))
+      .map(([file, of]) => [file, of.filter((it) => imports.has(it))] as const)
+      .filter(([, of]) => of.length > 0),
+  );
+  return left.size === imports.size ? left : circles(left);
+}
