@@ -11,7 +11,7 @@ import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
 import { heads } from "./http/heads";
-import { originOf } from "./http/origin";
+import { addressOf } from "./http/address";
 import { pace } from "./http/pace";
 import { redirects } from "./http/redirects";
 import { refuseErrors } from "./http/refuseErrors";
@@ -23,13 +23,13 @@ const MiB = 1024 * 1024;
 /** @throws when `baseUrl` or a proxy variable cannot be used. */
 export function createClient(options: ClientOptions): ComputeApi {
   const { clean, destroyPath } = options;
-  const origin = originOf(options.baseUrl);
-  const connections = new Connections(origin, options.env, options.requestTimeoutMs);
+  const address = addressOf(options.baseUrl);
+  const connections = new Connections(address, options.env, options.requestTimeoutMs);
 
   // The order of the links, outermost first: withRetry, the reading of the answer, and then these.
   const exchange = chain(
-    [refuseErrors, redirects(origin), pace(options), debugLog(options), heads(options)],
-    send({ ...options, origin, connections }),
+    [refuseErrors, redirects(address), pace(options), debugLog(options), heads(options)],
+    send({ ...options, address, connections }),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {
     return withRetry(call, async () => read(await exchange(call), call), options);
@@ -41,7 +41,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     signal: AbortSignal,
     more: Partial<Call> = {},
   ): Call {
-    const target = origin.toTarget(path);
+    const target = address.toTarget(path);
     const signals = { unsent: signal, underWay: signal };
     return { method, path, endpoint: path, target, maxBytes: MiB, clean, ...signals, ...more };
   }
@@ -50,7 +50,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     account: (signal) => request(callOf("GET", paths.account, signal), readAccount),
 
     listPage(query, signal) {
-      const target = `${origin.toTarget(paths.instances)}?${search(query)}`;
+      const target = `${address.toTarget(paths.instances)}?${search(query)}`;
       const call = callOf("GET", paths.instances, signal, { target, maxBytes: 8 * MiB });
       return request(call, readPage);
     },

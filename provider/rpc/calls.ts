@@ -4,7 +4,7 @@ import {
   type handleUnaryCall,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { readable } from "./definition";
+import { readable } from "./methods";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
 

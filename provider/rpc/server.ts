@@ -1,6 +1,6 @@
 import { ServerCredentials } from "@grpc/grpc-js";
 import { Calls, grpcServer } from "./calls";
-import { definition } from "./definition";
+import { methods } from "./methods";
 import { service, type ServiceDependencies } from "./service";
 
 export interface ProviderServer {
@@ -26,7 +26,7 @@ export function createServer(dependencies: ServerDependencies): ProviderServer {
   const calls = new Calls(log, { packageName, cleaner, debug });
   const server = grpcServer();
   const ours = service(calls, dependencies);
-  server.addService(definition(Object.keys(ours)), ours);
+  server.addService(methods(Object.keys(ours)), ours);
   return {
     listen: () =>
       new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /** The connections requests go over: direct or through the proxy the environment names. */
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
-import type { Origin } from "./origin";
+import type { Address } from "./address";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -9,14 +9,14 @@ export class Connections {
   readonly kept: Dispatcher;
   readonly #open: () => Dispatcher;
 
-  constructor(origin: Origin, env: Env, requestTimeoutMs: number) {
+  constructor(address: Address, env: Env, requestTimeoutMs: number) {
     const options = {
       // HTTP/2 repeats requests by itself after a GOAWAY; a POST must never be (G2).
       allowH2: false,
       connectTimeout: Math.min(10_000, requestTimeoutMs),
     };
     // Loopback is this machine: a proxy would look for the service on its own.
-    const proxy = origin.loopback ? {} : proxyFrom(env);
+    const proxy = address.loopback ? {} : proxyFrom(env);
     // Variables are passed as empty strings where they are not set, or undici would read process.env.
     this.#open =
       proxy.httpProxy || proxy.httpsProxy

@@ -1,5 +1,5 @@
 /** What the network did, in words a person can use (G9). */
-import type { Origin } from "./origin";
+import type { Address } from "./address";
 
 /** How far a request had come. */
 export type Stage = "connecting" | "sent" | "answering";
@@ -10,8 +10,8 @@ const certificateCodes =
 
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-export function faultWords(error: Error, origin: Origin, stage: Stage): string {
-  const { host } = origin;
+export function faultWords(error: Error, address: Address, stage: Stage): string {
+  const { host } = address;
   const code = codeOf(error);
   switch (code) {
     case "ECONNREFUSED":
@@ -26,12 +26,12 @@ export function faultWords(error: Error, origin: Origin, stage: Stage): string {
     case "ECONNRESET":
     case "EPIPE":
     case "UND_ERR_SOCKET":
-      return broken(origin, stage);
+      return broken(address, stage);
     case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
     case "HPE_INVALID_EOF_STATE":
       return "the answer was cut short";
     case "HPE_INVALID_CONSTANT":
-      return `what ${host} answered is not HTTP${otherScheme(origin)}`;
+      return `what ${host} answered is not HTTP${otherScheme(address)}`;
     case "UND_ERR_HEADERS_OVERFLOW":
       return "the headers of the answer are too long";
     case "UND_ERR_PRX_TLS":
@@ -40,7 +40,7 @@ export function faultWords(error: Error, origin: Origin, stage: Stage): string {
   }
   // OpenSSL's own message tells of its source files.
   if (opensslCodes.test(code)) {
-    return `no TLS connection could be made with ${host} (${code})${otherScheme(origin)}`;
+    return `no TLS connection could be made with ${host} (${code})${otherScheme(address)}`;
   }
   if (isCertificateFault(error)) {
     return `the certificate of ${host} ${certificateFault(code)}`;
@@ -57,13 +57,13 @@ export function isCertificateFault(error: Error): boolean {
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
 
-function broken(origin: Origin, stage: Stage): string {
+function broken(address: Address, stage: Stage): string {
   switch (stage) {
     case "connecting":
-      return `the connection to ${origin.host} broke while it was being made${otherScheme(origin)}`;
+      return `the connection to ${address.host} broke while it was being made${otherScheme(address)}`;
     case "sent":
       // A TLS listener hangs up on what is no TLS, without a word.
-      return `the connection broke before an answer came${isTls(origin) ? "" : otherScheme(origin)}`;
+      return `the connection broke before an answer came${isTls(address) ? "" : otherScheme(address)}`;
     case "answering":
       return "the connection broke in the middle of the answer";
   }
@@ -84,12 +84,12 @@ function certificateFault(code: string): string {
 }
 
 /** A slip that shows in no other way than a broken connection. Plain http is for loopback only. */
-function otherScheme(origin: Origin): string {
-  if (!isTls(origin)) return " (is it an https address?)";
-  return origin.loopback ? " (is it a plain http address?)" : "";
+function otherScheme(address: Address): string {
+  if (!isTls(address)) return " (is it an https address?)";
+  return address.loopback ? " (is it a plain http address?)" : "";
 }
 
-const isTls = ({ origin }: Origin) => origin.startsWith("https:");
+const isTls = ({ origin }: Address) => origin.startsWith("https:");
 
 function codeOf(error: Error): string {
   const { code } = error as { code?: unknown };

@@ -4,20 +4,20 @@
  */
 import { RequestError } from "../errors";
 import { type Answer, type Call, type Link, header } from "./exchange";
-import type { Origin } from "./origin";
+import type { Address } from "./address";
 
 const mostHops = 3;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-export function redirects(origin: Origin): Link {
+export function redirects(address: Address): Link {
   return (next) => async (call) => {
     let current = call;
     for (let hops = 0; ; hops++) {
       const answer = await next(current);
       const location = header(answer, "location");
       if (!redirectStatuses.has(answer.status) || location === undefined) return answer;
-      const url = URL.parse(location, origin.origin + current.target);
-      if (url?.origin !== origin.origin) throw refusal(call, answer, elsewhere(url));
+      const url = URL.parse(location, address.origin + current.target);
+      if (url?.origin !== address.origin) throw refusal(call, answer, elsewhere(url));
       if (call.method !== "GET") {
         throw refusal(
           call,
@@ -26,7 +26,7 @@ export function redirects(origin: Origin): Link {
         );
       }
       if (hops === mostHops) throw refusal(call, answer, `redirected more than ${mostHops} times`);
-      const path = origin.toPath(url.pathname);
+      const path = address.toPath(url.pathname);
       current = { ...current, target: url.pathname + url.search, path, endpoint: path };
     }
   };

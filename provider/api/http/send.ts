@@ -1,18 +1,18 @@
 /** The innermost link: puts a call on the wire. */
 import type { Connections } from "./connections";
 import type { Send } from "./exchange";
-import type { Origin } from "./origin";
+import type { Address } from "./address";
 import { transfer } from "./transfer";
 
 export interface SendOptions {
-  origin: Origin;
+  address: Address;
   connections: Connections;
   token: string;
   userAgent: string;
   requestTimeoutMs: number;
 }
 
-export function send({ origin, connections, ...options }: SendOptions): Send {
+export function send({ address, connections, ...options }: SendOptions): Send {
   const headers = {
     authorization: `Bearer ${options.token}`,
     accept: "application/json",
@@ -23,7 +23,7 @@ export function send({ origin, connections, ...options }: SendOptions): Send {
     const own = call.method === "POST" ? connections.fresh() : undefined;
     try {
       return await transfer(own ?? connections.kept, call, {
-        origin,
+        address,
         headers: call.body ? { ...headers, "content-type": "application/json" } : headers,
         timeoutMs: options.requestTimeoutMs,
       });

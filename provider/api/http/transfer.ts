@@ -6,11 +6,11 @@ import type { Dispatcher } from "undici";
 import { RequestError } from "../errors";
 import type { Answer, Call } from "./exchange";
 import { isSuccess } from "./exchange";
-import type { Origin } from "./origin";
+import type { Address } from "./address";
 import { faultWords, isCertificateFault } from "./faultWords";
 
 export interface TransferOptions {
-  origin: Origin;
+  address: Address;
   headers: Record<string, string>;
   timeoutMs: number;
 }
@@ -18,7 +18,7 @@ export interface TransferOptions {
 export function transfer(
   dispatcher: Dispatcher,
   call: Call,
-  { origin, headers, timeoutMs }: TransferOptions,
+  { address, headers, timeoutMs }: TransferOptions,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   let settled = false;
@@ -66,7 +66,7 @@ export function transfer(
   // A real timer, not the clock that tests drive: it guards real sockets.
   const timer = setTimeout(() => {
     const stage = !controller ? "no connection to" : head ? "no whole answer of" : "no answer of";
-    failed(`${stage} ${origin.host} within ${timeoutMs / 1000} s`);
+    failed(`${stage} ${address.host} within ${timeoutMs / 1000} s`);
     drop();
   }, timeoutMs);
   call.unsent.addEventListener("abort", onAbort);
@@ -93,13 +93,13 @@ export function transfer(
     onResponseEnd: () => answered(false),
     onResponseError: (_, error) => {
       const stage = head ? "answering" : controller ? "sent" : "connecting";
-      failed(call.clean(faultWords(error, origin, stage)), isCertificateFault(error));
+      failed(call.clean(faultWords(error, address, stage)), isCertificateFault(error));
     },
   };
   const { method, target, body } = call;
   dispatcher.dispatch(
     {
-      origin: origin.origin,
+      origin: address.origin,
       path: target,
       method,
       headers,

@@ -5,7 +5,7 @@ export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
-export interface Origin {
+export interface Address {
   /** Scheme, host and port. */
   origin: string;
   /** Host and port, for messages. */
@@ -17,7 +17,7 @@ export interface Origin {
 }
 
 /** @throws when the address is not one that a token may be sent to. */
-export function originOf(baseUrl: string): Origin {
+export function addressOf(baseUrl: string): Address {
   const url = new URL(baseUrl);
   const loopback = isLoopback(url.hostname);
   // Configuration says the same, with better words; this is the last gate before a token leaves.

@@ -12,7 +12,7 @@ import { shapeOf, type MessageType, type Shape } from "./shape";
 type Method = MethodDefinition<unknown, unknown> & { requestType: MessageType<unknown> };
 
 /** Those not named are not there: UNIMPLEMENTED, whatever they are sent. */
-export function definition(names: readonly string[]): ServiceDefinition {
+export function methods(names: readonly string[]): ServiceDefinition {
   const all = ResourceProviderService as unknown as Readonly<Record<string, Method>>;
   return Object.fromEntries(
     Object.entries(all)
