@@ -2,9 +2,9 @@
  * Where an instance lives: kept in the state as `__origin`, so that a state is never judged by the
  * listing of another service, tenant or token kind (G3).
  */
-import { createHmac } from "node:crypto";
 import * as z from "zod";
 import type { Settings } from "./config/settings";
+import { keyedFingerprint } from "./fingerprint";
 import { propertyMap, reveal, type PropertyMap } from "./property/value";
 
 export const originSchema = z.object({
@@ -15,14 +15,18 @@ export const originSchema = z.object({
 });
 export type Origin = z.infer<typeof originSchema>;
 
+/** A service, and which of its two worlds: all that is known of where without a request. */
+export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
+}
+
 export const originKey = "__origin";
 
-/** Short and keyed: it tells two tokens apart, and is of no use for finding one. */
-export function tokenHash(settings: Pick<Settings, "apiToken" | "baseUrl">): string {
-  return createHmac("sha256", settings.apiToken)
-    .update(settings.baseUrl)
-    .digest("hex")
-    .slice(0, 12);
+/** Tells two tokens apart. */
+export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "baseUrl">): string {
+  return keyedFingerprint(apiToken, baseUrl, 12);
 }
 
 export function originToState(origin: Origin): PropertyMap {

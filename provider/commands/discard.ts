@@ -3,7 +3,7 @@
  * person knows that nothing of it runs. Without a URN, lists them.
  */
 import { importCommand } from "../advice";
-import type { JournalEntry } from "../journal/journal";
+import type { JournalEntry } from "../journal/entry";
 import type { Command } from "./command";
 import { openCreates } from "./openCreates";
 

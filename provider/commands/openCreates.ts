@@ -1,6 +1,7 @@
 /** The creates that earlier runs left open (G1), of every state backend of this machine. */
 import { journalFolders } from "../journal/folder";
-import { Journal, type JournalEntry } from "../journal/journal";
+import type { JournalEntry } from "../journal/entry";
+import { Journal } from "../journal/journal";
 
 export interface OpenCreate {
   journal: Journal;

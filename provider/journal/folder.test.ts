@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { journalFolder, journalFolders } from "./folder";
-import { Journal, type JournalEntry } from "./journal";
+import type { JournalEntry } from "./entry";
+import { Journal } from "./journal";
 
 let home: string;
 beforeEach(() => {

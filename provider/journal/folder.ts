@@ -1,9 +1,9 @@
 /** Where the journal lies: in the Pulumi home, apart for each state backend. */
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { withoutPasswords } from "../backendUrl";
+import { fingerprint } from "../fingerprint";
 
 /**
  * The journal of this run. Two backends may well have a stack of the same name each: same URNs. A new
@@ -11,8 +11,7 @@ import { withoutPasswords } from "../backendUrl";
  */
 export function journalFolder(env: NodeJS.ProcessEnv): string {
   const url = withoutPasswords(backendOf(env));
-  const backend = createHash("sha256").update(url).digest("hex").slice(0, 12);
-  return join(journalRoot(env), backend);
+  return join(journalRoot(env), fingerprint(url, 12));
 }
 
 /** The journals of every backend, for a person who looks for what is left open. */

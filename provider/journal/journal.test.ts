@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder, urnOf } from "../testing/scene";
-import { Journal, type JournalEntry } from "./journal";
+import type { JournalEntry } from "./entry";
+import { Journal } from "./journal";
 
 const entry: JournalEntry = {
   baseUrl: "https://api.example.com/v2",

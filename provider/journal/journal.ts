@@ -1,52 +1,14 @@
 /**
  * A small record, in the Pulumi home, of creates whose outcome the state does not hold yet (G1): a
- * run that dies between POST and answer is not silent. It holds no secrets. A runner without a
- * lasting disk has no journal; nothing here may ever fail an operation, only warn.
+ * run that dies between POST and answer is not silent. A runner without a lasting disk has no journal;
+ * nothing here may ever fail an operation, only warn.
  */
-import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import * as z from "zod";
-import { originSchema, type Origin } from "../origin";
-
-const entrySchema = z.object({
-  ...originSchema.shape,
-  urn: z.string(),
-  /** The program's own provider of the resource, for the commands that name it. */
-  provider: z.string().optional(),
-  name: z.string(),
-  /** Keyed digest of what was asked for, to tell whether the program still asks for the same. */
-  digest: z.string(),
-  /** When the POST was about to be sent (ISO 8601). */
-  at: z.string(),
-  /** Instances that can't be the one created: of the same name before the POST, or of this URN before it. */
-  before: z.array(z.string()),
-  /** Whether `before` is all there was of that name. */
-  beforeComplete: z.boolean(),
-  /** Whether the state held an instance of this resource before the POST. */
-  replaces: z.boolean(),
-  id: z.string().optional(),
-  /** Whether the engine surely had the answer: it took leave afterwards. */
-  answered: z.literal(true).optional(),
-  /** Whether the service called it refused, in words that the document does not give, and no listing showed it. */
-  refused: z.literal(true).optional(),
-  /** What only the 202 shows; kept for the run that takes the instance over. */
-  accepted: z
-    .object({
-      createdAt: z.string().optional(),
-      networks: z.array(
-        z.object({
-          type: z.string(),
-          ipv4: z.string().optional(),
-          mac_address: z.string().optional(),
-        }),
-      ),
-    })
-    .optional(),
-});
-export type JournalEntry = z.infer<typeof entrySchema>;
-
-export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fingerprint } from "../fingerprint";
+import { isSamePlace, type Place } from "../origin";
+import { entrySchema, type JournalEntry } from "./entry";
+import { isMissing, reason, writeWhole } from "./files";
 
 export class Journal {
   /** Files that were there at the last look, or that this process wrote; the rest need no look. */
@@ -71,7 +33,7 @@ export class Journal {
     const file = fileName(place, urn);
     if (!this.#known().has(file)) return undefined;
     try {
-      return entrySchema.parse(JSON.parse(readFileSync(join(this.folder, file), "utf8")));
+      return this.#read(file);
     } catch (error) {
       if (isMissing(error)) this.#forget(file);
       else {
@@ -87,16 +49,12 @@ export class Journal {
   /** Written before a POST, and again with the id once it is known. */
   write(entry: JournalEntry): void {
     const file = fileName(entry, entry.urn);
-    const temporary = join(this.folder, `.${file}.${process.pid}`);
     try {
-      makeFolder(this.folder);
-      writeFileSync(temporary, JSON.stringify(entry, undefined, 2) + "\n", { mode: 0o600 });
-      renameSync(temporary, join(this.folder, file));
+      writeWhole(this.folder, file, JSON.stringify(entry, undefined, 2) + "\n");
       this.#known().add(file);
       if (entry.id === undefined) this.#withId?.delete(file);
       else this.#withId?.set(file, entry);
     } catch (error) {
-      remove(temporary);
       this.#complain(
         "write",
         `the journal of unfinished creates can't be written (${reason(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.folder} writable, or set PULUMI_HOME.`,
@@ -126,14 +84,14 @@ export class Journal {
   }
 
   /** The resources whose entries here carry this id. */
-  resourcesOf({ baseUrl, tokenKind }: Place, id: string): string[] {
+  resourcesOf(place: Place, id: string): string[] {
     this.#withId ??= new Map(
       this.entries()
         .filter((entry) => entry.id !== undefined)
         .map((entry) => [fileName(entry, entry.urn), entry]),
     );
     return [...this.#withId.values()]
-      .filter((it) => it.id === id && it.baseUrl === baseUrl && it.tokenKind === tokenKind)
+      .filter((it) => it.id === id && isSamePlace(it, place))
       .map((entry) => entry.urn);
   }
 
@@ -141,11 +99,15 @@ export class Journal {
   entries(): JournalEntry[] {
     return [...this.#known()].flatMap((file) => {
       try {
-        return [entrySchema.parse(JSON.parse(readFileSync(join(this.folder, file), "utf8")))];
+        return [this.#read(file)];
       } catch {
         return [];
       }
     });
+  }
+
+  #read(file: string): JournalEntry {
+    return entrySchema.parse(JSON.parse(readFileSync(join(this.folder, file), "utf8")));
   }
 
   /** False where there was nothing of it. */
@@ -183,46 +145,5 @@ export class Journal {
 /** A file for each resource at each place, so that two runs at once never write the same one. */
 function fileName({ baseUrl, tokenKind }: Place, urn: string): string {
   const key = [baseUrl, tokenKind, urn].join("\n");
-  return `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`;
-}
-
-function remove(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch {
-    // It is only litter.
-  }
-}
-
-/** Node's own way of making the parents calls a read-only file system a missing folder. */
-function makeFolder(folder: string): void {
-  try {
-    make(folder);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    makeFolder(dirname(folder));
-    make(folder);
-  }
-}
-
-/** Another process may be making the same. */
-function make(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  }
-}
-
-/** A file in place of the folder holds no entries either; the next write tells of it. */
-function isMissing(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException | undefined)?.code;
-}
-
-function reason(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.message ?? String(error);
+  return `${fingerprint(key, 32)}.json`;
 }

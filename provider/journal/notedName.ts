@@ -1,14 +1,13 @@
 /** How the journal tells of a name: in clear, or as a keyed hash where the program made it secret (G8). */
-import { createHmac } from "node:crypto";
 import type { Settings } from "../config/settings";
+import { keyedFingerprint } from "../fingerprint";
 
 const hashed = "secret:";
 
 type Key = Pick<Settings, "apiToken">;
 
 export function notedName(name: string, secret: boolean, key: Key): string {
-  if (!secret) return name;
-  return `${hashed}${createHmac("sha256", key.apiToken).update(name).digest("hex").slice(0, 32)}`;
+  return secret ? hashed + keyedFingerprint(key.apiToken, name, 32) : name;
 }
 
 export function isHashed(noted: string): boolean {

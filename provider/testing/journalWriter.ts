@@ -2,7 +2,8 @@
  * A process that writes a journal as hard as it can: `journalWriter.ts FOLDER NAME ROUNDS`. Leaves
  * open one entry of its own for each round, and prints every warning.
  */
-import { Journal, type JournalEntry } from "../journal/journal";
+import type { JournalEntry } from "../journal/entry";
+import { Journal } from "../journal/journal";
 
 const [folder = "", name = "", rounds = ""] = process.argv.slice(2);
 const journal = new Journal(folder, (text) => process.stdout.write(`${text}\n`));

@@ -1,7 +1,8 @@
 /** From the looks of an audit to what is said: only what both looks agree on is a finding. */
 import { importCommand, nameCursor } from "../../advice";
 import type { ListItem } from "../../api/contract";
-import type { JournalEntry } from "../../journal/journal";
+import type { JournalEntry } from "../../journal/entry";
+import { isSamePlace } from "../../origin";
 import type { HeldInstance } from "../pulumi/state";
 import type { Listed, Looks, Stacks } from "./look";
 import { isOfThisMachine, type Report, type Resource } from "./report";
@@ -107,9 +108,7 @@ function noteOn(
   openCreates: Report["openCreates"],
   held: readonly HeldInstance[],
 ): { note?: string } {
-  const create = open.find(
-    (it) => it.id === id && it.baseUrl === origin.baseUrl && it.tokenKind === origin.tokenKind,
-  );
+  const create = open.find((it) => it.id === id && isSamePlace(it, origin));
   if (create) return { note: `the next \`pulumi up\` takes it over as ${create.urn}` };
   const pending = openCreates.filter((it) => it.name === name && !isOfThisMachine(it));
   const [only] = pending;

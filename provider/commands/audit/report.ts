@@ -1,11 +1,10 @@
 /** What an audit has found, as text and as data, and the exit code that it comes to. */
 import type { ListItem } from "../../api/contract";
 import { executable } from "../../executable";
-import type { Origin } from "../../origin";
+import type { Place } from "../../origin";
 import type { Terminal } from "../command";
 import { count } from "../count";
 
-type Where = Pick<Origin, "baseUrl" | "tokenKind">;
 type Shown = Pick<ListItem, "id" | "name" | "status">;
 /** A resource of a stack. */
 export interface Resource {
@@ -14,10 +13,10 @@ export interface Resource {
 }
 
 export interface Report {
-  services: readonly (Where & { account?: string; listed: number; complete: boolean })[];
+  services: readonly (Place & { account?: string; listed: number; complete: boolean })[];
   stacks: { read: number; withInstances: number };
   managed: readonly (Shown & { resources: readonly Resource[] })[];
-  inNoStack: readonly (Shown & Where & { ipv4?: string; note?: string })[];
+  inNoStack: readonly (Shown & Place & { ipv4?: string; note?: string })[];
   inSeveral: readonly (Shown & { resources: readonly Resource[] })[];
   gone: readonly (Resource & { id: string })[];
   openCreates: readonly { urn: string; name?: string; at?: string; id?: string; stack?: string }[];

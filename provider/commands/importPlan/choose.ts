@@ -1,7 +1,7 @@
 /** Which of the listed instances a plan takes, and why it does not take the others. */
 import type { ListItem } from "../../api/contract";
-import type { JournalEntry } from "../../journal/journal";
-import { originDifference, type Origin } from "../../origin";
+import type { JournalEntry } from "../../journal/entry";
+import { isSamePlace, originDifference, type Origin } from "../../origin";
 import type { StackState } from "../pulumi/state";
 
 export interface Wanted {
@@ -51,10 +51,7 @@ export function choose(items: readonly ListItem[], wanted: Wanted, known: Known)
 
 function hindrance({ id, status }: ListItem, wanted: Wanted, known: Known): string | undefined {
   if (!known.isSayable(id)) return "its id has characters in it that a plan can't hold";
-  const { baseUrl, tokenKind } = known.origin;
-  const open = known.open.find(
-    (entry) => entry.id === id && entry.baseUrl === baseUrl && entry.tokenKind === tokenKind,
-  );
+  const open = known.open.find((it) => it.id === id && isSamePlace(it, known.origin));
   if (open)
     return `an earlier run created it for ${open.urn}, and the next \`pulumi up\` takes it over`;
   if (status === "PROVISIONING" && wanted.statuses.length === 0) {

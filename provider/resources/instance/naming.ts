@@ -1,6 +1,7 @@
 /** The name of an instance whose program gives none (DESIGN section 3). */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { logicalName } from "../../advice";
+import { fingerprint } from "../../fingerprint";
 
 /** RFC 1123: what one label of a hostname may be long. */
 const longestLabel = 63;
@@ -9,8 +10,7 @@ const suffixLength = 7;
 /** `logical name + "-" + 7 hex`, a valid hostname. A seed that says nothing is replaced: names must differ. */
 export function generatedName(urn: string, randomSeed: Uint8Array): string {
   const seed = randomSeed.length > 0 ? randomSeed : randomBytes(32);
-  const suffix = createHash("sha256").update(seed).digest("hex").slice(0, suffixLength);
-  return `${hostnameBase(urn)}-${suffix}`;
+  return `${hostnameBase(urn)}-${fingerprint(seed, suffixLength)}`;
 }
 
 /** Whether a name was made by `generatedName`: then no one else chose it, and its holder is ours (G2). */

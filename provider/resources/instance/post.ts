@@ -8,7 +8,7 @@ import type { Accepted, ComputeApi } from "../../api/client";
 import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
 import { OperationFailed } from "../../errors";
-import type { JournalEntry } from "../../journal/journal";
+import type { JournalEntry } from "../../journal/entry";
 import { notedName } from "../../journal/notedName";
 import { shareableMs } from "../../listing/listings";
 import { named } from "../../listing/snapshot";

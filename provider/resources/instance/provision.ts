@@ -1,6 +1,6 @@
 /** From an order to an instance that the service has accepted: one left open earlier, or a new one. */
-import { createHmac } from "node:crypto";
 import { importAs } from "../../advice";
+import { keyedFingerprint } from "../../fingerprint";
 import type { Snapshot } from "../../listing/snapshot";
 import type { Session } from "../../session";
 import { createBodyOf, type InstanceArgs } from "./definition";
@@ -42,10 +42,7 @@ function digestOf(session: Session, urn: string, args: InstanceArgs): string {
     ssh_keys: [...(ssh_keys ?? [])].sort(),
     name: isGeneratedName(urn, name) ? null : name,
   };
-  return createHmac("sha256", session.settings.apiToken)
-    .update(JSON.stringify(order))
-    .digest("hex")
-    .slice(0, 32);
+  return keyedFingerprint(session.settings.apiToken, JSON.stringify(order), 32);
 }
 
 /** A last look must not put off the end of a create for long. */

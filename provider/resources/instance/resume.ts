@@ -4,7 +4,7 @@
 import { discardCommand, importAs, importCommand } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
-import type { JournalEntry } from "../../journal/journal";
+import type { JournalEntry } from "../../journal/entry";
 import { isHashed, isNoted } from "../../journal/notedName";
 import { originDifference } from "../../origin";
 import type { Session } from "../../session";

@@ -4,8 +4,9 @@
  */
 import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
-import type { JournalEntry } from "../../journal/journal";
+import type { JournalEntry } from "../../journal/entry";
 import { isNoted } from "../../journal/notedName";
+import { isSamePlace } from "../../origin";
 import { named, type Snapshot } from "../../listing/snapshot";
 import type { Session } from "../../session";
 import { isGeneratedName } from "./naming";
@@ -54,12 +55,8 @@ export function whyNotOurs(
 function openCreateOf(session: Session, urn: string, name: string): string | undefined {
   const { journal, settings } = session;
   const open = journal.entries().filter((entry) => entry.id === undefined && entry.urn !== urn);
-  return open.find(
-    ({ baseUrl, tokenKind, name: noted }) =>
-      baseUrl === settings.baseUrl &&
-      tokenKind === settings.tokenKind &&
-      isNoted(noted, name, settings),
-  )?.urn;
+  return open.find((entry) => isSamePlace(entry, settings) && isNoted(entry.name, name, settings))
+    ?.urn;
 }
 
 /** Ends as soon as a candidate is seen, or once `end` (clock time) is past: where none is, it looks once. */
