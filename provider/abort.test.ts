@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { Canceled, deadline, raceAbort, TimedOut } from "./abort";
+import { Canceled, deadline, grace, raceAbort, TimedOut } from "./abort";
 import { errorOf } from "./testing/scene";
 import { VirtualClock } from "./testing/virtualClock";
 
@@ -16,10 +16,10 @@ test("an operation ends with its time-out, and says after how long", async () =>
 
 test("an operation that is over leaves no timer", async () => {
   const clock = new VirtualClock();
-  const { signal, stop } = deadline(clock, 5, never);
-  stop();
+  const ending = deadline(clock, 5, never);
+  ending[Symbol.dispose]();
   await clock.advance(10_000);
-  expect(signal.aborted).toBe(false);
+  expect(ending.signal.aborted).toBe(false);
   expect(clock.sleeping).toBe(0);
 });
 
@@ -28,6 +28,25 @@ test("Ctrl-C ends an operation before its time-out", () => {
   const { signal } = deadline(new VirtualClock(), 5, outer.signal);
   outer.abort(new Canceled());
   expect(signal.reason).toBeInstanceOf(Canceled);
+});
+
+test("the grace for an answer begins with the end of the operation, and leaves no timer", async () => {
+  const clock = new VirtualClock();
+  const outer = new AbortController();
+  const { signal } = grace(clock, 10_000, outer.signal);
+  await clock.advance(60_000);
+  expect(signal.aborted).toBe(false);
+  outer.abort(new TimedOut(1));
+  await clock.advance(9999);
+  expect(signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(signal.reason).toEqual(new TimedOut(1));
+
+  const late = grace(clock, 10_000, outer.signal);
+  late[Symbol.dispose]();
+  expect(clock.sleeping).toBe(0);
+  await clock.advance(20_000);
+  expect(late.signal.aborted).toBe(false);
 });
 
 test("what is waited for too late may fail without anyone to see it", async () => {

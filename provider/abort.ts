@@ -36,20 +36,49 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal that is aborted with `TimedOut` after `seconds`, or with `outer`. `stop` frees the timer. */
-export function deadline(
-  clock: Clock,
-  seconds: number,
-  outer: AbortSignal,
-): { signal: AbortSignal; stop: () => void } {
-  const controller = new AbortController();
-  const stopper = new AbortController();
-  clock.sleep(seconds * 1000, stopper.signal).then(
-    () => controller.abort(new TimedOut(seconds)),
-    () => undefined,
-  );
-  return {
-    signal: AbortSignal.any([outer, controller.signal]),
-    stop: () => stopper.abort(new Canceled()),
+/** The signal that ends something; disposed of, it leaves no timer. */
+export type Ending = Disposable & { signal: AbortSignal };
+
+/** Aborted with `TimedOut` after `seconds`, or with `outer`. */
+export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
+  const timer = new Timer(clock);
+  timer.start(seconds * 1000, new TimedOut(seconds));
+  const signal = AbortSignal.any([outer, timer.signal]);
+  return { signal, [Symbol.dispose]: () => timer.stop() };
+}
+
+/** Aborted as `ending` is, but so much later. */
+export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
+  const timer = new Timer(clock);
+  const start = () => timer.start(ms, ending.reason as Error);
+  if (ending.aborted) start();
+  else ending.addEventListener("abort", start, { once: true });
+  const stop = () => {
+    ending.removeEventListener("abort", start);
+    timer.stop();
   };
+  return { signal: timer.signal, [Symbol.dispose]: stop };
+}
+
+/** Aborts its signal when its time is over. */
+class Timer {
+  readonly #controller = new AbortController();
+  readonly #stopper = new AbortController();
+
+  constructor(private readonly clock: Clock) {}
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  start(ms: number, reason: Error): void {
+    this.clock.sleep(ms, this.#stopper.signal).then(
+      () => this.#controller.abort(reason),
+      () => undefined,
+    );
+  }
+
+  stop(): void {
+    this.#stopper.abort();
+  }
 }

@@ -8,14 +8,11 @@ import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
 import type { Messages } from "../surroundings";
-import { Session } from "../session";
+import { Session, timeouts } from "../session";
 import type { Terminal } from "./command";
 
 /** Ctrl-C ends the process itself. */
 const never = new AbortController().signal;
-
-/** A 429 fails nothing, but for a command that is never answered. */
-const timeoutSeconds = 5 * 60;
 
 export class Service implements AsyncDisposable {
   readonly session: Session;
@@ -36,13 +33,10 @@ export class Service implements AsyncDisposable {
     }));
   }
 
+  /** A 429 fails nothing, but for a command that is never answered. */
   async patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal, stop } = this.session.operation(timeoutSeconds);
-    try {
-      return await work(signal);
-    } finally {
-      stop();
-    }
+    using operation = this.session.operation(timeouts.look);
+    return await work(operation.signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

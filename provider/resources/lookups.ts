@@ -12,12 +12,9 @@ import type {
   ListedResource,
   ListRequest,
 } from "../requests";
-import type { Session } from "../session";
+import { timeouts, type Session } from "../session";
 import { isFunction, type FunctionToken } from "../tokens";
 import { functions } from "./functions";
-
-/** A lookup has no `customTimeouts`; it ends when the service has failed for this long. */
-const timeoutSeconds = 5 * 60;
 
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const { token } = request;
@@ -26,13 +23,8 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
   const failures = faults(token, request.args);
   if (failures.length > 0) return { outputs: propertyMap({}), failures };
   const args = texts(request.args);
-  const operation = session.operation(timeoutSeconds);
-  try {
-    const outputs = await lookups[token](session, args, operation.signal);
-    return { outputs, failures: [] };
-  } finally {
-    operation.stop();
-  }
+  using operation = session.operation(timeouts.look);
+  return { outputs: await lookups[token](session, args, operation.signal), failures: [] };
 }
 
 /** `pulumi do compute:index:Instance list`. */
@@ -44,22 +36,18 @@ export async function list(
   const [first] = failures;
   if (first) throw new OperationFailed(first.reason);
   const status = texts(query)["status"] as InstanceStatus | undefined;
-  const operation = session.operation(timeoutSeconds);
-  try {
-    const snapshot = await session.listings.get(session.listings.shareable, operation.signal);
-    const found = ofStatus(snapshot, status);
-    if (!isWhole(snapshot, status)) {
-      session.around.messages.warning(
-        "the service's listing is not complete: there are more instances than are shown",
-      );
-    }
-    return (limit < 1 ? found : found.slice(0, limit)).map((item) => ({
-      id: item.id,
-      name: item.name ?? item.id,
-    }));
-  } finally {
-    operation.stop();
+  using operation = session.operation(timeouts.look);
+  const snapshot = await session.listings.get(session.listings.shareable, operation.signal);
+  const found = ofStatus(snapshot, status);
+  if (!isWhole(snapshot, status)) {
+    session.around.messages.warning(
+      "the service's listing is not complete: there are more instances than are shown",
+    );
   }
+  return (limit < 1 ? found : found.slice(0, limit)).map((item) => ({
+    id: item.id,
+    name: item.name ?? item.id,
+  }));
 }
 
 type Args = Readonly<Record<string, string | undefined>>;

@@ -11,8 +11,7 @@ const pollIntervalMs = 3000;
 /** A tenant with so many instances of others, and a room before it. */
 function setUp(others: { active?: number; provisioning?: number }, hasCursor = false) {
   const clock = new VirtualClock();
-  const claimed = new Set<string>();
-  const room = new Room({ clock, pollIntervalMs, hasCursor, claimed });
+  const room = new Room({ clock, pollIntervalMs, hasCursor, isOurs: () => false });
   const there = { active: 0, provisioning: 0, ...others };
   let problem: Error | undefined;
   const listing = (): Snapshot => {

@@ -15,8 +15,8 @@ export interface RoomOptions {
   pollIntervalMs: number;
   /** Whether `compute:cursorParameter` is set: then there is always room. */
   hasCursor: boolean;
-  /** Instances that this process made or adopted. */
-  claimed: ReadonlySet<string>;
+  /** Whether this process made the instance, or took it over. */
+  isOurs: (id: string) => boolean;
 }
 
 export interface Entry {
@@ -89,7 +89,7 @@ export class Room {
   #isRoom({ complete, items }: Snapshot): boolean {
     // One at a time goes whatever others leave in PROVISIONING: nobody waits for ever.
     if (this.#inside.size === 0) return true;
-    const others = [...items.values()].filter(({ id }) => !this.#options.claimed.has(id));
+    const others = [...items.values()].filter(({ id }) => !this.#options.isOurs(id));
     if (complete && others.length + this.#entered < pageLimit.max) return true;
     const pending = others.filter(({ status }) => status === "PROVISIONING").length;
     return pending + this.#inside.size < pageLimit.max;

@@ -1,14 +1,11 @@
 /** Create: one POST, then the wait until the instance is ready. */
 import { hasSecret, reveal } from "../../property/value";
 import type { CreateRequest, CreateResponse } from "../../requests";
-import type { Session } from "../../session";
+import { timeouts, type Session } from "../../session";
 import { parseInstanceArgs } from "./definition";
 import { finishInstance } from "./finish";
 import { provision, warnOfExtras } from "./provision";
 import { outputsOfAccepted, previewOutputs } from "./state";
-
-/** DESIGN section 3; `customTimeouts` wins. */
-export const defaultTimeoutSeconds = 15 * 60;
 
 export async function createInstance(
   session: Session,
@@ -18,7 +15,7 @@ export async function createInstance(
   if (request.preview) {
     return { id: "", outputs: previewOutputs(inputs, session.settings.tokenKind) };
   }
-  const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
+  using operation = session.operation(request.timeoutSeconds || timeouts.change);
   try {
     const args = parseInstanceArgs(reveal(inputs));
     // All that can fail is done before the POST: between it and the wait nothing may lose the id (G1).
@@ -40,6 +37,5 @@ export async function createInstance(
     }
   } finally {
     session.room.leave(urn);
-    operation.stop();
   }
 }

@@ -3,29 +3,24 @@ import { stateDeleteCommand } from "../../advice";
 import { OperationFailed } from "../../errors";
 import { originFromState } from "../../origin";
 import type { DeleteRequest } from "../../requests";
-import type { Session } from "../../session";
-import { defaultTimeoutSeconds } from "./create";
+import { timeouts, type Session } from "../../session";
 import { destroyInstance } from "./destroy";
 import { presenceOf, refuseElsewhere, traceOf, type Presence } from "./presence";
 
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { deletePolicy } = session.settings;
-  if (session.takenOver.has(request.id)) return leaveToItsNewOwner(session, request);
+  if (session.creates.hasTakenOver(request.id)) return leaveToItsNewOwner(session, request);
   if (deletePolicy === "retain") return retain(session, request);
-  const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
-  try {
-    const trace = traceOf(request.oldOutputs);
-    const { presence } = await presenceOf(session, request.id, trace, operation.signal);
-    if (presence.kind === "gone") return;
-    if (deletePolicy === "fail") {
-      throw new OperationFailed(refusal(session, request, presence));
-    }
-    // A listing that shows it is of the right tenant, whatever token the state was made with.
-    const doubted = presence.kind === "found" ? {} : trace;
-    await destroyInstance(session, { ...request, trace: doubted }, operation.signal);
-  } finally {
-    operation.stop();
+  using operation = session.operation(request.timeoutSeconds || timeouts.change);
+  const trace = traceOf(request.oldOutputs);
+  const { presence } = await presenceOf(session, request.id, trace, operation.signal);
+  if (presence.kind === "gone") return;
+  if (deletePolicy === "fail") {
+    throw new OperationFailed(refusal(session, request, presence));
   }
+  // A listing that shows it is of the right tenant, whatever token the state was made with.
+  const doubted = presence.kind === "found" ? {} : trace;
+  await destroyInstance(session, { ...request, trace: doubted }, operation.signal);
 }
 
 /**

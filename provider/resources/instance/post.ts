@@ -2,7 +2,7 @@
  * One billed POST, made so that nothing is made twice (G2) and nothing is lost (G1): a baseline
  * before it, a journal entry around it, and a look at the service whenever its outcome is open.
  */
-import { isEnded } from "../../abort";
+import { grace, isEnded } from "../../abort";
 import { explain } from "../../advice";
 import type { Accepted, ComputeApi } from "../../api/client";
 import type { ListItem } from "../../api/contract";
@@ -60,6 +60,9 @@ class BaselineOutdated extends Error {}
 
 const held =
   "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
+
+/** How long a POST under way may go on to bring its id back after Ctrl-C or a time-out (G1). */
+const graceMs = 10_000;
 
 /** A limit may let so little through that every baseline is old by then: the last one serves. */
 const mostBaselines = 4;
@@ -122,7 +125,7 @@ async function prepare(
   const { api, origin } = await session.connection.open(signal);
   progress.is("listing what is there before the create");
   const fresh = () => ({
-    after: session.settledAt(args.name),
+    after: session.creates.settledAt(args.name),
     notBefore: clock.now() - shareableMs,
   });
   const baseline = await session.room.enter({
@@ -165,11 +168,11 @@ async function send(
       progress.is("waiting for the service to accept the create");
     },
   };
-  const grace = session.grace(signal);
+  using ending = grace(around.clock, graceMs, signal);
   try {
-    const signals = { unsent: signal, grace: grace.signal };
+    const signals = { unsent: signal, grace: ending.signal };
     const accepted = await api.createInstance(createBodyOf(args), signals, turn);
-    session.claimed.add(accepted.id);
+    session.creates.made(accepted.id);
     const { id, createdAt, networks } = accepted;
     journal.write({ ...entry, at: now(), id, accepted: { createdAt, networks } });
     return { accepted, after: session.listings.markWrite() };
@@ -185,8 +188,6 @@ async function send(
         : new OperationFailed(explain(error), { cause: error });
     }
     throw open && isEnded(error) ? cutShort(open, error) : error;
-  } finally {
-    grace.stop();
   }
 }
 
@@ -241,7 +242,6 @@ export function adopted(
   { id, name, status }: ListItem,
   noted: JournalEntry["accepted"] = { networks: [] },
 ): Provisioned {
-  session.claimed.add(id);
-  session.takenOver.add(id);
+  session.creates.takenOver(id);
   return { accepted: { id, name, status, ...noted }, after: 0 };
 }

@@ -72,7 +72,7 @@ test("what others made while it waited is not taken for its instance (G2)", asyn
   });
   const error = await errorOf(create(world));
   expect(error.message).not.toContain("i-other");
-  expect(world.session.claimed.has("i-other")).toBe(false);
+  expect(world.session.creates.has("i-other")).toBe(false);
   expect(service.count("create")).toBe(1);
 });
 

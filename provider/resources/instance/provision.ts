@@ -16,7 +16,7 @@ export async function provision(
   signal: AbortSignal,
 ): Promise<Provisioned> {
   const { urn, args } = what;
-  return session.namesInUse.run(args.name, signal, async () => {
+  return session.creates.inTurn(args.name, signal, async () => {
     const order = { ...what, digest: digestOf(session, urn, args) };
     const resumed = await resumeFromJournal(session, order, signal);
     if (resumed) {
@@ -26,7 +26,7 @@ export async function provision(
     try {
       return await post(session, order, signal);
     } finally {
-      session.postSettled(args.name);
+      session.creates.settled(args.name);
     }
   });
 }
@@ -63,12 +63,10 @@ export async function warnOfExtras(session: Session, urn: string, wanted: Wanted
 /** After Ctrl-C, and where the listing fails, what the last one showed: the create has its own outcome. */
 async function lastLook(session: Session): Promise<Snapshot | undefined> {
   const { listings, around } = session;
-  const operation = session.operation(lastLookSeconds);
+  using operation = session.operation(lastLookSeconds);
   try {
     return await listings.get({ notBefore: around.clock.now() }, operation.signal);
   } catch {
     return listings.latest;
-  } finally {
-    operation.stop();
   }
 }

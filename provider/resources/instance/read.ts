@@ -3,33 +3,26 @@ import { OperationFailed } from "../../errors";
 import type { Origin } from "../../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../../property/value";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../../requests";
-import type { Session } from "../../session";
+import { timeouts, type Session } from "../../session";
 import { failure } from "./finish";
 import { presenceOf, traceOf } from "./presence";
 import { finished, outputsOfItem, outputsWithItem, textOf, unfinishedKey } from "./state";
 import type { ListItem } from "../../api/contract";
 
-/** For a Read that gives none of its own: as long as the service is asked again after a fault. */
-const readTimeoutSeconds = 5 * 60;
-
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
-  const operation = session.operation(request.timeoutSeconds || readTimeoutSeconds);
-  try {
-    const { presence, origin } = await presenceOf(
-      session,
-      request.id,
-      traceOf(request.outputs),
-      operation.signal,
-    );
-    if (presence.kind === "gone") {
-      session.state.recorded(request.id);
-      return undefined;
-    }
-    if (presence.kind === "found") return found(session, request, presence.item, origin);
-    return unproven(session, request, presence.why);
-  } finally {
-    operation.stop();
+  using operation = session.operation(request.timeoutSeconds || timeouts.look);
+  const { presence, origin } = await presenceOf(
+    session,
+    request.id,
+    traceOf(request.outputs),
+    operation.signal,
+  );
+  if (presence.kind === "gone") {
+    session.state.recorded(request.id);
+    return undefined;
   }
+  if (presence.kind === "found") return found(session, request, presence.item, origin);
+  return unproven(session, request, presence.why);
 }
 
 const isGet = ({ inputs }: ReadRequest) => inputs !== undefined && Object.keys(inputs).length === 0;

@@ -271,7 +271,7 @@ test("after an orderly end a second create makes a second one, and names the fir
   ] as const) {
     const before = scene();
     const { id } = await diedAfterAnswer(first, before);
-    before.session.takeLeave();
+    before.session.creates.answered();
     const world = before.nextRun();
     world.service.posts.push((body, _signals, service) => {
       const accepted = service.accept(body);

@@ -32,7 +32,7 @@ export function candidates(session: Session, snapshot: Snapshot, wanted: Wanted)
   return named(snapshot, wanted.name).filter(
     ({ id }) =>
       !wanted.before.has(id) &&
-      !session.claimed.has(id) &&
+      !session.creates.has(id) &&
       !session.state.holds(id) &&
       session.journal.resourcesOf(session.settings, id).length === 0,
   );

@@ -2,8 +2,7 @@
 import { OperationFailed } from "../../errors";
 import { propertyMap, type PropertyMap } from "../../property/value";
 import type { UpdateRequest } from "../../requests";
-import type { Session } from "../../session";
-import { defaultTimeoutSeconds } from "./create";
+import { timeouts, type Session } from "../../session";
 import { claimed, diffInstance } from "./diff";
 import { finishInstance, settled } from "./finish";
 import { presenceOf, traceOf } from "./presence";
@@ -25,32 +24,28 @@ export async function updateInstance(
   const outputs = request.oldOutputs;
   if (request.preview) return propertyMap({ ...withClaims(outputs), ...news });
 
-  const operation = session.operation(request.timeoutSeconds || defaultTimeoutSeconds);
-  try {
-    const trace = traceOf(outputs);
-    const { presence, origin } = await presenceOf(session, id, trace, operation.signal);
-    if (presence.kind === "gone") {
-      throw new OperationFailed(
-        `instance ${id} no longer exists. Run \`pulumi refresh\`, then \`pulumi up\` creates it anew`,
-      );
-    }
-    // Unfinished, the engine keeps the old inputs: a claim in the outputs would then look like a change.
-    const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
-    const item = presence.kind === "found" ? presence.item : undefined;
-    const status = item ? item.status : textOf(outputs, "status");
-    if (status === "PROVISIONING" || outputs[unfinishedKey] === true) {
-      if (presence.kind === "unproven" && presence.doubt === "tenant") {
-        throw new OperationFailed(`instance ${id} is not in the listing: ${presence.why}`);
-      }
-      const isOver = item?.status !== undefined && item.status !== "PROVISIONING";
-      return withClaims(
-        isOver
-          ? settled(session, instance, item)
-          : await finishInstance(session, instance, operation.signal),
-      );
-    }
-    return withClaims(item ? outputsWithItem(outputs, item, origin) : outputs);
-  } finally {
-    operation.stop();
+  using operation = session.operation(request.timeoutSeconds || timeouts.change);
+  const trace = traceOf(outputs);
+  const { presence, origin } = await presenceOf(session, id, trace, operation.signal);
+  if (presence.kind === "gone") {
+    throw new OperationFailed(
+      `instance ${id} no longer exists. Run \`pulumi refresh\`, then \`pulumi up\` creates it anew`,
+    );
   }
+  // Unfinished, the engine keeps the old inputs: a claim in the outputs would then look like a change.
+  const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
+  const item = presence.kind === "found" ? presence.item : undefined;
+  const status = item ? item.status : textOf(outputs, "status");
+  if (status === "PROVISIONING" || outputs[unfinishedKey] === true) {
+    if (presence.kind === "unproven" && presence.doubt === "tenant") {
+      throw new OperationFailed(`instance ${id} is not in the listing: ${presence.why}`);
+    }
+    const isOver = item?.status !== undefined && item.status !== "PROVISIONING";
+    return withClaims(
+      isOver
+        ? settled(session, instance, item)
+        : await finishInstance(session, instance, operation.signal),
+    );
+  }
+  return withClaims(item ? outputsWithItem(outputs, item, origin) : outputs);
 }
