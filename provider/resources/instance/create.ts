@@ -4,7 +4,8 @@ import type { CreateRequest, CreateResponse } from "../../requests";
 import { timeouts, type Session } from "../../session";
 import { parseInstanceArgs } from "./definition";
 import { finishInstance } from "./finish";
-import { provision, warnOfExtras } from "./provision";
+import { warnOfExtras } from "./lastLook";
+import { provision } from "./provision";
 import { outputsOfAccepted, previewOutputs } from "./state";
 
 export async function createInstance(

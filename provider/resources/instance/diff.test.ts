@@ -8,7 +8,7 @@ import {
   type PropertyValue,
 } from "../../property/value";
 import { inputsOf, scene, urnOf, instanceType } from "../../testing/scene";
-import { claimed, diffInstance, replaces } from "./diff";
+import { changedInputs, claimed, replaces } from "./changes";
 import { instances } from ".";
 import { inputNames } from "./definition";
 
@@ -20,7 +20,7 @@ function diff(olds: Values, news: Values) {
   const oldOutputs = propertyMap(
     Object.fromEntries(inputNames.map((name) => [name, oldInputs[name] ?? null])),
   );
-  return diffInstance({ oldInputs, oldOutputs, news: inputsOf(news) });
+  return changedInputs({ oldInputs, oldOutputs, news: inputsOf(news) });
 }
 
 test.each(["name", "flavorId", "imageId", "vpcId"])(
@@ -91,7 +91,7 @@ test("a secret is compared by what is in it", () => {
 test("what an import could not know is recorded in place, never a replacement (G5)", () => {
   const imported: PropertyMap = propertyMap({ name: "web" });
   const news = inputsOf({ sshKeys: ["a"], userData: new Secret("x") });
-  const detailed = diffInstance({
+  const detailed = changedInputs({
     oldInputs: imported,
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
     news,
@@ -101,7 +101,7 @@ test("what an import could not know is recorded in place, never a replacement (G
 });
 
 test("an imported instance of another name than the program's is a replacement", () => {
-  const detailed = diffInstance({
+  const detailed = changedInputs({
     oldInputs: propertyMap({ name: "old" }),
     oldOutputs: propertyMap({ name: "old" }),
     news: inputsOf(),

@@ -1,85 +1,31 @@
-/** Diff: which inputs changed (G5). No input can be changed in place, so a change replaces. */
-import { isUtf8 } from "node:buffer";
-import { isDeepStrictEqual } from "node:util";
-import {
-  hasUnknown,
-  isList,
-  reveal,
-  type PropertyMap,
-  type PropertyValue,
-} from "../../property/value";
-import type { DiffKind, DiffRequest } from "../../requests";
-import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
+/** Diff: which inputs changed (G5), and what a replacement would leave behind, before it happens (G4). */
+import type { Settings } from "../../config/settings";
+import type { DiffRequest, DiffResponse } from "../../requests";
+import type { Session } from "../../session";
+import { changedInputs, replaces } from "./changes";
+import { staysBehind } from "./delete";
 
-type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
-
-export function diffInstance(sides: Sides): Partial<Record<InputName, DiffKind>> {
-  const sameScript = sameUserData(sides.oldInputs, sides.news);
-  const detailed: Partial<Record<InputName, DiffKind>> = {};
-  for (const name of inputNames) {
-    if (traitsOf(name).comparison === "bytes" && sameScript) continue;
-    const kind = changeOf(name, sides);
-    if (kind) detailed[name] = kind;
+export function diffInstance(session: Session, request: DiffRequest): DiffResponse {
+  const detailed = changedInputs(request);
+  // The engine also asks during a refresh, when nothing is about to be replaced.
+  if (session.state.isInUpdate(request.urn) && replaces(detailed)) {
+    const message = messageOfReplacement(session.settings, request);
+    if (message) session.around.messages.warning(message, request.urn);
   }
-  return detailed;
+  // G4: only where the Delete would fail must it come first, so that no second server is made.
+  return { detailed, deleteBeforeReplace: session.settings.deletePolicy === "fail" };
 }
 
-export function replaces(detailed: Partial<Record<InputName, DiffKind>>): boolean {
-  return Object.values(detailed).some((kind) => kind.endsWith("-replace"));
-}
-
-/**
- * The inputs that an import could not know and the program now claims: recorded in place. A created
- * instance has every input in its outputs, null where unset; an imported one lacks the key.
- */
-export function claimed(detailed: Partial<Record<InputName, DiffKind>>): InputName[] {
-  return inputNames.filter((name) => detailed[name] === "add");
-}
-
-function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): DiffKind | undefined {
-  const before = plain(oldInputs[name]);
-  const after = plain(news[name]);
-  if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return name in oldOutputs ? "add-replace" : "add";
-  if (after === undefined) return "delete-replace";
-  if (hasUnknown(after)) return "update-replace";
-  const same =
-    traitsOf(name).comparison === "set"
-      ? isDeepStrictEqual(asSet(before), asSet(after))
-      : isDeepStrictEqual(before, after);
-  return same ? undefined : "update-replace";
-}
-
-/** A null is an input left out, and so is an empty list: the service is told of neither. */
-function plain(value: PropertyValue | undefined): PropertyValue | undefined {
-  if (value === undefined) return undefined;
-  const revealed = reveal(value);
-  const empty = revealed === null || (isList(revealed) && revealed.length === 0);
-  return empty ? undefined : revealed;
-}
-
-function asSet(value: PropertyValue): unknown {
-  return isList(value) ? new Set(value) : value;
-}
-
-function sameUserData(olds: PropertyMap, news: PropertyMap): boolean {
-  if (hasUnknown(news["userData"]) || hasUnknown(news["userDataBase64"])) return false;
-  const before = scriptOf(olds);
-  const after = scriptOf(news);
-  if (before === undefined || after === undefined) return before === after;
-  return before.equals(after);
-}
-
-/** The script's bytes; if they are text, with the line endings of Unix. Undefined: none is sent. */
-function scriptOf(inputs: PropertyMap): Buffer | undefined {
-  const text = (value: PropertyValue | undefined) =>
-    typeof value === "string" ? value : undefined;
-  const bytes = userDataBytes({
-    userData: text(plain(inputs["userData"])),
-    userDataBase64: text(plain(inputs["userDataBase64"])),
-  });
-  if (!bytes?.length) return undefined;
-  return isUtf8(bytes)
-    ? Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8")
-    : bytes;
+function messageOfReplacement(
+  { deletePolicy, tokenKind }: Pick<Settings, "deletePolicy" | "tokenKind">,
+  { id, oldOutputs }: Pick<DiffRequest, "id" | "oldOutputs">,
+): string | undefined {
+  switch (deletePolicy) {
+    case "destroy":
+      return undefined;
+    case "retain":
+      return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${staysBehind(oldOutputs, tokenKind)}`;
+    case "fail":
+      return `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists, unless the resource has the option retainOnDelete: the service documents no call to destroy it. Remove it at the service first; see also compute:deletePolicy and compute:destroyPath`;
+  }
 }

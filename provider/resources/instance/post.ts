@@ -24,7 +24,7 @@ import {
   type OpenCreate,
 } from "./openCreate";
 import { answeredBroken, callsItOurFault, surelyNotMade } from "./postFailure";
-import { PostProgress } from "./postProgress";
+import { PostProgress } from "./progress";
 import { lookForOpenCreate, whyNotOurs, type Sighting, type Wanted } from "./settle";
 
 export interface Order {

@@ -1,13 +1,13 @@
 /** Read: refresh, import and `.get()`, all from the shared listing (G3, G7). */
+import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
 import type { Origin } from "../../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../../property/value";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../../requests";
 import { timeouts, type Session } from "../../session";
-import { failure } from "./finish";
 import { presenceOf, traceOf } from "./presence";
 import { finished, outputsOfItem, outputsWithItem, textOf, unfinishedKey } from "./state";
-import type { ListItem } from "../../api/contract";
+import { failure, judgeRead } from "./status";
 
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   using operation = session.operation(request.timeoutSeconds || timeouts.look);
@@ -42,22 +42,7 @@ function found(
     : propertyMap({ name: item.name });
   // Who imports it takes it over, which settles what an earlier run left open (G1).
   if (request.inputs === undefined) session.state.carried(urn, id, outputs);
-  const status = item.status ?? textOf(before, "status");
-  if (!isGet(request) || refresh) {
-    if (status === "PROVISIONING") {
-      throw failure(
-        { id, inputs, outputs },
-        `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`,
-      );
-    }
-    if (status !== undefined && status !== "ACTIVE" && status !== "OFFLINE") {
-      const text = `instance ${id} has the status "${status}", which this provider does not know`;
-      if (before[unfinishedKey] === true) throw failure({ id, inputs, outputs }, text);
-      session.around.messages.warning(text, urn);
-    } else if (status === "OFFLINE" && textOf(before, "status") !== "OFFLINE") {
-      session.around.messages.warning(`instance ${id} is OFFLINE`, urn);
-    }
-  }
+  if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);
   return { id, inputs, outputs: finished(outputs) };
 }
 

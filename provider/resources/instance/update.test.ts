@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
 import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
-import { diffInstance } from "./diff";
+import { changedInputs } from "./changes";
 import { outputsOfAccepted, outputsOfItem, unfinished } from "./state";
 import { updateInstance } from "./update";
 
@@ -71,7 +71,7 @@ test("cut short, it reports no claims: the engine keeps the old inputs, and they
   const error = await errorOf(update(world, before, { oldInputs }));
   if (!(error instanceof InstanceUnfinished)) throw error;
   const sides = { oldInputs, oldOutputs: error.state.outputs, news: inputsOf() };
-  expect(new Set(Object.values(diffInstance(sides)))).toEqual(new Set(["add"]));
+  expect(new Set(Object.values(changedInputs(sides)))).toEqual(new Set(["add"]));
 });
 
 test("one that is proven gone is an error with the way on", async () => {
@@ -97,7 +97,7 @@ test("what a program claims of an imported instance is recorded with a warning; 
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("flavorId, imageId, vpcId, userData of the imported instance i-1"),
   ]);
-  expect(diffInstance({ oldInputs: news, oldOutputs: outputs, news })).toEqual({});
+  expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news })).toEqual({});
 });
 
 test("claims wait for nothing: not for a listing that does not reach it, nor for a status not told", async () => {

@@ -3,9 +3,10 @@ import { OperationFailed } from "../../errors";
 import { propertyMap, type PropertyMap } from "../../property/value";
 import type { UpdateRequest } from "../../requests";
 import { timeouts, type Session } from "../../session";
-import { claimed, diffInstance } from "./diff";
-import { finishInstance, settled } from "./finish";
+import { changedInputs, claimed } from "./changes";
+import { finishInstance } from "./finish";
 import { presenceOf, traceOf } from "./presence";
+import { settled } from "./status";
 import { outputsWithClaims, outputsWithItem, textOf, unfinishedKey } from "./state";
 
 export async function updateInstance(
@@ -13,7 +14,7 @@ export async function updateInstance(
   request: UpdateRequest,
 ): Promise<PropertyMap> {
   const { urn, id, news } = request;
-  const claims = claimed(diffInstance(request));
+  const claims = claimed(changedInputs(request));
   if (claims.length > 0) {
     session.around.messages.warning(
       `${claims.join(", ")} of the imported instance ${id} can't be read from the service: what the program says is recorded, unchecked`,

@@ -1,0 +1,73 @@
+/**
+ * What a status makes of an instance. ACTIVE and OFFLINE are finished; PROVISIONING is not; of others the
+ * document does not tell ("Complete set of states: not shown").
+ */
+import type { ListItem } from "../../api/contract";
+import { InstanceUnfinished } from "../../errors";
+import type { Origin } from "../../origin";
+import type { PropertyMap } from "../../property/value";
+import type { Session } from "../../session";
+import { outputsWithItem, textOf, unfinished, unfinishedKey } from "./state";
+
+export interface Unready {
+  urn: string;
+  id: string;
+  inputs: PropertyMap;
+  /** As far as they are known. */
+  outputs: PropertyMap;
+  origin: Origin;
+  /** Listings begun before this mark need not show the instance. */
+  after: number;
+}
+
+/** No longer PROVISIONING: the finished outputs, unless the status is unknown to us. */
+export function settled(session: Session, instance: Unready, item: ListItem): PropertyMap {
+  const outputs = outputsWithItem(instance.outputs, item, instance.origin);
+  if (item.status === "OFFLINE") {
+    session.around.messages.warning(
+      `instance ${instance.id} is OFFLINE: it exists${instance.origin.tokenKind === "live" ? ", and is billed," : ""} but does not run. Start it at the service, then run \`pulumi refresh\``,
+      instance.urn,
+    );
+  } else if (item.status !== "ACTIVE") {
+    throw failure(
+      { ...instance, outputs },
+      `instance ${instance.id} has the status "${item.status}", which this provider does not know. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it made anew, remove it at the service first`,
+    );
+  }
+  return outputs;
+}
+
+/** Seen by a Read: `before` is what the state had. Only what is not finished ends it. */
+export function judgeRead(
+  session: Session,
+  instance: Pick<Unready, "urn" | "id" | "inputs" | "outputs">,
+  before: PropertyMap,
+): void {
+  const { id, urn, outputs } = instance;
+  const { messages } = session.around;
+  const status = textOf(outputs, "status");
+  switch (status) {
+    case "PROVISIONING":
+      throw failure(instance, `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`);
+    case "OFFLINE":
+      if (textOf(before, "status") !== "OFFLINE") {
+        messages.warning(`instance ${id} is OFFLINE`, urn);
+      }
+      return;
+    case "ACTIVE":
+    case undefined:
+      return;
+    default: {
+      const text = `instance ${id} has the status "${status}", which this provider does not know`;
+      if (before[unfinishedKey] === true) throw failure(instance, text);
+      messages.warning(text, urn);
+    }
+  }
+}
+
+export function failure(
+  { id, inputs, outputs }: Pick<Unready, "id" | "inputs" | "outputs">,
+  reason: string,
+): InstanceUnfinished {
+  return new InstanceUnfinished(id, { inputs, outputs: unfinished(outputs) }, [reason]);
+}
