@@ -4,16 +4,11 @@
  */
 import { grace, isEnded } from "../../abort";
 import { explain } from "../../advice";
-import type { Accepted, ComputeApi } from "../../api/client";
 import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
 import { OperationFailed } from "../../errors";
-import type { JournalEntry } from "../../journal/entry";
-import { notedName } from "../../journal/notedName";
-import { shareableMs } from "../../listing/listings";
-import { named } from "../../listing/snapshot";
 import type { Session } from "../../session";
-import { createBodyOf, type InstanceArgs } from "./definition";
+import { createBodyOf } from "./definition";
 import { isGeneratedName } from "./naming";
 import {
   cutShort,
@@ -23,43 +18,14 @@ import {
   severalSeen,
   type OpenCreate,
 } from "./openCreate";
+import { adopted, type Order, type Provisioned } from "./order";
 import { answeredBroken, callsItOurFault, surelyNotMade } from "./postFailure";
+import { prepare, type Prepared } from "./prepare";
 import { PostProgress } from "./progress";
-import { lookForOpenCreate, whyNotOurs, type Sighting, type Wanted } from "./settle";
-
-export interface Order {
-  urn: string;
-  args: InstanceArgs;
-  /** Whether the program made the name a secret. */
-  secretName: boolean;
-  /** Keyed digest of what is asked for. */
-  digest: string;
-}
-
-export interface Provisioned {
-  accepted: Accepted;
-  /** Listings begun before this mark need not show the instance. */
-  after: number;
-  /** Where a POST was left open on the way: what a last look compares with (G2). */
-  wasOpen?: Wanted;
-}
-
-/** A create with all that was found out before it. */
-interface Prepared extends Order {
-  session: Session;
-  api: ComputeApi;
-  entry: Omit<JournalEntry, "at" | "id">;
-  wanted: Wanted;
-  progress: PostProgress;
-  /** Until then (clock time) the baseline serves: a POST of later needs another. */
-  freshUntil: number;
-}
+import { lookForOpenCreate, whyNotOurs, type Sighting } from "./settle";
 
 /** The rate limit held the POST back, and others may have made an instance of its name since. */
 class BaselineOutdated extends Error {}
-
-const held =
-  "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
 
 /** How long a POST under way may go on to bring its id back after Ctrl-C or a time-out (G1). */
 const graceMs = 10_000;
@@ -72,19 +38,15 @@ export async function post(
   order: Order,
   signal: AbortSignal,
 ): Promise<Provisioned> {
-  const progress = new PostProgress(session.around, order.urn);
-  try {
-    for (let baselines = 1; ; baselines++) {
-      try {
-        const create = await prepare(session, order, progress, signal);
-        if (baselines === mostBaselines) create.freshUntil = Infinity;
-        return await sendAndSettle(create, signal);
-      } catch (error) {
-        if (!(error instanceof BaselineOutdated)) throw error;
-      }
+  using progress = new PostProgress(session.around, order.urn);
+  for (let baselines = 1; ; baselines++) {
+    const create = await prepare(session, order, progress, signal);
+    const isLast = baselines === mostBaselines;
+    try {
+      return await sendAndSettle(isLast ? { ...create, freshUntil: Infinity } : create, signal);
+    } catch (error) {
+      if (!(error instanceof BaselineOutdated)) throw error;
     }
-  } finally {
-    progress.stop();
   }
 }
 
@@ -112,42 +74,6 @@ async function sendAndSettle(create: Prepared, signal: AbortSignal): Promise<Pro
       throw noneSeen(open, sighting, { lookedMs: lookFor(create, open), sent });
     }
   }
-}
-
-async function prepare(
-  session: Session,
-  order: Order,
-  progress: PostProgress,
-  signal: AbortSignal,
-): Promise<Prepared> {
-  const { urn, args, secretName, digest } = order;
-  const { clock } = session.around;
-  const { api, origin } = await session.connection.open(signal);
-  progress.is("listing what is there before the create");
-  const fresh = () => ({
-    after: session.creates.settledAt(args.name),
-    notBefore: clock.now() - shareableMs,
-  });
-  const baseline = await session.room.enter({
-    urn,
-    look: () => session.listings.get(fresh(), signal),
-    signal,
-    onHeld: () => progress.is(held),
-  });
-  const freshUntil = clock.now() + shareableMs;
-  const ofThisUrn = session.state.idsOf(urn);
-  const entry = {
-    ...origin,
-    urn,
-    provider: session.provider,
-    name: notedName(args.name, secretName, session.settings),
-    digest,
-    before: [...named(baseline, args.name).map((item) => item.id), ...ofThisUrn],
-    beforeComplete: baseline.complete,
-    replaces: ofThisUrn.length > 0,
-  };
-  const wanted = { name: args.name, before: baseline.items };
-  return { ...order, session, api, entry, wanted, progress, freshUntil };
 }
 
 /** Resolves to what was accepted, or to the failure that leaves the outcome open. */
@@ -234,14 +160,4 @@ function adopt({ session, urn, wanted, entry }: Prepared, open: OpenCreate, item
   }
   journal.write({ ...entry, at: around.clock.date().toISOString(), id: item.id });
   return { ...adopted(session, item), wasOpen: wanted };
-}
-
-/** An instance known from the list; what only the 202 shows of it is lost, but for what was noted. */
-export function adopted(
-  session: Session,
-  { id, name, status }: ListItem,
-  noted: JournalEntry["accepted"] = { networks: [] },
-): Provisioned {
-  session.creates.takenOver(id);
-  return { accepted: { id, name, status, ...noted }, after: 0 };
 }

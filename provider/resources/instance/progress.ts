@@ -9,7 +9,7 @@ const refreshMs = 10_000;
 const firstMs = 1000;
 
 /** Until the create is answered: what it waits for, once that takes a second. */
-export class PostProgress {
+export class PostProgress implements Disposable {
   #end = new AbortController();
 
   constructor(
@@ -27,6 +27,9 @@ export class PostProgress {
   /** Leaves no timer. */
   stop(): void {
     this.#end.abort();
+  }
+  [Symbol.dispose](): void {
+    this.stop();
   }
 
   async #tell(what: string, end: AbortSignal): Promise<void> {

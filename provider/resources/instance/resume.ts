@@ -8,7 +8,7 @@ import type { JournalEntry } from "../../journal/entry";
 import { isHashed, isNoted } from "../../journal/notedName";
 import { originDifference } from "../../origin";
 import type { Session } from "../../session";
-import type { Order } from "./post";
+import type { Order } from "./order";
 import { presenceOf } from "./presence";
 import { lookForOpenCreate, whyNotOurs, type Wanted } from "./settle";
 
