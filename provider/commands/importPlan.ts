@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { logicalName, nameCursor } from "../advice";
 import { OperationFailed } from "../errors";
-import type { Snapshot } from "../listing/snapshot";
+import { isWhole } from "../listing/snapshot";
 import { instanceToken } from "../tokens";
 import type { Command, Given, Terminal } from "./command";
 import { choose, type Choice } from "./importPlan/choose";
@@ -127,13 +127,6 @@ function save(file: string, text: string): void {
   } catch (error) {
     throw new OperationFailed(`the plan can't be written: ${(error as Error).message}`);
   }
-}
-
-/** Whether every instance of the statuses asked for is in the listing. */
-function isWhole({ complete, completeStatuses }: Snapshot, statuses: readonly string[]): boolean {
-  if (complete) return true;
-  const whole: ReadonlySet<string> = completeStatuses;
-  return statuses.length > 0 && statuses.every((status) => whole.has(status));
 }
 
 function summary({ chosen, held }: Choice, out = "FILE"): string {

@@ -19,6 +19,15 @@ export interface Snapshot {
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
+/** Whether it shows every instance of these statuses; where none is named, every one. */
+export function isWhole(
+  { complete, completeStatuses }: Snapshot,
+  statuses: readonly string[],
+): boolean {
+  const whole: ReadonlySet<string> = completeStatuses;
+  return complete || (statuses.length > 0 && statuses.every((status) => whole.has(status)));
+}
+
 /** The instances of this name; in a hostname, upper and lower case are the same. */
 export function named(snapshot: Snapshot, name: string): ListItem[] {
   const wanted = name.toLowerCase();

@@ -1,28 +1,20 @@
 /** getInstance, getInstances, getAccount, and the List call: what exists, without a state. */
-import type * as z from "zod";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
-import type { Snapshot } from "../listing/snapshot";
-import { closest } from "../property/closest";
-import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../property/value";
-import type {
-  CheckFailure,
-  InvokeRequest,
-  InvokeResponse,
-  ListedResource,
-  ListRequest,
-} from "../requests";
+import { isWhole, type Snapshot } from "../listing/snapshot";
+import { propertyMap, Secret, type PropertyMap } from "../property/value";
+import type { InvokeRequest, InvokeResponse, ListedResource, ListRequest } from "../requests";
 import { timeouts, type Session } from "../session";
 import { isFunction, type FunctionToken } from "../tokens";
-import { functions } from "./functions";
+import { argsOf, faultsOf, type Args } from "./functions";
 
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const { token } = request;
   if (!isFunction(token))
     throw new OperationFailed(`the compute provider has no function ${token}`);
-  const failures = faults(token, request.args);
+  const failures = faultsOf(token, request.args);
   if (failures.length > 0) return { outputs: propertyMap({}), failures };
-  const args = texts(request.args);
+  const args = argsOf(request.args);
   using operation = session.operation(timeouts.look);
   return { outputs: await lookups[token](session, args, operation.signal), failures: [] };
 }
@@ -32,14 +24,14 @@ export async function list(
   session: Session,
   { query, limit }: ListRequest,
 ): Promise<ListedResource[]> {
-  const failures = faults("compute:index:getInstances", query);
+  const failures = faultsOf("compute:index:getInstances", query);
   const [first] = failures;
   if (first) throw new OperationFailed(first.reason);
-  const status = texts(query)["status"] as InstanceStatus | undefined;
+  const status = argsOf(query)["status"] as InstanceStatus | undefined;
   using operation = session.operation(timeouts.look);
   const snapshot = await session.listings.get(session.listings.shareable, operation.signal);
   const found = ofStatus(snapshot, status);
-  if (!isWhole(snapshot, status)) {
+  if (!isWhole(snapshot, status ? [status] : [])) {
     session.around.messages.warning(
       "the service's listing is not complete: there are more instances than are shown",
     );
@@ -50,7 +42,6 @@ export async function list(
   }));
 }
 
-type Args = Readonly<Record<string, string | undefined>>;
 type Lookup = (session: Session, args: Args, signal: AbortSignal) => Promise<PropertyMap>;
 
 const lookups: Record<FunctionToken, Lookup> = {
@@ -81,7 +72,7 @@ const lookups: Record<FunctionToken, Lookup> = {
     const snapshot = await session.listings.get(session.listings.shareable, signal);
     return propertyMap({
       instances: ofStatus(snapshot, status).map(instanceOutput),
-      complete: isWhole(snapshot, status),
+      complete: isWhole(snapshot, status ? [status] : []),
     });
   },
 
@@ -98,14 +89,6 @@ const lookups: Record<FunctionToken, Lookup> = {
   },
 };
 
-/** The arguments, once `faults` has found them to be texts; a null is one left out. */
-function texts(args: PropertyMap): Args {
-  const given = Object.entries(args).map(([key, value]) => [key, reveal(value)] as const);
-  return Object.fromEntries(
-    given.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
-}
-
 function instanceOutput(item: ListItem): PropertyMap {
   return propertyMap({
     id: item.id,
@@ -117,42 +100,4 @@ function instanceOutput(item: ListItem): PropertyMap {
 
 function ofStatus({ items }: Snapshot, status: InstanceStatus | undefined): ListItem[] {
   return [...items.values()].filter((item) => status === undefined || item.status === status);
-}
-
-function isWhole(snapshot: Snapshot, status: InstanceStatus | undefined): boolean {
-  return snapshot.complete || (status !== undefined && snapshot.completeStatuses.has(status));
-}
-
-function faults(token: FunctionToken, args: PropertyMap): CheckFailure[] {
-  const inputs: Record<string, { type: z.ZodType }> = functions[token].inputs;
-  const failures = Object.entries(args).flatMap(([key, value]): CheckFailure[] => {
-    const plain = reveal(value);
-    if (plain === null) return [];
-    const property = hasSecret(value) ? "" : key;
-    const input = Object.hasOwn(inputs, key) ? inputs[key] : undefined;
-    if (!input) {
-      const near = closest(key, Object.keys(inputs));
-      return [
-        {
-          property,
-          reason: `there is no argument "${key}"${near ? `; did you mean ${near}?` : ""}`,
-        },
-      ];
-    }
-    const parsed = input.type.safeParse(plain);
-    if (parsed.success) return [];
-    return [
-      {
-        property,
-        reason: `${key} ${parsed.error.issues.map((issue) => issue.message).join("; ")}`,
-      },
-    ];
-  });
-  if (token === "compute:index:getInstance") {
-    const { id, name } = texts(args);
-    if ((id === undefined) === (name === undefined)) {
-      failures.push({ property: "", reason: "give either id or name, one of the two" });
-    }
-  }
-  return failures;
 }
