@@ -4,7 +4,7 @@
  * finds instances but never proves absence (G3).
  */
 import { RequestError } from "../api/errors";
-import type { ComputeApi } from "../api/client";
+import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/documented";
 import type { Snapshot } from "./snapshot";
@@ -26,90 +26,74 @@ interface CollectOptions {
 
 export async function collect(
   api: ComputeApi,
-  options: CollectOptions,
+  { cursorParameter, onCursorIgnored, pageSize: limit = pageLimit.max }: CollectOptions,
   signal: AbortSignal,
 ): Promise<Findings> {
-  const items = new Map<string, ListItem>();
-  const { pageSize: limit = pageLimit.max } = options;
+  const seen = new Seen();
   const first = await api.listPage({ limit }, signal);
-  for (const item of first.items) items.set(item.id, item);
-  let unreadable = first.unreadable;
+  seen.add(first);
   let whole = !first.hasMore;
-
-  if (!whole && options.cursorParameter) {
-    const rest = await followCursor(
-      api,
-      { parameter: options.cursorParameter, limit },
-      first.items,
-      signal,
-    );
-    for (const item of rest.items) items.set(item.id, item);
-    unreadable += rest.unreadable;
-    whole = rest.whole;
-    if (rest.ignored) options.onCursorIgnored(rest.ignored);
+  if (!whole && cursorParameter) {
+    const by = { parameter: cursorParameter, limit };
+    const ignored = await followCursor(api, by, first, seen, signal);
+    whole = ignored === undefined;
+    if (ignored !== undefined) onCursorIgnored(ignored);
   }
 
   const completeStatuses = new Set<InstanceStatus>();
   if (!whole) {
     for (const status of statusOrder) {
       const page = await api.listPage({ limit: pageLimit.max, status }, signal);
-      for (const item of page.items) items.set(item.id, item);
+      // An item that can't be read was counted before.
+      for (const item of page.items) seen.items.set(item.id, item);
       if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
     }
   }
+  const { items, unreadable } = seen;
   return { items, complete: whole && unreadable === 0, unreadable, completeStatuses };
 }
 
-/** Pages on, as long as each page shows an instance that none before it did. */
+class Seen {
+  readonly items = new Map<string, ListItem>();
+  unreadable = 0;
+
+  /** Whether no page before showed any of these. */
+  add({ items, unreadable }: Page): boolean {
+    const isNew = items.every(({ id }) => !this.items.has(id));
+    for (const item of items) this.items.set(item.id, item);
+    this.unreadable += unreadable;
+    return isNew;
+  }
+}
+
+/** Pages on to the end, as long as each page shows instances that none before it did; else says why not. */
 async function followCursor(
   api: ComputeApi,
   { parameter, limit }: { parameter: string; limit: number },
-  firstPage: readonly ListItem[],
+  first: Page,
+  seen: Seen,
   signal: AbortSignal,
-): Promise<{ items: ListItem[]; unreadable: number; whole: boolean; ignored?: string }> {
-  const seen = new Set(firstPage.map((item) => item.id));
-  const items: ListItem[] = [];
-  let unreadable = 0;
-  let last = firstPage.at(-1);
-  for (let page = 2; last && page <= mostPages; page++) {
-    const cursor = { parameter, value: last.id };
-    try {
-      const next = await api.listPage({ limit, cursor }, signal);
-      const fresh = next.items.filter((item) => !seen.has(item.id));
-      for (const item of fresh) seen.add(item.id);
-      items.push(...fresh);
-      unreadable += next.unreadable;
-      if (fresh.length < next.items.length) {
-        return {
-          items,
-          unreadable,
-          whole: false,
-          ignored: "a page repeated instances already seen",
-        };
-      }
-      // More was promised: a parameter that is taken for something else can end a list early (G3).
-      if (next.items.length === 0) {
-        return {
-          items,
-          unreadable,
-          whole: false,
-          ignored: "a page that should have more was empty",
-        };
-      }
-      if (!next.hasMore) return { items, unreadable, whole: true };
-      last = next.items.at(-1);
-    } catch (error) {
-      if (error instanceof RequestError && refused(error)) {
-        return { items, unreadable, whole: false, ignored: error.message };
-      }
-      throw error;
-    }
+): Promise<string | undefined> {
+  let last = first.items.at(-1);
+  if (!last) return "no instance of a page could be read";
+  for (let page = 2; page <= mostPages; page++) {
+    const next: Page | RequestError = await api
+      .listPage({ limit, cursor: { parameter, value: last.id } }, signal)
+      .catch(refusedOnly);
+    if (next instanceof RequestError) return next.message;
+    if (!seen.add(next)) return "a page repeated instances already seen";
+    last = next.items.at(-1);
+    // More was promised: a parameter that is taken for something else can end a list early (G3).
+    if (!last) return "a page that should have more was empty";
+    if (!next.hasMore) return undefined;
   }
-  const ignored = last ? `${mostPages} pages had no end` : "no instance of a page could be read";
-  return { items, unreadable, whole: false, ignored };
+  return `${mostPages} pages had no end`;
 }
 
 /** The parameter itself is not taken; 401 and 403 are about the token. */
-function refused({ kind, status, transient }: RequestError): boolean {
-  return kind === "answered" && !transient && status !== 401 && status !== 403;
+function refusedOnly(error: unknown): RequestError {
+  if (error instanceof RequestError && error.kind === "answered" && !error.transient) {
+    if (error.status !== 401 && error.status !== 403) return error;
+  }
+  throw error;
 }
