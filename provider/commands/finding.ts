@@ -1,4 +1,6 @@
 /** What a check of `doctor` comes to; what is not well always has a next step (G9). */
+import { nextStep } from "../advice";
+import type { RequestError } from "../api/errors";
 
 export type Finding = { check: Check; found: string } & (
   | { result: "ok" | "skipped" }
@@ -40,3 +42,10 @@ export const failed = (check: Check, found: string, next: string): Finding => ({
 /** Nothing can be said of it before something else is mended. */
 export const unknown = (check: Check): Finding => skipped(check, "shows once the rest is mended");
 export const serviceUnknown: readonly Finding[] = serviceChecks.map(unknown);
+
+/** A 429 fails nothing: `pulumi up` waits, and says so (G6). */
+export function ofError(check: Check, error: RequestError): Finding {
+  return error.status === 429
+    ? skipped(check, "the service answered 429: see rate limit")
+    : failed(check, error.message, nextStep(error));
+}

@@ -10,60 +10,21 @@ import { isOfThisMachine, type Report, type Resource } from "./report";
 /** What `openCreates` gives. */
 type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind">;
 
+type Undecided = Report["undecided"][number];
+
 export function summarise(
-  { places, stacks, first, verdicts, second }: Looks,
+  looks: Looks,
   open: readonly Open[],
   failures: readonly string[],
 ): Report {
+  const { places, stacks, first, second } = looks;
   const newest = second?.comparison ?? first;
   const all = second ? [stacks, second.stacks] : [stacks];
   const held = all.flatMap(({ states }) => states.flatMap(({ instances }) => instances));
-  const unread = all.flatMap((it) => it.unread);
-  const isStillHeld = ({ stack, urn, id }: HeldInstance) =>
-    second === undefined ||
-    second.stacks.states.some(({ instances }) =>
-      instances.some((it) => it.stack === stack && it.urn === urn && it.id === id),
-    );
-
-  const undecided: { what: string; why: string }[] = [
-    ...failures.map((why) => ({ what: "a service", why })),
-    ...[...new Map(unread.map((it) => [it.stack, it])).values()].map(({ stack, problem }) => ({
-      what: `stack ${stack}`,
-      why: problem,
-    })),
-    ...places
-      .filter(({ listing }) => !listing.complete)
-      .map(({ origin, listing }) => ({ what: origin.baseUrl, why: whyIncomplete(listing) })),
-  ];
-
+  const unread = new Map(all.flatMap((it) => it.unread).map((it) => [it.stack, it.problem]));
   const openCreates = openOf(open, held, stacks, second?.stacks);
-  const inNoStack: Report["inNoStack"][number][] = [];
-  for (const { place, item } of second?.comparison.unheld ?? []) {
-    const isOrphan = first.unheld.some(
-      (it) => it.item.id === item.id && it.place.service === place.service,
-    );
-    // Made between the looks: the next audit tells.
-    if (!isOrphan) continue;
-    const what = `instance ${item.id} "${item.name ?? ""}"`;
-    if (item.status === "PROVISIONING") {
-      undecided.push({
-        what,
-        why: "in no stack, but PROVISIONING: a run may be just creating it",
-      });
-    } else if (unread.length > 0) {
-      undecided.push({ what, why: "in no stack that could be read" });
-    } else
-      inNoStack.push({ ...orphan(item, place), ...noteOn(item, place, open, openCreates, held) });
-  }
-
-  const gone: (Resource & { id: string })[] = [];
-  for (const { held, presence } of verdicts) {
-    if (presence.kind === "found" || !isStillHeld(held)) continue;
-    const { id, stack, urn } = held;
-    if (presence.kind === "gone") gone.push({ id, stack, urn });
-    else undecided.push({ what: `instance ${id} of ${stack}`, why: presence.why });
-  }
-
+  const orphans = orphansOf(looks, unread.size > 0);
+  const gone = goneOf(looks);
   return {
     services: places.map(({ origin: { baseUrl, tokenKind, account }, listing }) => ({
       ...{ baseUrl, tokenKind, ...(account === undefined ? {} : { account }) },
@@ -73,18 +34,68 @@ export function summarise(
       read: stacks.states.length,
       withInstances: stacks.states.filter(({ instances }) => instances.length > 0).length,
     },
-    managed: newest.managed.map(({ item, holders }) => ({
-      ...shown(item),
-      resources: resources(holders),
+    managed: newest.managed.map(managed),
+    inSeveral: newest.managed.filter(({ holders }) => holders.length > 1).map(managed),
+    inNoStack: orphans.sure.map(({ item, place }) => ({
+      ...orphan(item, place),
+      ...noteOn(item, place, open, openCreates, held),
     })),
-    inSeveral: newest.managed
-      .filter(({ holders }) => holders.length > 1)
-      .map(({ item, holders }) => ({ ...shown(item), resources: resources(holders) })),
-    ...{ inNoStack, gone, undecided, openCreates },
+    gone: gone.sure,
+    openCreates,
+    undecided: [
+      ...failures.map((why) => ({ what: "a service", why })),
+      ...[...unread].map(([stack, why]) => ({ what: `stack ${stack}`, why })),
+      ...places
+        .filter(({ listing }) => !listing.complete)
+        .map(({ origin, listing }) => ({ what: origin.baseUrl, why: whyIncomplete(listing) })),
+      ...orphans.undecided,
+      ...gone.undecided,
+    ],
     notComparable: newest.elsewhere.map(({ held: { id, stack, urn }, why }) => ({
       ...{ id, stack, urn, why },
     })),
   };
+}
+
+/** In no stack at either look; what was made between them, the next audit tells. */
+function orphansOf({ first, second }: Looks, isSomeUnread: boolean) {
+  const sure: { place: Listed; item: ListItem }[] = [];
+  const undecided: Undecided[] = [];
+  for (const { place, item } of second?.comparison.unheld ?? []) {
+    const isOrphan = first.unheld.some(
+      (it) => it.item.id === item.id && it.place.service === place.service,
+    );
+    if (!isOrphan) continue;
+    const what = `instance ${item.id} "${item.name ?? ""}"`;
+    if (item.status === "PROVISIONING") {
+      const why = "in no stack, but PROVISIONING: a run may be just creating it";
+      undecided.push({ what, why });
+    } else if (isSomeUnread) undecided.push({ what, why: "in no stack that could be read" });
+    else sure.push({ place, item });
+  }
+  return { sure, undecided };
+}
+
+/** Held at both looks, and proven gone. */
+function goneOf({ verdicts, second }: Looks) {
+  const isStillHeld = ({ stack, urn, id }: HeldInstance) =>
+    second === undefined ||
+    second.stacks.states.some(({ instances }) =>
+      instances.some((it) => it.stack === stack && it.urn === urn && it.id === id),
+    );
+  const sure: (Resource & { id: string })[] = [];
+  const undecided: Undecided[] = [];
+  for (const { held, presence } of verdicts) {
+    if (presence.kind === "found" || !isStillHeld(held)) continue;
+    const { id, stack, urn } = held;
+    if (presence.kind === "gone") sure.push({ id, stack, urn });
+    else undecided.push({ what: `instance ${id} of ${stack}`, why: presence.why });
+  }
+  return { sure, undecided };
+}
+
+function managed({ item, holders }: Looks["first"]["managed"][number]) {
+  return { ...shown(item), resources: holders.map(({ stack, urn }) => ({ stack, urn })) };
 }
 
 function shown({ id, name = "", status = "" }: ListItem) {
@@ -94,10 +105,6 @@ function shown({ id, name = "", status = "" }: ListItem) {
 function orphan(item: ListItem, { origin: { baseUrl, tokenKind } }: Listed) {
   const { ipv4_public: ipv4 } = item;
   return { ...shown(item), ...{ baseUrl, tokenKind }, ...(ipv4 ? { ipv4 } : {}) };
-}
-
-function resources(holders: readonly HeldInstance[]): Resource[] {
-  return holders.map(({ stack, urn }) => ({ stack, urn }));
 }
 
 /** What is known of an orphan all the same. */
