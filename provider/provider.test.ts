@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { propertyMap, Secret, type PropertyMap } from "./property/value";
 import { createProvider } from "./provider";
-import { answered, fail } from "./testing/fakeService";
+import { answered, fail, ready } from "./testing/fakeService";
 import {
   errorOf,
   inputsOf,
@@ -96,11 +96,7 @@ test("Ctrl-C before anything was changed is told as such; a new engine begins an
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
   provider.cancel(false);
   provider.renew();
-  service.posts.push((body, _signals, api) => {
-    const accepted = api.accept(body);
-    api.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  service.posts.push(ready);
   expect((await provider.create(creation)).id).toBe("i-1");
 });
 
@@ -116,11 +112,7 @@ test("a time-out before anything was changed is told as such", async () => {
 async function withOpenCreate() {
   const world = scene();
   const { provider } = await configured(world);
-  world.service.posts.push((body, _signals, api) => {
-    const accepted = api.accept(body);
-    api.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   await provider.create(creation);
   const next = await configured(world.nextRun());
   return { ...next, open: () => next.session.journal.entries().length };
@@ -168,11 +160,7 @@ test.each([
   async (row) => {
     const world = scene();
     const { provider, service, session } = await configured(world);
-    service.posts.push((body, _signals, api) => {
-      const accepted = api.accept(body);
-      api.set(accepted.id, { status: "ACTIVE" });
-      return accepted;
-    });
+    service.posts.push(ready);
     await provider.create(creation);
     for (const idle of row.cancels) provider.cancel(idle);
     expect(session.journal.entries().map((entry) => entry.answered)).toEqual([row.answered]);

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder, urnOf } from "../testing/scene";
@@ -153,6 +162,27 @@ test("a folder that can't be written is a warning that says what it means", () =
   journal.write(entry);
   expect(warnings).toEqual([expect.stringContaining("can't be written")]);
   expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+test("a folder that can't be looked into is a warning that says what it means", () => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, "compute"));
+  symlinkSync("journal", join(home, "compute", "journal"));
+  const { journal, warnings } = open(home);
+  expect(journal.find(entry, entry.urn)).toBeUndefined();
+  expect(journal.entries()).toEqual([]);
+  expect(warnings).toEqual([expect.stringContaining("can't be read (ELOOP")]);
+});
+
+test("an entry that can't be removed is a warning, once", () => {
+  const { journal, folder, warnings } = open();
+  for (const name of ["a", "b"]) journal.write({ ...entry, urn: urnOf(name) });
+  for (const file of readdirSync(folder)) {
+    rmSync(join(folder, file));
+    mkdirSync(join(folder, file));
+  }
+  for (const name of ["a", "b"]) journal.clear(entry, urnOf(name));
+  expect(warnings).toEqual([expect.stringContaining("can't be removed")]);
 });
 
 test("two runs at once never spoil each other's entries", () => {

@@ -123,6 +123,13 @@ export function failed(
   return new RequestError({ kind, method, path: "/v2/instances", cause, status });
 }
 
+/** A POST whose instance is ACTIVE at once. */
+export const ready: Post = (body, _signals, service) => {
+  const accepted = service.accept(body);
+  service.set(accepted.id, { status: "ACTIVE" });
+  return accepted;
+};
+
 /** A POST that ends with `error`, after the service acted or without. */
 export function post(error: RequestError, how: { acts: boolean }): Post {
   return (body, _signals, service) => {

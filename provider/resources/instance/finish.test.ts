@@ -132,6 +132,20 @@ test("one that no listing can show is done, with a warning and without an addres
   expect(world.messages.warnings).toEqual([expect.stringContaining("do not reach it")]);
 });
 
+test("one that was seen before it was hidden keeps what it was seen with", async () => {
+  const world = scene();
+  world.service.listFaults.push(undefined, () => {
+    for (let n = 0; n < 300; n++) {
+      world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
+    }
+    world.service.instances.delete("i-1");
+  });
+  const ended = wait(world);
+  world.service.set("i-1", { ipv4_public: "203.0.113.9" });
+  expect(await ended).toMatchObject({ status: "PROVISIONING", ipv4: "203.0.113.9" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("its status is not known")]);
+});
+
 test("the Info column shows the status and the time, on a change and every ten seconds", async () => {
   const world = scene();
   becomes(world, "ACTIVE", 25_000);

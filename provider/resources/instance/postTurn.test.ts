@@ -1,6 +1,6 @@
 /** A POST that the rate limit holds back: its baseline stays young (G2), and a person sees why. */
 import { expect, test } from "@jest/globals";
-import { failed, post } from "../../testing/fakeService";
+import { failed, post, ready } from "../../testing/fakeService";
 import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
@@ -18,11 +18,7 @@ function held(...seconds: number[]): Scene {
   for (const wait of seconds) {
     world.service.turns.push(() => world.clock.sleep(wait * 1000));
   }
-  world.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   return world;
 }
 

@@ -89,6 +89,18 @@ test("absent from a listing that is not whole: the old state, and one warning (G
   expect(world.messages.warnings).toEqual([expect.stringContaining("an item that can't be read")]);
 });
 
+test("what a listing can't prove is said with the setting that would help (G3)", async () => {
+  for (const [cursorParameter, hint] of [
+    [undefined, "unless compute:cursorParameter names a cursor"],
+    ["after", 'even with compute:cursorParameter "after"'],
+  ] as const) {
+    const world = scene(cursorParameter ? { cursorParameter } : {});
+    for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
+    await refresh(world);
+    expect(world.messages.warnings.at(-1)).toContain(hint);
+  }
+});
+
 test.each([
   answered(401, "GET"),
   answered(403, "GET"),

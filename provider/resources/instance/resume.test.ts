@@ -1,7 +1,7 @@
 /** What a run that died left behind, and what the next one makes of it (G1). */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../property/value";
-import { answered, fail, failed, post } from "../../testing/fakeService";
+import { answered, fail, failed, post, ready } from "../../testing/fakeService";
 import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
@@ -41,11 +41,7 @@ async function diedAfterPost(name: string, { acts }: { acts: boolean }, world = 
 async function diedAfterAnswer(name: string, world = scene()) {
   const { id } = world.service.accept({ name, flavor_id: "", image_id: "", vpc_id: "" });
   world.service.instances.delete(id);
-  world.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   const created = await create(world, name);
   return { world: world.nextRun(), id: created.id };
 }
@@ -77,11 +73,7 @@ test("a service that writes names in lower case is not asked twice (G2)", async 
 test("one that is proven gone is forgotten, and made anew", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
-  world.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   expect((await create(world, generated(2))).id).not.toBe(id);
   expect(posts(world)).toBe(2);
 });
@@ -106,11 +98,7 @@ test("a program that asks for another by now is told, and nothing is made", asyn
 
 test("keys in another order are the same order", async () => {
   const world = scene();
-  world.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   const { id } = await create(world, generated(1), { sshKeys: ["a", "b"] });
   expect((await create(world.nextRun(), generated(2), { sshKeys: ["b", "a"] })).id).toBe(id);
 });
@@ -148,11 +136,7 @@ test("the one instance that an unanswered POST made is taken over by the next ru
 
 test("none in a complete listing, once the settling time is over: made anew", async () => {
   const world = await diedAfterPost("web", { acts: false });
-  world.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  world.service.posts.push(ready);
   const began = world.clock.now();
   await create(world, "web");
   expect(posts(world)).toBe(2);
@@ -209,6 +193,19 @@ test.each([
     expect(message).toContain(`i-1 is there, but a create of the same name for ${urnOf("rival")}`);
   }
   expect(posts(world)).toBe(1);
+});
+
+test("a refused create that no listing shows is looked for once more, and then made anew (G2)", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(404), { acts: false }));
+  await errorOf(create(world, "web"));
+  const next = world.nextRun();
+  next.service.unreadable = 1;
+  next.service.posts.push(ready);
+  const before = next.clock.now();
+  expect((await create(next, "web")).id).toBe("i-1");
+  expect(next.clock.now() - before).toBeLessThan(10_000);
+  expect(posts(next)).toBe(2);
 });
 
 test("a listing that is not whole, or fails, is no proof", async () => {
@@ -273,11 +270,7 @@ test("after an orderly end a second create makes a second one, and names the fir
     const { id } = await diedAfterAnswer(first, before);
     before.session.creates.answered();
     const world = before.nextRun();
-    world.service.posts.push((body, _signals, service) => {
-      const accepted = service.accept(body);
-      service.set(accepted.id, { status: "ACTIVE" });
-      return accepted;
-    });
+    world.service.posts.push(ready);
     expect((await create(world, second)).id).not.toBe(id);
     expect(world.messages.warnings).toEqual([expect.stringContaining(`instance ${id}, which`)]);
     expect(world.messages.warnings[0]).toContain(
@@ -302,11 +295,7 @@ test("an instance noted for another resource is never adopted", async () => {
   if (!entry) throw new Error("nothing is open");
   world.session.journal.write({ ...entry, ...other });
   const next = world.nextRun();
-  next.service.posts.push((body, _signals, service) => {
-    const accepted = service.accept(body);
-    service.set(accepted.id, { status: "ACTIVE" });
-    return accepted;
-  });
+  next.service.posts.push(ready);
   expect((await create(next, "web")).id).not.toBe(other.id);
 });
 
