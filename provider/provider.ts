@@ -10,7 +10,7 @@ import { isRefresh, type Provider } from "./requests";
 import { instances } from "./resources/instance";
 import { invoke, list } from "./resources/lookups";
 import { readSchema } from "./schema";
-import { Session } from "./session";
+import { Session } from "./session/session";
 import type { Surroundings } from "./surroundings";
 
 export function createProvider(around: Surroundings): Provider {

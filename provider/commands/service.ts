@@ -8,7 +8,7 @@ import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
 import type { Messages } from "../surroundings";
-import { Session, timeouts } from "../session";
+import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./command";
 
 /** Ctrl-C ends the process itself. */

@@ -4,7 +4,7 @@ import { NotFound, OperationFailed } from "../errors";
 import { isWhole, type Snapshot } from "../listing/snapshot";
 import { propertyMap, Secret, type PropertyMap } from "../property/value";
 import type { InvokeRequest, InvokeResponse, ListedResource, ListRequest } from "../requests";
-import { timeouts, type Session } from "../session";
+import { timeouts, type Session } from "../session/session";
 import { isFunction, type FunctionToken } from "../tokens";
 import { argsOf, faultsOf, type Args } from "./functions";
 

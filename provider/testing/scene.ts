@@ -7,7 +7,7 @@ import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../property/value";
 import type { Messages, Surroundings } from "../surroundings";
-import { Session } from "../session";
+import { Session } from "../session/session";
 import { Cleaner } from "../text";
 import { FakeService } from "./fakeService";
 import { VirtualClock } from "./virtualClock";

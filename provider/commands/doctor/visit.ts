@@ -8,8 +8,8 @@ import { createClient } from "../../api/createClient";
 import { RequestError } from "../../api/errors";
 import type { Settings } from "../../config/settings";
 import { collect } from "../../listing/collect";
-import { accountId } from "../../connection";
-import { Session } from "../../session";
+import { accountId } from "../../session/connection";
+import { Session } from "../../session/session";
 import type { Surroundings } from "../../surroundings";
 
 export type Asked<T> = { value: T } | { error: RequestError };

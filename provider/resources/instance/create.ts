@@ -1,7 +1,7 @@
 /** Create: one POST, then the wait until the instance is ready. */
 import { hasSecret, reveal } from "../../property/value";
 import type { CreateRequest, CreateResponse } from "../../requests";
-import { timeouts, type Session } from "../../session";
+import { timeouts, type Session } from "../../session/session";
 import { parseInstanceArgs } from "./definition";
 import { finishInstance } from "./finish";
 import { warnOfExtras } from "./lastLook";

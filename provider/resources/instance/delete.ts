@@ -3,7 +3,7 @@ import { stateDeleteCommand } from "../../advice";
 import { OperationFailed } from "../../errors";
 import { originFromState } from "../../origin";
 import type { DeleteRequest } from "../../requests";
-import { timeouts, type Session } from "../../session";
+import { timeouts, type Session } from "../../session/session";
 import { destroyInstance } from "./destroy";
 import { presenceOf, refuseElsewhere, traceOf, type Presence } from "./presence";
 

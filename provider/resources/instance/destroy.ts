@@ -3,7 +3,7 @@ import { isEnded, TimedOut, type Canceled } from "../../abort";
 import { explain, stateDeleteCommand } from "../../advice";
 import { RequestError } from "../../api/errors";
 import { OperationFailed } from "../../errors";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { presenceOf, type Trace } from "./presence";
 
 export interface Doomed {

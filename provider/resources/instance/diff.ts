@@ -1,7 +1,7 @@
 /** Diff: which inputs changed (G5), and what a replacement would leave behind, before it happens (G4). */
 import type { Settings } from "../../config/settings";
 import type { DiffRequest, DiffResponse } from "../../requests";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { changedInputs, replaces } from "./changes";
 import { staysBehind } from "./delete";
 

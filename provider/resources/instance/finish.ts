@@ -5,7 +5,7 @@ import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../../errors";
 import type { PropertyMap } from "../../property/value";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { WaitProgress } from "./progress";
 import { finished, outputsWithItem, textOf } from "./state";
 import { failure, settled, type Unready } from "./status";

@@ -1,7 +1,7 @@
 /** The last look of a create whose POST was left open (G2): what else may have come of it. */
 import { importAs } from "../../advice";
 import type { Snapshot } from "../../listing/snapshot";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { candidates, type Wanted } from "./settle";
 
 /** It must not put off the end of a create for long. */

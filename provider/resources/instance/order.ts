@@ -3,7 +3,7 @@ import type { Accepted } from "../../api/client";
 import type { ListItem } from "../../api/contract";
 import { keyedFingerprint } from "../../fingerprint";
 import type { JournalEntry } from "../../journal/entry";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { createBodyOf, type InstanceArgs } from "./definition";
 import { isGeneratedName } from "./naming";
 import type { Wanted } from "./settle";

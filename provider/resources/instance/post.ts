@@ -7,7 +7,7 @@ import { explain } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
 import { OperationFailed } from "../../errors";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { createBodyOf } from "./definition";
 import { isGeneratedName } from "./naming";
 import {

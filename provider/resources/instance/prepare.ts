@@ -4,7 +4,7 @@ import type { JournalEntry } from "../../journal/entry";
 import { notedName } from "../../journal/notedName";
 import { shareableMs } from "../../listing/listings";
 import { named } from "../../listing/snapshot";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import type { Order } from "./order";
 import type { PostProgress } from "./progress";
 import type { Wanted } from "./settle";

@@ -5,7 +5,7 @@ import { search, type SearchResult } from "../../listing/search";
 import type { Snapshot } from "../../listing/snapshot";
 import { originDifference, originFromState, type Origin } from "../../origin";
 import type { PropertyMap } from "../../property/value";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { acceptedKey, textOf } from "./state";
 
 export type Presence =

@@ -1,5 +1,5 @@
 /** From an order to an instance that the service has accepted: one left open earlier, or a new one. */
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { adopted, digestOf, type Order, type Provisioned } from "./order";
 import { post } from "./post";
 import { resumeFromJournal } from "./resume";

@@ -4,7 +4,7 @@ import { OperationFailed } from "../../errors";
 import type { Origin } from "../../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../../property/value";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../../requests";
-import { timeouts, type Session } from "../../session";
+import { timeouts, type Session } from "../../session/session";
 import { presenceOf, traceOf } from "./presence";
 import { finished, outputsOfItem, outputsWithItem, textOf, unfinishedKey } from "./state";
 import { failure, judgeRead } from "./status";

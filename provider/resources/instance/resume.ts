@@ -7,7 +7,7 @@ import { OperationFailed } from "../../errors";
 import type { JournalEntry } from "../../journal/entry";
 import { isHashed, isNoted } from "../../journal/notedName";
 import { originDifference } from "../../origin";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import type { Order } from "./order";
 import { presenceOf } from "./presence";
 import { lookForOpenCreate, whyNotOurs, type Wanted } from "./settle";

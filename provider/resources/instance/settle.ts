@@ -8,7 +8,7 @@ import type { JournalEntry } from "../../journal/entry";
 import { isNoted } from "../../journal/notedName";
 import { isSamePlace } from "../../origin";
 import { named, type Snapshot } from "../../listing/snapshot";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { isGeneratedName } from "./naming";
 
 export interface Wanted {

@@ -6,7 +6,7 @@ import type { ListItem } from "../../api/contract";
 import { InstanceUnfinished } from "../../errors";
 import type { Origin } from "../../origin";
 import type { PropertyMap } from "../../property/value";
-import type { Session } from "../../session";
+import type { Session } from "../../session/session";
 import { outputsWithItem, textOf, unfinished, unfinishedKey } from "./state";
 
 export interface Unready {

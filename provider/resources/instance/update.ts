@@ -2,7 +2,7 @@
 import { OperationFailed } from "../../errors";
 import { propertyMap, type PropertyMap } from "../../property/value";
 import type { UpdateRequest } from "../../requests";
-import { timeouts, type Session } from "../../session";
+import { timeouts, type Session } from "../../session/session";
 import { changedInputs, claimed } from "./changes";
 import { finishInstance } from "./finish";
 import { presenceOf, traceOf } from "./presence";

@@ -1,13 +1,13 @@
 /** The service as one process has it: its client, loaded when needed, and the token checked once. */
-import metadata from "../metadata.json";
-import { raceAbort } from "./abort";
-import { explain } from "./advice";
-import type { ClientOptions, ComputeApi } from "./api/client";
-import { RequestError } from "./api/errors";
-import type { Settings } from "./config/settings";
-import { OperationFailed } from "./errors";
-import { tokenHash, type Origin } from "./origin";
-import type { Surroundings } from "./surroundings";
+import metadata from "../../metadata.json";
+import { raceAbort } from "../abort";
+import { explain } from "../advice";
+import type { ClientOptions, ComputeApi } from "../api/client";
+import { RequestError } from "../api/errors";
+import type { Settings } from "../config/settings";
+import { OperationFailed } from "../errors";
+import { tokenHash, type Origin } from "../origin";
+import type { Surroundings } from "../surroundings";
 
 export class Connection {
   #api: Promise<ComputeApi> | undefined;
@@ -66,7 +66,8 @@ export class Connection {
 
   async #createApi(): Promise<ComputeApi> {
     // Loaded at the first request: previews need none, and undici costs every start of the plugin.
-    const createApi = this.around.createApi ?? (await import("./api/createClient.js")).createClient;
+    const createApi =
+      this.around.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, cleaner, clock, env } = this.around;
     const options: ClientOptions = {
       baseUrl: this.settings.baseUrl,

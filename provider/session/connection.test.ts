@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { TimedOut } from "./abort";
-import { OperationFailed } from "./errors";
-import { answered, failed } from "./testing/fakeService";
-import { errorOf, scene } from "./testing/scene";
+import { TimedOut } from "../abort";
+import { OperationFailed } from "../errors";
+import { answered, failed } from "../testing/fakeService";
+import { errorOf, scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 

@@ -2,19 +2,19 @@
  * The provider once it is configured: the settings in force and everything that the operations of
  * one process share. Two sessions know nothing of each other.
  */
-import { deadline, type Ending } from "./abort";
-import { cursorIgnored } from "./advice";
-import type { Settings } from "./config/settings";
+import { deadline, type Ending } from "../abort";
+import { cursorIgnored } from "../advice";
+import type { Settings } from "../config/settings";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
-import { journalFolder } from "./journal/folder";
-import { Journal } from "./journal/journal";
+import { journalFolder } from "../journal/folder";
+import { Journal } from "../journal/journal";
 import { KnownState } from "./knownState";
-import { collect } from "./listing/collect";
-import { Listings } from "./listing/listings";
-import type { Surroundings } from "./surroundings";
-import { Poller } from "./wait/poller";
-import { Room } from "./wait/room";
+import { collect } from "../listing/collect";
+import { Listings } from "../listing/listings";
+import type { Surroundings } from "../surroundings";
+import { Poller } from "../wait/poller";
+import { Room } from "../wait/room";
 
 /**
  * How long an operation may take, in seconds, where `customTimeouts` says nothing (DESIGN section 3): one

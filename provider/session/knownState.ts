@@ -2,10 +2,10 @@
  * What the calls of this process have told of the state: the engine shows a provider no more of it.
  * What the state holds, the journal need not (G1).
  */
-import type { Settings } from "./config/settings";
-import type { Journal } from "./journal/journal";
-import { isNoted } from "./journal/notedName";
-import { reveal, type PropertyMap } from "./property/value";
+import type { Settings } from "../config/settings";
+import type { Journal } from "../journal/journal";
+import { isNoted } from "../journal/notedName";
+import { reveal, type PropertyMap } from "../property/value";
 
 export class KnownState {
   /** Ids that calls carried out of the state, by resource. */

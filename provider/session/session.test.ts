@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { scene } from "./testing/scene";
+import { scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 

@@ -2,10 +2,10 @@
  * The creates of this process: one of a name at a time (G2), and the instances that came of them. What
  * was made here is no candidate for another create, and what was taken over is not destroyed.
  */
-import type { Settings } from "./config/settings";
-import type { Journal } from "./journal/journal";
-import type { Listings } from "./listing/listings";
-import { KeyedLocks } from "./locks";
+import type { Settings } from "../config/settings";
+import type { Journal } from "../journal/journal";
+import type { Listings } from "../listing/listings";
+import { KeyedLocks } from "../locks";
 
 export class Creates {
   readonly #names = new KeyedLocks();
