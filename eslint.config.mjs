@@ -1,25 +1,43 @@
-/** Types first, then who may import what (ARCHITECTURE.md, "Rooms"). */
+/** Types, and who may import what: the walls of the rooms in ARCHITECTURE.md. */
 import js from "@eslint/js";
 import tseslint from "typescript-eslint";
 
-const wire = ["@grpc/*", "@pulumi/*", "@pulumi/**", "google-protobuf", "google-protobuf/**"];
-const http = ["undici", "undici/**", "node:http", "node:https", "node:net"];
-const rpc = ["**/rpc", "**/rpc/**"];
+const fromRoot = (folders) => `^(\\.\\./)+(${folders})(/|$)`;
+const wire = {
+  regex: "^(@grpc|@pulumi|google-protobuf)(/|$)",
+  message: "gRPC and protobuf are known to provider/rpc alone.",
+};
+const http = {
+  regex: "^(undici(/|$)|(node:)?(https?|http2|net|tls)$)",
+  message: "HTTP is known to provider/api alone.",
+};
+const rpc = {
+  regex: "/rpc(/|$)",
+  message: "provider/rpc adapts to the rest, which does not know it.",
+};
+const outside = {
+  regex: fromRoot("emulator|tools|tests|bench"),
+  message: "The provider knows nothing of what builds, tests and measures it.",
+};
+const shapes = {
+  regex: "/api/contract$",
+  allowTypeImports: true,
+  message: "The shapes take long to load: types only, and values from api/documented.",
+};
+const loadedLater = {
+  regex: "^zod$|/(api|resources)(/|$)",
+  message: "Loaded at every start of the plugin, so kept apart.",
+};
+const above = {
+  regex: "/(rpc|resources|wait)(/|$)",
+  message: "provider/api knows the service and nothing above it.",
+};
 
-/** In `files`, nothing of a group (or matching an expression) may be imported, for the reason given. */
-const forbid = (files, bans, ignores = []) => ({
+/** What these files may not import. All of it: another wall of the same files would take its place. */
+const wall = (files, bans, ignores = []) => ({
   files,
   ignores: ["**/*.test.ts", "**/testing/**", ...ignores],
-  rules: {
-    "no-restricted-imports": [
-      "error",
-      {
-        patterns: bans.map(([what, message]) =>
-          Array.isArray(what) ? { group: what, message } : { regex: what, message },
-        ),
-      },
-    ],
-  },
+  rules: { "@typescript-eslint/no-restricted-imports": ["error", { patterns: bans }] },
 });
 
 export default tseslint.config(
@@ -51,61 +69,26 @@ export default tseslint.config(
     files: ["**/*.mjs"],
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } },
   },
-  forbid(
+  wall(
     ["provider/**/*.ts"],
-    [
-      [wire, "gRPC and protobuf are known to provider/rpc alone."],
-      [http, "The network is known to provider/api alone."],
-      [rpc, "provider/rpc adapts to the rest, which does not know it."],
-      [["**/emulator/**"], "The provider knows nothing of the emulator."],
-    ],
+    [wire, http, rpc, outside, shapes],
     ["provider/rpc/**", "provider/api/**", "provider/main.ts"],
   ),
-  forbid(
-    ["provider/rpc/**/*.ts", "provider/main.ts"],
+  wall(["provider/rpc/**/*.ts"], [http, outside, loadedLater]),
+  wall(["provider/main.ts"], [wire, http, outside, loadedLater]),
+  wall(["provider/api/**/*.ts"], [wire, outside, above]),
+  wall(
+    ["emulator/**/*.ts"],
     [
-      [http, "provider/rpc speaks to the engine only."],
-      [
-        ["zod", "**/api/**", "**/resources/**"],
-        "Loaded at every start of the plugin, so kept apart.",
-      ],
-    ],
-  ),
-  forbid(
-    ["provider/api/**/*.ts"],
-    [
-      [wire, "gRPC and protobuf are known to provider/rpc alone."],
-      [
-        [...rpc, "**/resources/**", "**/wait/**"],
-        "provider/api knows the service and nothing above it.",
-      ],
+      {
+        regex: fromRoot("provider(?!/api/contract$)|tools|tests|bench"),
+        message: "The emulator shares the wire contract with the provider and nothing else.",
+      },
     ],
   ),
   {
     files: ["provider/**/*.ts"],
-    ignores: ["**/*.test.ts", "**/testing/**", "provider/api/**"],
-    rules: {
-      "@typescript-eslint/no-restricted-imports": [
-        "error",
-        {
-          patterns: [
-            {
-              group: ["**/api/contract"],
-              allowTypeImports: true,
-              message: "The shapes take long to load: types only, and values from api/documented.",
-            },
-          ],
-        },
-      ],
-    },
+    ignores: ["**/*.test.ts", "**/testing/**"],
+    rules: { "no-restricted-globals": ["error", { name: "fetch", message: http.message }] },
   },
-  forbid(
-    ["emulator/**/*.ts"],
-    [
-      [
-        "provider/(?!api/contract$)",
-        "The emulator shares the wire contract with the provider and nothing else.",
-      ],
-    ],
-  ),
 );
