@@ -1,8 +1,11 @@
-/** Runs jest as every script of ours does, and says what came of it; ends with `N passed, N failed`. */
+/**
+ * Runs jest as every script of ours does, and says what came of it: the figures, what was skipped, what
+ * failed and how to run it alone; ends with `N passed, N failed`.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describeFigures, figuresVariable, readFigures } from "./figures";
 import { ToolError } from "./main";
 import { root } from "./paths";
@@ -12,6 +15,12 @@ interface JestResult {
   numFailedTests: number;
   numPendingTests: number;
   numRuntimeErrorTestSuites: number;
+  testResults: {
+    /** The path of the file. */
+    name: string;
+    status: "passed" | "failed";
+    assertionResults: { status: string; fullName: string }[];
+  }[];
 }
 
 /** Sets the exit code. */
@@ -33,12 +42,31 @@ export function runJest(args: readonly string[], env: NodeJS.ProcessEnv = {}): v
     );
     const result = readResult(results);
     for (const line of describeFigures(readFigures(figures))) console.log(line);
+    // With a pattern, all but what it asks for counts as skipped.
+    if (!args.some((arg) => /^(-t|--testNamePattern)/.test(arg))) sayWhatWasSkipped(result);
+    sayWhatFailed(result);
     const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
     const skipped = result.numPendingTests > 0 ? `, ${result.numPendingTests} skipped` : "";
     console.log(`${result.numPassedTests} passed, ${failed} failed${skipped}`);
     process.exitCode = status === 0 && failed === 0 && result.numPassedTests > 0 ? 0 : 1;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Why, too: the title of a test that is skipped tells it. */
+function sayWhatWasSkipped({ testResults }: JestResult): void {
+  for (const { name, assertionResults } of testResults) {
+    for (const { status, fullName } of assertionResults) {
+      if (status === "pending") console.log(`skipped in ${relative(root, name)}: ${fullName}`);
+    }
+  }
+}
+
+function sayWhatFailed({ testResults }: JestResult): void {
+  for (const { name, status } of testResults) {
+    const path = relative(root, name);
+    if (status === "failed") console.log(`failed: ${path}; alone: \`npm test -- ${path}\``);
   }
 }
 
