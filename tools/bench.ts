@@ -1,11 +1,13 @@
 /**
  * `npm run bench`: what the provider costs in time, requests and memory, each figure beside a peer's
- * or a limit's of the same run. `--quick` takes two minutes, `--only waiting,startup` some parts; only
- * a whole run replaces bench/results.json and the charts.
+ * or a limit's of the same run. A quarter of an hour; only a whole run replaces bench/results.json and
+ * the charts.
+ *
+ *   --quick                  less of everything, in two minutes
+ *   --only waiting,startup   some parts
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
 import { format } from "prettier";
 import { partNames, type PartName, type PartResult, type Results } from "../bench/figure";
 import { refresh } from "../bench/parts/refresh";
@@ -16,7 +18,7 @@ import { drawCharts } from "../bench/report/charts";
 import { printed } from "../bench/report/print";
 import { gatherTools, type Tools } from "../bench/tools";
 import { writeWhole } from "./support/files";
-import { runTool, say, ToolError } from "./support/main";
+import { oneOf, runTool, say } from "./support/main";
 import { root, toolsDir } from "./support/paths";
 
 const parts: Record<PartName, (tools: Tools, quick: boolean) => Promise<PartResult>> = {
@@ -26,8 +28,7 @@ const parts: Record<PartName, (tools: Tools, quick: boolean) => Promise<PartResu
   throughput,
 };
 
-async function main(args: readonly string[]): Promise<void> {
-  const { quick, only } = options(args);
+async function main(quick: boolean, only: readonly PartName[]): Promise<void> {
   using tools = await gatherTools();
   const results: Results = {
     machine: {
@@ -61,17 +62,13 @@ async function main(args: readonly string[]): Promise<void> {
   if (isWhole) say("`npm run generate` brings the README along.");
 }
 
-function options(args: readonly string[]): { quick: boolean; only: readonly PartName[] } {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
-  });
-  const only = values.only?.split(",") ?? partNames;
-  const unknown = only.find((name) => !(partNames as readonly string[]).includes(name));
-  if (unknown !== undefined) {
-    throw new ToolError(`There is no part "${unknown}". There are: ${partNames.join(", ")}`);
-  }
-  return { quick: values.quick, only: partNames.filter((name) => only.includes(name)) };
-}
-
-runTool(main);
+runTool(
+  { options: { quick: { type: "boolean", default: false }, only: { type: "string" } } },
+  async ({ values: { quick, only } }) => {
+    const asked = only?.split(",").map((name) => oneOf("part", partNames, name)) ?? partNames;
+    await main(
+      quick,
+      partNames.filter((name) => asked.includes(name)),
+    );
+  },
+);

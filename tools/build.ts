@@ -1,6 +1,6 @@
 /**
- * `npm run build`: the plugin as one bundle in `bin/`, with the executable that the engine looks
- * for, and the Node.js SDK compiled. Does nothing where nothing has changed.
+ * `npm run build`: the plugin as one bundle in bin/, with the executable that the engine looks for, and
+ * the Node.js SDK compiled. Does nothing where nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -96,4 +96,4 @@ async function main(): Promise<void> {
   say(`The Node.js SDK: ${sdk}/bin`);
 }
 
-if (require.main === module) runTool(main);
+if (require.main === module) runTool({}, main);

@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint with its import boundaries, format, unused code, stale generated files. */
+/** `npm run check`: types, lint with its import walls, format, unused code, stale generated files. */
 import { spawn } from "node:child_process";
 import { runTool, ToolError } from "./support/main";
 import { nodeBin, root } from "./support/paths";
@@ -43,4 +43,4 @@ function run(command: readonly string[]): Promise<{ code: number | null; output:
   return promise;
 }
 
-runTool(main);
+runTool({}, main);

@@ -1,12 +1,13 @@
 /**
  * `npm run dist`: the plugin as one executable with its Node inside, for each platform, packed as
- * `pulumi plugin install` takes it, in `dist/`. `-- --only linux-amd64` makes some of them;
- * `-- --dry-run` goes through all other steps of a release and publishes nothing.
+ * `pulumi plugin install` takes it, in dist/.
+ *
+ *   --only linux-amd64,…   for some platforms
+ *   --dry-run              every other step of a release that can run here; publishes nothing
  */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { parseArgs } from "node:util";
 import metadata from "../metadata.json";
 import { makeArchive } from "./dist/archive";
 import { makeExecutable } from "./dist/executable";
@@ -80,13 +81,7 @@ function executableOf(platform: Platform): string {
   return `.tools/dist/${platform}/${executableName(platform)}`;
 }
 
-async function main(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: { only: { type: "string" }, "dry-run": { type: "boolean" } },
-  });
-  if (values["dry-run"]) return (await import("./dist/dryRun.js")).dryRun();
-  const wanted = values.only?.split(",").map(platformNamed) ?? platformNames;
+async function main(wanted: readonly Platform[]): Promise<void> {
   const written: string[] = [];
   for (const platform of wanted) {
     const begun = performance.now();
@@ -114,4 +109,12 @@ function megabytes(path: string): string {
   return (statSync(path).size / 1e6).toFixed(1);
 }
 
-if (require.main === module) runTool(main);
+if (require.main === module) {
+  runTool(
+    { options: { only: { type: "string" }, "dry-run": { type: "boolean" } } },
+    async ({ values: { only, "dry-run": dryRun } }) => {
+      if (dryRun) return (await import("./dist/dryRun.js")).dryRun();
+      await main(only?.split(",").map(platformNamed) ?? platformNames);
+    },
+  );
+}

@@ -1,11 +1,11 @@
 /**
- * `npm run test:faults [CASES]`: the fault matrix alone, with more cases at random than `npm test` has
- * time for (2000 unless said otherwise). `COMPUTE_SEED` plays those of an earlier run again.
+ * `npm run test:faults -- [CASES]`: the fault matrix alone, with more cases at random than `npm test` has
+ * time for (2000 unless said otherwise). COMPUTE_SEED plays those of an earlier run again.
  */
 import { runJest } from "./support/jest";
 import { runTool, ToolError } from "./support/main";
 
-runTool(async ([cases = "2000"]) => {
-  if (!/^\d+$/.test(cases)) throw new ToolError(`how many cases? "${cases}" is no number`);
+runTool({ allowPositionals: true }, async ({ positionals: [cases = "2000"] }) => {
+  if (!/^\d+$/.test(cases)) throw new ToolError(`CASES must be a whole number, not "${cases}".`);
   runJest(["tests/lifecycle/matrix", "tests/engine/faultMatrix"], { COMPUTE_RANDOM_CASES: cases });
 });

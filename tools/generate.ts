@@ -1,6 +1,8 @@
 /**
- * `npm run generate`: everything that is made from the definitions: schema.json, the SDKs, and the
- * tables and examples in README.md and docs/. With `--check`, writes nothing and fails where a committed file is stale.
+ * `npm run generate`, or `npm run sdk`: everything that is made from the definitions: schema.json, the
+ * SDKs, and the tables and examples in README.md and docs/.
+ *
+ *   --check   writes nothing, and fails where a committed file is stale
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,8 +21,7 @@ import { ensureSdkgen } from "./toolchain";
 
 const pages = { "README.md": readmeTables, ...registryPages };
 
-async function main(args: readonly string[]): Promise<void> {
-  const check = args.includes("--check");
+async function main(check: boolean): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), "compute-generate-"));
   try {
     const schema = join(scratch, "schema.json");
@@ -56,4 +57,6 @@ function same(made: string, there: string): boolean {
   return existsSync(there) && readFileSync(made).equals(readFileSync(there));
 }
 
-runTool(main);
+runTool({ options: { check: { type: "boolean", default: false } } }, ({ values }) =>
+  main(values.check),
+);

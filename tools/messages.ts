@@ -68,4 +68,4 @@ function textOf(node: Node, source: SourceFile): string | undefined {
   return undefined;
 }
 
-runTool(main);
+runTool({}, main);

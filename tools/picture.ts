@@ -1,6 +1,6 @@
 /**
- * `npm run picture`: the pictures of the pages, taken of real runs in a real terminal, against
- * the emulator, in stacks of their own that are gone afterwards. Needs tmux.
+ * `npm run picture`: the pictures of the pages, taken of real runs in a real terminal, against the
+ * emulator, in stacks of their own that are gone afterwards. Needs tmux.
  */
 import { join, relative } from "node:path";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
@@ -109,4 +109,4 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-runTool(main);
+runTool({}, main);

@@ -1,6 +1,8 @@
 /**
- * `npm run scaling`: how many runners share one token's limit, simulated (about a minute); writes the
- * table and the chart of docs/scaling.md. `--quick` takes seconds and only prints.
+ * `npm run scaling`: how many runners share one token's limit, simulated, in about a minute; writes the
+ * table and the chart of docs/scaling.md.
+ *
+ *   --quick   takes seconds, and only prints
  */
 import { join } from "node:path";
 import { drawScaling, wait90 } from "../bench/scaling/chart";
@@ -12,8 +14,7 @@ import { root } from "./support/paths";
 
 const requests = 10_000;
 
-async function main(args: readonly string[]): Promise<void> {
-  const quick = args.includes("--quick");
+async function main(quick: boolean): Promise<void> {
   const rows = await measureScaling(quick ? requests / 5 : requests);
   console.log(tableOf(rows));
   if (quick) return;
@@ -55,4 +56,6 @@ function seconds(value = 0): string {
   return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }
 
-runTool(main);
+runTool({ options: { quick: { type: "boolean", default: false } } }, ({ values }) =>
+  main(values.quick),
+);

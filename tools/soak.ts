@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- [minutes]`: waves of create, refresh and destroy through the built plugin, ten
+ * `npm run soak -- [MINUTES]`: waves of create, refresh and destroy through the built plugin, ten
  * minutes of them if not told otherwise, then a minute of rest. Prints what the plugin uses, and at
  * the end whether it leaks: memory, sockets, timers. Not for Windows, which has no SIGUSR2.
  */
@@ -31,9 +31,9 @@ interface Tally {
   made: number;
 }
 
-async function main([minutes = "10"]: readonly string[]): Promise<void> {
+async function main(minutes: string): Promise<void> {
   const lastsMs = Number(minutes) * 60_000;
-  if (!(lastsMs > 0)) throw new ToolError(`Minutes must be a number above 0, not "${minutes}".`);
+  if (!(lastsMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
   const executable = await ensureBuilt();
   const engine = await TestEngine.start();
   await using emulator = await EmulatorProcess.start({
@@ -162,4 +162,4 @@ async function rest(plugin: PluginProcess, port: number): Promise<string[]> {
   ];
 }
 
-runTool(main);
+runTool({ allowPositionals: true }, ({ positionals: [minutes = "10"] }) => main(minutes));

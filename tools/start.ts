@@ -1,17 +1,18 @@
 /**
  * `npm start`: a real `pulumi up` of examples/instance against the emulator, with nothing to set up.
- * `npm start -- destroy` (or preview, refresh) goes on with the same stack and the same instances.
+ * `npm start -- COMMAND` (preview, refresh, destroy, cancel) goes on with the same stack and the same
+ * instances; what stands behind the command goes to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ListenError, startEmulator, type Emulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
-import { runTool, say, ToolError } from "./support/main";
+import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { root, toolsDir } from "./support/paths";
 import { ensureToolchain, type Toolchain } from "./toolchain";
 
-const commands: Readonly<Record<string, readonly string[]>> = {
+const commands = {
   // The outputs come after it, whether they changed or not.
   up: ["up", "--yes", "--skip-preview", "--suppress-outputs"],
   preview: ["preview"],
@@ -19,7 +20,9 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   destroy: ["destroy", "--yes", "--skip-preview"],
   // After a `kill -9` the stack is still locked.
   cancel: ["cancel", "--yes"],
-};
+} satisfies Record<string, readonly string[]>;
+
+type Command = keyof typeof commands;
 
 const example = join(root, "examples", "instance");
 const demo = join(toolsDir, "demo");
@@ -27,13 +30,8 @@ const token = "sk_test_demo";
 /** Long enough to watch, short enough not to wait for. */
 const provisioningSeconds = [3, 7] as const;
 
-async function main([name = "up", ...rest]: readonly string[]): Promise<void> {
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) {
-    throw new ToolError(
-      `There is no "npm start -- ${name}". There are: ${Object.keys(commands).join(", ")}`,
-    );
-  }
+async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
+  const name = oneOf("command", Object.keys(commands) as Command[], given);
   const toolchain = await ensureToolchain({ languages: ["nodejs"] });
   await ensureBuilt();
   await ensureSdkBuilt();
@@ -44,7 +42,7 @@ async function main([name = "up", ...rest]: readonly string[]): Promise<void> {
 
   const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
   await run(["stack", "select", "--create", "demo", "--non-interactive"]);
-  const code = await run([...command, ...rest]);
+  const code = await run([...commands[name], ...rest]);
   if (name === "up" && code === 0) await run(["stack", "output"]);
   process.exitCode = code;
   say(
@@ -99,7 +97,7 @@ async function pulumi(
   });
 }
 
-function whatNext(name: string): string {
+function whatNext(name: Command): string {
   if (name === "destroy") {
     return `
 The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
@@ -120,4 +118,4 @@ The same program against the real service, from ${relative(process.cwd(), exampl
   pulumi up`;
 }
 
-runTool(main);
+runWithArguments(main);

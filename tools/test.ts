@@ -1,8 +1,8 @@
 /**
- * `npm test`: every test, in jest. Arguments go to jest (`npm test -- --selectProjects unit`). The
- * toolchain and the plugin are built only where a test needs them.
+ * `npm test`: every test, in jest. Arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`.
+ * The toolchain and the plugin are built only where a test needs them.
  */
 import { runJest } from "./support/jest";
-import { runTool } from "./support/main";
+import { runWithArguments } from "./support/main";
 
-runTool(async (args) => runJest(args));
+runWithArguments(async (args) => runJest(args));

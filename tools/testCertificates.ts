@@ -107,4 +107,4 @@ export const ${what}: TestCertificate = {
 
 type Validity = readonly [from: string, to: string];
 
-runTool(main);
+runTool({}, main);

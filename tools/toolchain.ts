@@ -285,4 +285,4 @@ async function main(): Promise<void> {
   say(`Ready. For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
 }
 
-if (require.main === module) runTool(main);
+if (require.main === module) runTool({}, main);

