@@ -8,7 +8,7 @@ import { copyOf, ensurePacked } from "../sdk/pack";
 import type { Language } from "../sdk/languages";
 import { captured } from "../support/command";
 import { toolsDir } from "../support/paths";
-import { ensurePackingTools } from "./pythonTools";
+import { ensurePythonTools } from "../support/python";
 
 /** Packs, lets the ecosystem's own tools look it over, and returns the files that are published. */
 export async function packForRelease(language: Language): Promise<string[]> {
@@ -28,7 +28,7 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   },
   /** A wheel and the sources; PyPI refuses what its check refuses. */
   async python(out) {
-    const python = await ensurePackingTools();
+    const python = join(await ensurePythonTools("packaging"), "python");
     await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
     const files = globSync("*", { cwd: out }).map((file) => join(out, file));
     await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);

@@ -1,33 +1,22 @@
-/** Tools in Python, each in an environment of its own. */
+/** Tools in Python: each directory of tools/python pins some, which get an environment of their own. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";
 import { ensureProduct } from "./inputs";
 import { root } from "./paths";
 
-export interface PythonTools {
-  /** For messages. */
-  title: string;
-  /** The environment's directory below `.tools`. */
-  name: string;
-  /** The path of the file that names them, from the root. */
-  requirements: string;
-  /** One of its commands. */
-  command: string;
-}
-
 /** The environment's directory of commands, `python` among them; makes it where it is missing or older. */
-export async function ensurePythonTools(tools: PythonTools): Promise<string> {
-  const { title, name, requirements, command } = tools;
-  const environment = join(root, ".tools", name);
-  const bin = join(environment, "bin");
+export async function ensurePythonTools(name: "packaging" | "schemas"): Promise<string> {
+  const requirements = `tools/python/${name}/requirements.txt`;
+  const environment = `.tools/python-${name}`;
+  const bin = join(root, environment, "bin");
   await ensureProduct({
-    name: title,
-    outputs: [`.tools/${name}/bin/${command}`],
-    stamp: `.tools/stamps/${name}-tools`,
+    name: `the Python tools of tools/python/${name}`,
+    outputs: [`${environment}/bin/python`],
+    stamp: `.tools/stamps/python-${name}`,
     async make() {
-      rmSync(environment, { recursive: true, force: true });
-      await captured("python3", ["-m", "venv", environment]);
+      rmSync(join(root, environment), { recursive: true, force: true });
+      await captured("python3", ["-m", "venv", environment], { cwd: root });
       const install = ["-m", "pip", "install", "--quiet", `--requirement=${requirements}`];
       await captured(join(bin, "python"), install, { cwd: root });
       return [requirements];
