@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ensureBuilt } from "../tools/build";
+import { ensureGoTool } from "../tools/go/tools";
 import { ensureArchive, ensureExecutable } from "../tools/dist";
+import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
-import { ensurePeer, ensureToolchain, onPath, type Toolchain } from "../tools/toolchain";
+import { ensureToolchain, type Toolchain } from "../tools/toolchain";
 
 /** A plugin: the folder that the engine is pointed to, and the executable in it. */
 export interface PluginFiles {
@@ -32,9 +34,9 @@ export async function gatherTools(): Promise<Tools> {
   const toolchain = await ensureToolchain();
   const executable = await ensureBuilt();
   const single = { executable: await ensureExecutable(), archive: await ensureArchive() };
-  const goPeer = await ensurePeer("go");
+  const goPeer = await ensureGoTool("peer");
   const terraform = onPath("terraform");
-  if (terraform !== undefined) await ensurePeer("restapi");
+  if (terraform !== undefined) await ensureGoTool("restapi");
 
   const folder = mkdtempSync(join(tmpdir(), "compute-bench-tools-"));
   const go = pluginFiles(join(folder, "go"));

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { registryPages } from "./docs/registry";
 import { pageWithTables, readmeTables } from "./docs/tables";
+import { ensureGoTool } from "./go/tools";
 import { packageSchema } from "./schema/packageSchema";
 import { generatedFiles } from "./sdk/files";
 import { sdkNames } from "./sdk/languages";
@@ -17,7 +18,6 @@ import { captured } from "./support/command";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
-import { ensureSdkgen } from "./toolchain";
 
 const pages = { "README.md": readmeTables, ...registryPages };
 
@@ -26,7 +26,7 @@ async function main(check: boolean): Promise<void> {
   try {
     const schema = join(scratch, "schema.json");
     writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
-    await captured(await ensureSdkgen(), ["-schema", schema, "-check"]);
+    await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
     for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
     for (const [page, fills] of Object.entries(pages)) {
       writeWhole(join(scratch, page), await pageWithTables(page, fills));

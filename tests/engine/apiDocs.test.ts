@@ -8,7 +8,7 @@ import { linksOf, type Link, type Page } from "../../tools/docs/markdown";
 import { pages } from "../../tools/docs/pages";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
-import { ensureDocsgen } from "../../tools/toolchain";
+import { ensureGoTool } from "../../tools/go/tools";
 
 // The generator is built, the first time.
 const out = mkdtempSync(join(tmpdir(), "compute-api-docs-"));
@@ -16,7 +16,14 @@ const docs = new Map<string, Page>();
 
 beforeAll(async () => {
   const schema = join(root, "schema.json");
-  await captured(await ensureDocsgen(), ["-schema", schema, "-language", "docs", "-out", out]);
+  await captured(await ensureGoTool("docsgen"), [
+    "-schema",
+    schema,
+    "-language",
+    "docs",
+    "-out",
+    out,
+  ]);
   for (const name of globSync("**/*.md", { cwd: out })) {
     docs.set(name, { name, text: readFileSync(join(out, name), "utf8") });
   }

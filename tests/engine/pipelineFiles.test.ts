@@ -6,12 +6,12 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import metadata from "../../metadata.json";
 import { commandsIn } from "../../tools/docs/commandLines";
-import { checkAgainst } from "../../tools/schemas/jsonSchema";
+import { checkAgainst } from "../../tools/support/jsonSchema";
 import { captured } from "../../tools/support/command";
 import { writeWhole } from "../../tools/support/files";
 import { requiredVersion } from "../../tools/support/go";
 import { root } from "../../tools/support/paths";
-import { ensureActionlint } from "../../tools/toolchain";
+import { ensureGoTool } from "../../tools/go/tools";
 import { problemWith } from "./support/blocks/shell";
 import { extended } from "./support/pipelines/gitlab";
 import { operatorObject, schemaOf } from "./support/pipelines/operator";
@@ -73,7 +73,9 @@ describe("GitHub", () => {
   test("actionlint finds nothing, in a repository that has copied them", async () => {
     cpSync(join(directory, "github"), join(scratch, ".github"), { recursive: true });
     await captured("git", ["init", "--quiet"], { cwd: scratch });
-    expect(await captured(await ensureActionlint(), ["-no-color"], { cwd: scratch })).toBe("");
+    expect(await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: scratch })).toBe(
+      "",
+    );
   });
 
   test.each([

@@ -5,13 +5,14 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
+import { ensureGoTool } from "../go/tools";
 import { packForRelease } from "../release/pack";
 import { releaseNotes, versionDisagreements } from "../release/versions";
 import { type Language } from "../sdk/languages";
 import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
-import { ensureActionlint, onPath } from "../toolchain";
+import { onPath } from "../support/onPath";
 
 interface Step {
   title: string;
@@ -36,7 +37,7 @@ const steps: readonly Step[] = [
   {
     title: "workflows: actionlint",
     async run() {
-      await captured(await ensureActionlint(), ["-no-color"], { cwd: root });
+      await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: root });
       return "no findings";
     },
   },

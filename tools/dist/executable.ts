@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { ensureSigner } from "../toolchain";
+import { ensureGoTool } from "../go/tools";
 import { checkExecutable, formats } from "./check";
 import type { Parts } from "./parts";
 import { platforms, type Platform } from "./platforms";
@@ -53,5 +53,5 @@ export async function makeExecutable(
 /** Without a certificate: it names no publisher, but macOS starts nothing that is not signed. */
 async function sign(plugin: string): Promise<void> {
   const identity = "pulumi-resource-compute";
-  await captured(await ensureSigner(), ["sign", "--ad-hoc", "--identity", identity, plugin]);
+  await captured(await ensureGoTool("quill"), ["sign", "--ad-hoc", "--identity", identity, plugin]);
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import lock from "../../package-lock.json";
+import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { ensureActionlint } from "../toolchain";
 
 // The first time, the linter is built.
 const directory = join(root, ".github", "workflows");
@@ -15,7 +15,7 @@ const workflows = globSync("*.yml", { cwd: directory }).map(
 );
 
 test("actionlint finds nothing", async () => {
-  const found = await captured(await ensureActionlint(), ["-no-color"], { cwd: root });
+  const found = await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: root });
   expect(found).toBe("");
 });
 

@@ -5,10 +5,10 @@
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../../metadata.json";
+import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { ensureProduct } from "../support/inputs";
 import { root, toolsDir } from "../support/paths";
-import { ensureGoModuleTool } from "../toolchain";
 import { generatedFiles } from "./files";
 import { sdkLanguages, type Language } from "./languages";
 import { writeNpmPackage } from "./npmPackage";
@@ -50,7 +50,7 @@ const packers: Readonly<Record<Packed, (packages: string) => Promise<readonly st
   async go(packages) {
     const source = join(root, "sdk", "go", "compute");
     const version = `v${metadata.version}`;
-    const tool = await ensureGoModuleTool();
+    const tool = await ensureGoTool("gomodule");
     await captured(tool, ["-module", source, "-version", version, "-out", packages]);
   },
   /** A Maven repository, which also keeps what Maven fetches to build it. */

@@ -1,3 +1,4 @@
+/** Builds executables from Go modules, and says what to do where it can't. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -25,17 +26,18 @@ export interface GoTool {
   module: string;
   /** The Go package of its `main`. */
   package: string;
+  /** Beside those that leave out what is for debuggers. */
   ldflags?: string;
   /** A script that is needed beside the executable: the Go module that has it, and its path there. */
   script?: Script;
-  /** How long a first build takes. */
+  /** How long a first build takes, about: "1 minute". */
   expected: string;
   /** What a person can do instead of building it. */
   otherWay?: string;
 }
 
 /** The path of the built tool; builds it where it is missing or older than what it is made from. */
-export async function ensureGoTool(tool: GoTool): Promise<string> {
+export async function ensureBuilt(tool: GoTool): Promise<string> {
   const path = join(toolsBin, tool.name + exe);
   const stamp = join(toolsDir, "stamps", tool.name);
   const wanted = fingerprint(tool);
@@ -79,7 +81,8 @@ function readGoMod(module: string): string {
   return readFileSync(join(directoryOf(module), "go.mod"), "utf8");
 }
 
-function fingerprint({ module, package: main, ldflags }: GoTool): string {
+function fingerprint(tool: GoTool): string {
+  const { module, package: main } = tool;
   const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
   const texts = [module, ...ours].map(directoryOf).flatMap((directory) =>
     readdirSync(directory)
@@ -87,7 +90,11 @@ function fingerprint({ module, package: main, ldflags }: GoTool): string {
       .sort()
       .flatMap((name) => [name, readFileSync(join(directory, name))]),
   );
-  return hashOf([process.platform, process.arch, main, ldflags ?? "", ...texts]);
+  return hashOf([process.platform, process.arch, main, linkerFlags(tool), ...texts]);
+}
+
+function linkerFlags({ ldflags }: GoTool): string {
+  return ["-s -w", ldflags].filter(Boolean).join(" ");
 }
 
 function scriptPath({ path }: Script): string {
@@ -111,15 +118,14 @@ async function build(tool: GoTool, path: string): Promise<void> {
 
   // Trimmed paths let the compiler's results be shared by all who have the same modules.
   const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output];
-  if (tool.ldflags !== undefined) arguments_.push("-ldflags", tool.ldflags);
-  arguments_.push(tool.package);
+  arguments_.push("-ldflags", linkerFlags(tool), tool.package);
 
   let modules = 0;
   let packages = 0;
   const other: string[] = [];
   const step = {
     title: `Building ${tool.title}`,
-    expected: tool.expected,
+    expected: `about ${tool.expected}, once`,
     detail: () => {
       if (packages > 0) return `${packages} packages compiled`;
       return modules > 0 ? `${modules} modules downloaded` : "";

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
-import { onPath } from "../../../../tools/toolchain";
+import { onPath } from "../../../../tools/support/onPath";
 import { canaries } from "../secrets";
 import type { BackendKind } from "./backend";
 import * as fromNpm from "./postgresFromNpm";

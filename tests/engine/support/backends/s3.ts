@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureS3Server } from "../../../../tools/toolchain";
+import { ensureGoTool } from "../../../../tools/go/tools";
 import { canaries } from "../secrets";
 import type { BackendKind } from "./backend";
 import { startProgram } from "./program";
@@ -12,7 +12,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 export const s3: BackendKind = {
   title: "S3-compatible",
   async start() {
-    const gateway = await ensureS3Server();
+    const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
     const [buckets, notes] = [join(folder, "buckets"), join(folder, "notes")];
     for (const it of [buckets, notes]) mkdirSync(it);

@@ -2,7 +2,7 @@
 import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { onPath } from "../../../../tools/toolchain";
+import { onPath } from "../../../../tools/support/onPath";
 import { writeWhole } from "../../../../tools/support/files";
 import { exe, toolsDir } from "../../../../tools/support/paths";
 

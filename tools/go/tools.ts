@@ -1,0 +1,106 @@
+/** The programs that are built from Go: the directories beside this file pin what each is made of. */
+import { ensureBuilt, requiredVersion, type GoTool } from "../support/go";
+
+const installPulumi =
+  "install the Pulumi CLI (https://www.pulumi.com/docs/install/) so that `pulumi` is on PATH";
+
+const engineModule = "github.com/pulumi/pulumi/pkg/v3";
+const sdkModule = "github.com/pulumi/pulumi/sdk/v3";
+
+/** "v3.258.0" */
+export const engineVersion = requiredVersion("engine", engineModule);
+
+const engine: GoTool = {
+  name: "pulumi",
+  title: `the Pulumi CLI ${engineVersion}`,
+  module: "engine",
+  package: `${engineModule}/cmd/pulumi`,
+  ldflags: `-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${engineVersion}`,
+  expected: "4 minutes on 2 cores",
+  otherWay: installPulumi,
+};
+
+/** What runs the programs of a language. One more is one more line. */
+export const hosts = {
+  nodejs: host("nodejs", "hosts", `${sdkModule}/nodejs/cmd`, "20 seconds"),
+  python: {
+    ...host("python", "hosts", `${sdkModule}/python/cmd`, "5 seconds"),
+    script: { module: sdkModule, path: "python/cmd/pulumi-language-python-exec" },
+  },
+  go: host("go", "hosts", `${sdkModule}/go`, "5 seconds"),
+  java: host("java", "sdkgen-more", "github.com/pulumi/pulumi-java/pkg/cmd", "1 minute"),
+  yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
+} satisfies Record<string, GoTool>;
+
+function host(language: string, module: string, parent: string, expected: string): GoTool {
+  const name = `pulumi-language-${language}`;
+  return {
+    name,
+    title: `the Pulumi language host for ${language}`,
+    module,
+    package: `${parent}/${name}`,
+    expected,
+    otherWay: `${installPulumi}, with its language hosts beside it`,
+  };
+}
+
+export type Language = keyof typeof hosts;
+
+/** By their directories. */
+const tools = {
+  engine,
+  // These check schema.json (the first) and write the SDKs.
+  sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
+  "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
+  // The API docs of Pulumi's Registry; the tests look for broken links in them.
+  docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
+  // Makes of a directory what a Go proxy has of a module.
+  gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
+  // What `npm run bench` measures against.
+  peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
+  restapi: {
+    name: "terraform-provider-restapi",
+    title: "Terraform's generic REST provider",
+    module: "restapi",
+    package: "github.com/Mastercard/terraform-provider-restapi",
+    expected: "40 seconds",
+  },
+  // Signs executables for macOS, on any machine: `npm run dist`.
+  quill: {
+    name: "quill",
+    title: "the signer of executables for macOS",
+    module: "quill",
+    package: "github.com/anchore/quill/cmd/quill",
+    expected: "1 minute",
+  },
+  // Checks the workflows in .github/.
+  actionlint: {
+    name: "actionlint",
+    title: "actionlint",
+    module: "actionlint",
+    package: "github.com/rhysd/actionlint/cmd/actionlint",
+    expected: "20 seconds",
+  },
+  // For the tests of state backends.
+  versitygw: {
+    name: "versitygw",
+    title: "an S3-compatible server",
+    module: "versitygw",
+    package: "github.com/versity/versitygw/cmd/versitygw",
+    expected: "80 seconds on 2 cores",
+  },
+} satisfies Record<string, GoTool>;
+
+function ours(module: string, title: string, expected: string): GoTool {
+  return { name: `compute-${module}`, title, module, package: ".", expected };
+}
+
+/** The path of the executable, built where it is missing or older than what it is made from. */
+export async function ensureGoTool(name: keyof typeof tools): Promise<string> {
+  return ensureBuilt(tools[name]);
+}
+
+/** The same for a language host. */
+export async function ensureHost(language: Language): Promise<void> {
+  await ensureBuilt(hosts[language]);
+}

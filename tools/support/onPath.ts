@@ -1,0 +1,35 @@
+/** Commands on PATH, and environments with another one. */
+import { existsSync, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { toolsBin } from "./paths";
+
+/** The absolute path of a command on PATH; ours don't count. */
+export function onPath(name: string): string | undefined {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  return (
+    pathOf(process.env)
+      .split(delimiter)
+      .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
+      .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
+      // A folder that may not be read has nothing for us.
+      .find((path) => existsSync(path) && statSync(path).isFile())
+  );
+}
+
+/** The environment of this process with `extra`, and with these directories first on PATH. */
+export function withPath(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}) {
+  const result = { ...process.env, ...extra };
+  // Windows calls it Path, and two spellings of it would be two variables.
+  const path = [...binDirs, pathOf(result)].join(delimiter);
+  for (const name of Object.keys(result)) if (isPath(name)) delete result[name];
+  return { ...result, PATH: path };
+}
+
+function pathOf(environment: NodeJS.ProcessEnv): string {
+  const name = Object.keys(environment).find(isPath);
+  return (name !== undefined && environment[name]) || "";
+}
+
+function isPath(name: string): boolean {
+  return process.platform === "win32" ? name.toUpperCase() === "PATH" : name === "PATH";
+}
