@@ -45,7 +45,7 @@ function ofPackages(inputs: readonly string[]): string[] {
   });
 }
 
-function licenceFiles(folder: string): string[] {
+export function licenceFiles(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
     .sort()

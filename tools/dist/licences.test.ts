@@ -1,0 +1,58 @@
+/** What is shipped may be shipped: the licences of what is in the plugin, and of what the Go SDK brings. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { captured } from "../support/command";
+import { root } from "../support/paths";
+import { onPath } from "../support/onPath";
+import { lockedPackage } from "./lockfile";
+import { licenceFiles, packagesOf } from "./notices";
+import { makeParts } from "./parts";
+import { platforms } from "./platforms";
+
+/** They ask for their text, which goes with the plugin. */
+const allowed = [
+  ...["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"],
+];
+
+test("all that is in the plugin has a licence that is allowed, and its text", async () => {
+  const { inputs } = await makeParts();
+  const packages = packagesOf(inputs);
+  const runtimes = Object.values(platforms).map(({ node }) => `node_modules/${node}`);
+  const strange = [...packages, ...runtimes].filter((path) => {
+    const ids = (lockedPackage(path).license ?? "none").split(/ AND |[()]/).filter(Boolean);
+    return !ids.every((id) => allowed.includes(id));
+  });
+  expect(strange).toEqual([]);
+  expect(packages.length).toBeGreaterThan(3);
+  expect(packages.filter((path) => licenceFiles(join(root, path)).length === 0)).toEqual([]);
+});
+
+/** Modules name no licence: it is known by its words. */
+const words = {
+  "Apache-2.0": "Apache License",
+  "BSD-3-Clause": "Redistribution and use in source and binary forms",
+  MIT: "Permission is hereby granted, free of charge",
+  // Of HashiCorp's libraries. It asks that changes to their own files be public, and there are none.
+  "MPL-2.0": "Mozilla Public License",
+};
+
+const hasGo = onPath("go") !== undefined;
+const needs = hasGo ? "" : " (skipped: there is no Go on this machine)";
+
+(hasGo ? test : test.skip)(`so has all that the Go SDK brings along${needs}`, async () => {
+  const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
+  const cwd = join(root, "sdk/go/compute");
+  const lines = await captured("go", ["list", "-deps", "-f", format, "./..."], { cwd });
+  const modules = new Map(
+    [...new Set(lines.split("\n"))]
+      .filter(Boolean)
+      .map((line) => line.split(" ") as [string, string]),
+  );
+  const strange = [...modules].filter(([, folder]) => {
+    const text = existsSync(folder) ? licenceFiles(folder).join("\n").replace(/\s+/g, " ") : "";
+    return !Object.values(words).some((known) => text.includes(known));
+  });
+  expect(strange).toEqual([]);
+  expect(modules.size).toBeGreaterThan(10);
+});
