@@ -4,8 +4,10 @@
  *
  *   check TAG        whether the tag, metadata.json and CHANGELOG.md agree
  *   pack LANGUAGE    an SDK as its registry wants it, in .tools/release/
+ *   audit            whether vulnerabilities are known; asks npm's registry and vuln.go.dev
  *   publish PLACE    not by hand unless RELEASING.md says so
  */
+import { audit } from "./release/audit";
 import { packForRelease } from "./release/pack";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
@@ -23,6 +25,7 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
     for (const file of await packForRelease(oneOf("SDK for", sdkNames, language)))
       console.log(file);
   },
+  audit,
   async publish(place) {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();
   },

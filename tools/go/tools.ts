@@ -81,6 +81,14 @@ const tools = {
     package: "github.com/rhysd/actionlint/cmd/actionlint",
     expected: "20 seconds",
   },
+  // Looks for known vulnerabilities: `npm run release -- audit`.
+  govulncheck: {
+    name: "govulncheck",
+    title: "govulncheck",
+    module: "govulncheck",
+    package: "golang.org/x/vuln/cmd/govulncheck",
+    expected: "10 seconds",
+  },
   // For the tests of state backends.
   versitygw: {
     name: "versitygw",

@@ -1,0 +1,44 @@
+/** Each dependency has its reason in ARCHITECTURE.md, and each that has one is there. */
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { root } from "../support/paths";
+
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const found = (pattern: string) => globSync(pattern, { cwd: root });
+
+function npmPackages(path: string): string[] {
+  const groups = ["dependencies", "devDependencies", "optionalDependencies", "overrides"];
+  const json = JSON.parse(read(path)) as Record<string, Record<string, string>>;
+  // Those of this repository are no others' work.
+  return groups.flatMap((group) => Object.keys(json[group] ?? {})).filter((it) => it !== sdk);
+}
+
+const sdk = "pulumi-compute-instances";
+const dependencies = [
+  ...["package.json", ...found("{examples,tools/npm}/*/package.json")].flatMap(npmPackages),
+  ...found("tools/go/*/go.sum").map((path) => basename(join(path, ".."))),
+  ...found("tools/python/*/requirements.txt").flatMap((path) =>
+    [...read(path).matchAll(/^([\w-]+)==/gm)].map(([, name = ""]) => name),
+  ),
+];
+
+const [, section = ""] = read("ARCHITECTURE.md").split("## Dependencies");
+const reasons = [...section.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""]) =>
+  [...cell.matchAll(/`(?:overrides: )?([^`]*[^`/])`/g)].map(([, name = ""]) => name),
+);
+
+/** `*` is the end of any name. */
+const isOf = (name: string, reason: string) =>
+  reason.endsWith("*") ? name.startsWith(reason.slice(0, -1)) : name === reason;
+
+test("each dependency has its reason", () => {
+  expect(dependencies.length).toBeGreaterThan(40);
+  const bare = dependencies.filter((name) => !reasons.some((reason) => isOf(name, reason)));
+  expect(bare).toEqual([]);
+});
+
+test("no reason is left of what is gone", () => {
+  const left = reasons.filter((reason) => !dependencies.some((name) => isOf(name, reason)));
+  expect(left).toEqual([]);
+});
