@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { readCommandLine } from "./cliOptions";
-import { ControlClient } from "./controlClient";
+import { ControlClient } from "./control/client";
 import { caller } from "./testClient";
 
 const root = join(__dirname, "..");

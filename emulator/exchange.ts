@@ -4,7 +4,13 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
-import { contractBreach, envelope, ServiceError, type Answer, type ErrorContext } from "./answers";
+import {
+  contractBreach,
+  envelope,
+  ServiceError,
+  type Answer,
+  type ErrorContext,
+} from "./http/answers";
 import { deliver } from "./faults/deliver";
 import {
   acts,
@@ -16,12 +22,12 @@ import {
 } from "./faults/kinds";
 import { distort } from "./faults/list";
 import type { FaultList, ScriptedFault } from "./faults/script";
-import type { InstanceEffects } from "./lifecycle";
+import type { InstanceEffects } from "./instances/lifecycle";
 import { randomHex } from "./random";
-import { nameIn, parseTarget, readBody, type ServiceRequest } from "./request";
+import { nameIn, parseTarget, readBody, type ServiceRequest } from "./http/request";
 import { logLine, type LoggedRequest, type RequestLog } from "./requestLog";
 import type { Router } from "./router";
-import { send } from "./send";
+import { send } from "./http/send";
 import type { Service } from "./service";
 import { bearerToken } from "./tokens";
 

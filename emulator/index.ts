@@ -1,25 +1,27 @@
 /**
  * The Compute Instances Service of the document, as a program: `startEmulator` in a test's own process,
- * or `npm run emulator` as one of its own (cli.ts).
+ * or `npm run emulator` as one of its own (cli.ts). A request comes in and its answer goes out by http/,
+ * exchange.ts sees it through, routes/ act on it, instances/ holds what there is. faults/ says what goes
+ * wrong on the way, control/ what tests do behind the service's back.
  */
-import { Control } from "./control";
-import { controlRoute, isControlPath } from "./controlRoutes";
+import { Control } from "./control/control";
+import { controlRoute, isControlPath } from "./control/routes";
 import { exchange, type Exchanges } from "./exchange";
 import { FaultList } from "./faults/script";
 import { settingsFrom, type EmulatorOptions } from "./options";
 import { RequestLog } from "./requestLog";
 import { Router } from "./router";
-import { EmulatorServer } from "./server";
+import { EmulatorServer } from "./http/server";
 import { makeService } from "./service";
 
 export { VirtualClock, type EmulatorClock } from "./clock";
-export type { Control } from "./control";
+export type { Control } from "./control/control";
 export type { FaultScript } from "./faults/kinds";
 export type { FaultHandle } from "./faults/script";
-export type { InstanceRecord } from "./instance";
+export type { InstanceRecord } from "./instances/instance";
 export { OptionError, type EmulatorOptions } from "./options";
 export type { LoggedRequest } from "./requestLog";
-export { ListenError } from "./server";
+export { ListenError } from "./http/server";
 export type { TokenDeclaration } from "./tokens";
 
 export interface Emulator extends AsyncDisposable {

@@ -1,3 +1,4 @@
+/** Chance, which a test can seed. */
 import { randomInt } from "node:crypto";
 
 /** A number in [0, 1). Seed your own to make ids, shuffles and provisioning times repeatable. */

@@ -1,3 +1,4 @@
+/** The limit on requests, by its windows and scopes. */
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "./clock";
 import { startEmulator } from "./index";

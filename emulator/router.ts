@@ -1,8 +1,8 @@
 /** From method and path to a handler: the endpoints of the document, each with the scope it needs. */
 import { paths } from "../provider/api/contract";
-import { methodNotAllowed, notFound, rateLimited, type Answer } from "./answers";
-import type { InstanceEffects } from "./lifecycle";
-import { decoded, type ServiceRequest } from "./request";
+import { methodNotAllowed, notFound, rateLimited, type Answer } from "./http/answers";
+import type { InstanceEffects } from "./instances/lifecycle";
+import { decoded, type ServiceRequest } from "./http/request";
 import { account } from "./routes/account";
 import { createInstance } from "./routes/createInstance";
 import { destroyInstance } from "./routes/destroyInstance";

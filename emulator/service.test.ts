@@ -1,3 +1,4 @@
+/** What the service answers where the document shows nothing, and how it holds up. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { caller } from "./testClient";

@@ -1,8 +1,8 @@
 /** What the handlers of one emulator share. There is no state outside of it. */
 import type { AccountBody, Settings } from "./options";
 import { RateLimiter } from "./rateLimit";
-import { openDatabase } from "./schema";
-import { Store } from "./store";
+import { openDatabase } from "./instances/schema";
+import { Store } from "./instances/store";
 import { TokenBook } from "./tokens";
 
 export interface Service {

@@ -1,3 +1,4 @@
+/** Whose a token is, and what may be declared of it. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock } from "./index";
 import { caller } from "./testClient";

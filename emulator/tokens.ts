@@ -1,6 +1,6 @@
 /** Who is asking, by the part "Authentication" of the document. */
 import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/contract";
-import { forbidden, unauthorized } from "./answers";
+import { forbidden, unauthorized } from "./http/answers";
 import type { EmulatorClock } from "./clock";
 
 /** "Names and list of scopes: not shown", so these are ours: one for each call there is. */

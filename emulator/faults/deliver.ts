@@ -1,7 +1,7 @@
 /** Delivery faults: how an answer gets to its caller, or does not. */
 import type { ServerResponse } from "node:http";
-import { bodyText, envelope, type Answer, type ErrorContext } from "../answers";
-import { send } from "../send";
+import { bodyText, envelope, type Answer, type ErrorContext } from "../http/answers";
+import { send, sendHead } from "../http/send";
 import type { Delivery } from "./kinds";
 
 export interface DeliveryContext extends ErrorContext {
@@ -94,17 +94,9 @@ function otherTypes(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, otherTypes(inner)]));
 }
 
-function head(response: ServerResponse, answer: Answer, length: number): void {
-  response.writeHead(answer.status, {
-    ...answer.headers,
-    "Content-Type": answer.contentType ?? "application/json",
-    "Content-Length": length,
-  });
-}
-
 async function cut(response: ServerResponse, answer: Answer, bytes: number | undefined) {
   const whole = Buffer.from(bodyText(answer));
-  head(response, answer, whole.length);
+  sendHead(response, answer, whole.length);
   const { promise, resolve } = Promise.withResolvers<void>();
   response.write(whole.subarray(0, bytes ?? Math.floor(whole.length / 2)), () => {
     resolve();
@@ -122,7 +114,7 @@ async function drip(
   { sleep }: DeliveryContext,
 ) {
   const whole = Buffer.from(bodyText(answer));
-  head(response, answer, whole.length);
+  sendHead(response, answer, whole.length);
   for (const byte of whole) {
     if (response.destroyed) break;
     response.write(Buffer.of(byte));
@@ -136,7 +128,7 @@ async function swell(response: ServerResponse, answer: Answer, bytes: number) {
   const json = bodyText(answer);
   const rest = json.startsWith("{") ? json.slice(1) : `"body":${JSON.stringify(json)}}`;
   const [start, end] = ['{"padding":"', rest === "}" ? '"}' : `",${rest}`];
-  head(response, answer, start.length + bytes + Buffer.byteLength(end));
+  sendHead(response, answer, start.length + bytes + Buffer.byteLength(end));
   response.write(start);
   const chunk = Buffer.alloc(64 * 1024, "x");
   for (let left = bytes; left > 0 && !response.destroyed; left -= chunk.length) {

@@ -1,5 +1,5 @@
 /** List faults: what a list shows although it isn't so. */
-import type { Answer } from "../answers";
+import type { Answer } from "../http/answers";
 import type { ListFault } from "./kinds";
 import { like } from "./script";
 

@@ -1,5 +1,5 @@
 /** GET /v2/account: "used as an authentication test call". */
-import { jsonAnswer, type Answer } from "../answers";
+import { jsonAnswer, type Answer } from "../http/answers";
 import type { Service } from "../service";
 import type { Caller } from "../tokens";
 

@@ -1,13 +1,12 @@
 /** POST /v2/instances: provisions an instance. */
 import { createBody, type CreateBody } from "../../provider/api/contract";
-import { strict } from "../strict";
-import { invalidParameter, jsonAnswer, type Answer } from "../answers";
-import { plan, type InstanceEffects } from "../lifecycle";
-import { parseJson, type ServiceRequest } from "../request";
+import { invalidParameter, jsonAnswer, type Answer } from "../http/answers";
+import { plan, type InstanceEffects } from "../instances/lifecycle";
+import { parseJson, type ServiceRequest } from "../http/request";
+import { acceptedForm } from "../http/strict";
 import type { Service } from "../service";
 import type { Caller } from "../tokens";
 
-const acceptedForm = strict.accepted;
 const required = ["name", "flavor_id", "image_id", "vpc_id"] as const;
 /** No repeated group: that would overflow the stack on a large text. */
 const base64 = (text: string) => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);

@@ -3,7 +3,7 @@
  * destroy: not shown". 204 when the instance is gone at once, 202 while it is still going; 404 for
  * one that isn't there or belongs to somebody else.
  */
-import { notFound, type Answer } from "../answers";
+import { notFound, type Answer } from "../http/answers";
 import type { Service } from "../service";
 import type { Caller } from "../tokens";
 

@@ -1,14 +1,12 @@
 /** GET /v2/instances: the instances of the caller's tenant, a page of them. */
 import { instanceStatuses, pageLimit, type InstanceStatus } from "../../provider/api/contract";
-import { strict } from "../strict";
-import { invalidParameter, jsonAnswer, type Answer } from "../answers";
-import { isDocumentedStatus, type InstanceRecord } from "../instance";
-import { readPage } from "../listing";
-import type { ServiceRequest } from "../request";
+import { invalidParameter, jsonAnswer, type Answer } from "../http/answers";
+import { isDocumentedStatus, type InstanceRecord } from "../instances/instance";
+import { readPage } from "../instances/listing";
+import type { ServiceRequest } from "../http/request";
+import { listForm } from "../http/strict";
 import type { Service } from "../service";
 import type { Caller } from "../tokens";
-
-const listForm = strict.list;
 
 export function listInstances(service: Service, caller: Caller, request: ServiceRequest): Answer {
   const { listOrder, cursorParameter, ipv4WhilePending, random } = service.settings;

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { ControlClient } from "../../emulator/controlClient";
+import { ControlClient } from "../../emulator/control/client";
 import { firstLine } from "./firstLine";
 import { root } from "./paths";
 

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { OptionError } from "./options";
+import { OptionError } from "../options";
 
 /** Goes up when the table changes; a file of another version is refused rather than misread. */
 const version = 1;

@@ -2,7 +2,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server, type AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-
 import { HeldPort } from "./heldPort";
 
 export type Listener = (message: IncomingMessage, response: ServerResponse) => Promise<void>;

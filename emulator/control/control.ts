@@ -1,14 +1,14 @@
 /** What tests can see and do behind the service's back. */
-import type { AccountBody } from "./options";
-import type { TokenKind } from "../provider/api/contract";
-import type { FaultScript } from "./faults/kinds";
-import type { FaultHandle, FaultList } from "./faults/script";
-import type { InstanceRecord } from "./instance";
-import { lifetimeEnd } from "./lifecycle";
-import { OptionError } from "./options";
-import type { LoggedRequest, RequestLog } from "./requestLog";
-import type { Service } from "./service";
-import { defaultTenant, type TokenDeclaration } from "./tokens";
+import type { TokenKind } from "../../provider/api/contract";
+import type { FaultScript } from "../faults/kinds";
+import type { FaultHandle, FaultList } from "../faults/script";
+import type { InstanceRecord } from "../instances/instance";
+import { lifetimeEnd } from "../instances/lifecycle";
+import { OptionError } from "../options";
+import type { LoggedRequest, RequestLog } from "../requestLog";
+import type { AccountBody } from "../options";
+import type { Service } from "../service";
+import { defaultTenant, type TokenDeclaration } from "../tokens";
 
 export interface InsertedInstance {
   name: string;

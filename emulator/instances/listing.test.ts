@@ -1,7 +1,8 @@
+/** The order of a list, and its pages. */
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator, type Emulator, type EmulatorOptions } from "./index";
-import { seeded } from "./random";
-import { caller } from "./testClient";
+import { startEmulator, type Emulator, type EmulatorOptions } from "../index";
+import { seeded } from "../random";
+import { caller } from "../testClient";
 
 const letters = [..."abcdefghijkl"];
 

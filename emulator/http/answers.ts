@@ -3,7 +3,7 @@
  * the latter into the error envelope, and checks every answer against the strict wire contract.
  */
 import type * as z from "zod";
-import { strict } from "./strict";
+import { errorForm } from "./strict";
 
 export interface Answer {
   status: number;
@@ -55,8 +55,6 @@ export const tooLarge = (limitBytes: number) =>
   new ServiceError(413, "body_too_large", `The body is larger than ${String(limitBytes)} bytes.`);
 export const rateLimited = () =>
   new ServiceError(429, "rate_limit_exceeded", "The rate limit has been exceeded.");
-
-const errorForm = strict.error;
 
 export interface ErrorContext {
   requestId: string;

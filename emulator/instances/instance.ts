@@ -4,7 +4,7 @@ import {
   type CreateBody,
   type InstanceStatus,
   type TokenKind,
-} from "../provider/api/contract";
+} from "../../provider/api/contract";
 
 export interface StoredNetwork {
   type: string;

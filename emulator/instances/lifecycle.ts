@@ -2,9 +2,9 @@
  * "States and transitions": a new instance is in PROVISIONING. How it goes on is not shown; here it
  * becomes ACTIVE (or OFFLINE) after a settable time, and a sandbox one ends with its lifetime.
  */
-import type { CreateBody } from "../provider/api/contract";
-import type { Settings } from "./options";
-import { between } from "./random";
+import type { CreateBody } from "../../provider/api/contract";
+import type { Settings } from "../options";
+import { between } from "../random";
 import type { NewInstance, Owner } from "./store";
 
 /** What faults do to the instance that a POST makes. */
