@@ -5,7 +5,6 @@
 import { join, relative } from "node:path";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { parseScreen, textOf } from "./picture/ansi";
-import { pickFrames } from "./picture/pick";
 import { setScene, type Scene, type SceneOptions } from "./picture/scene";
 import { drawPicture, type Frame, type Picture } from "./picture/svg";
 import { writeWhole } from "./support/files";
@@ -107,6 +106,18 @@ function interruption(): AbortSignal {
     });
   }
   return controller.signal;
+}
+
+/** The first and the last frame, and those in between that are spread best over the time. */
+function pickFrames(frames: readonly Frame[], count: number): Frame[] {
+  const end = frames.at(-1)?.at ?? 0;
+  const picked = new Set<Frame>();
+  for (let index = 0; index < count; index += 1) {
+    const wanted = (end * index) / (count - 1);
+    const nearest = frames.toSorted((a, b) => Math.abs(a.at - wanted) - Math.abs(b.at - wanted))[0];
+    if (nearest) picked.add(nearest);
+  }
+  return [...picked];
 }
 
 runTool({}, main);

@@ -1,3 +1,4 @@
+/** What of a shell block is a command. */
 import { expect, test } from "@jest/globals";
 import { commandsIn } from "./commandLines";
 

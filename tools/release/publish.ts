@@ -2,14 +2,13 @@
  * Publishing, a place at a time. Each may be run again after a run that failed half way: what is there
  * already is compared or left alone, and never replaced.
  */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { copyOf } from "../sdk/pack";
 import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
 import { root } from "../support/paths";
-import { checksumsFile, distFiles } from "./plugins";
 import { maven, packForRelease } from "./pack";
 import { goTag, releaseNotes, releaseTag } from "./versions";
 
@@ -74,6 +73,18 @@ export const places = {
   /** The Go proxy takes the module from the repository, by this tag. */
   go: () => pushGoTag(root),
 } satisfies Record<string, () => Promise<void>>;
+
+const dist = join(root, "dist");
+const checksumsFile = join(dist, "SHA256SUMS");
+
+/** What `npm run dist` has made. */
+function distFiles(): string[] {
+  const files = globSync("*", { cwd: dist }).map((name) => join(dist, name));
+  if (!files.includes(checksumsFile)) {
+    throw new ToolError("There is no dist/SHA256SUMS. Run `npm run dist` first.");
+  }
+  return files.sort();
+}
 
 export type Place = keyof typeof places;
 

@@ -1,3 +1,4 @@
+/** The version, and what the changelog says of it. */
 import { describe, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { disagreements, releaseNotes, releaseTag, versionDisagreements } from "./versions";

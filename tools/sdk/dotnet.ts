@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import type { SdkLanguage } from "./language";
-import { replace } from "./package";
+import { replace } from "./edit";
 
 const { package: name, targetFramework } = metadata.sdk.dotnet;
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import type { SdkLanguage } from "./language";
-import { insert } from "./package";
+import { insert } from "./edit";
 
 export const nodejs: SdkLanguage = {
   title: "Node.js",

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import type { SdkLanguage } from "./language";
-import { insert } from "./package";
+import { insert } from "./edit";
 
 const { package: name } = metadata.sdk.python;
 

@@ -1,3 +1,4 @@
+/** Running other commands. */
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";

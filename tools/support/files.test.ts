@@ -1,3 +1,4 @@
+/** Files that may not be there. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readIfThere } from "./files";

@@ -1,3 +1,4 @@
+/** When a process that was started is ready. */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";

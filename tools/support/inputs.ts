@@ -1,3 +1,4 @@
+/** Products that are made when what they are made of has changed. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "./files";

@@ -1,3 +1,4 @@
+/** One at a time, of all processes on this machine. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,3 +1,4 @@
+/** Where things are. */
 import { join } from "node:path";
 
 /** The repository, wherever the command was called from. */

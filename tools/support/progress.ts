@@ -1,3 +1,4 @@
+/** Steps that take long, and show that they go on. */
 import { say } from "./main";
 
 export interface Step {
