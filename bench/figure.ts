@@ -49,3 +49,12 @@ export function figure({ ours, theirs, ...rest }: Comparison): Figure {
   const [mine, other] = [spread(ours), spread(theirs)];
   return { ...rest, ours: mine, theirs: other, ratio: mine.median / other.median };
 }
+
+export function amount(value: number, unit: Unit): string {
+  return `${round(value)} ${unit}`;
+}
+
+/** Three digits say all that a measurement does. */
+export function round(value: number): string {
+  return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+}

@@ -1,9 +1,10 @@
 /** A Pulumi project with a stack, a home and a state of its own, run by the real engine. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { captured } from "../tools/support/command";
+import { ownPulumi } from "../tools/support/ownPulumi";
 import { root } from "../tools/support/paths";
-import { succeed } from "./command";
 import { cursorParameter, noLimit, token, type Service } from "./service";
 import type { Tools } from "./tools";
 
@@ -18,13 +19,8 @@ export class Project implements Disposable {
     private readonly tools: Tools,
     env: NodeJS.ProcessEnv,
   ) {
-    mkdirSync(join(this.folder, "state"));
     this.env = tools.toolchain.env({
-      PULUMI_HOME: join(this.folder, "home"),
-      PULUMI_BACKEND_URL: `file://${join(this.folder, "state")}`,
-      PULUMI_CONFIG_PASSPHRASE: "bench",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+      ...ownPulumi(this.folder),
       ...env,
       PATH: [tools.folder, tools.toolchain.env()["PATH"]].join(":"),
     });
@@ -69,7 +65,7 @@ export class Project implements Disposable {
   }
 
   async runWith(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
-    await succeed(this.tools.toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
+    await captured(this.tools.toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
       cwd: this.folder,
       env: { ...this.env, ...env },
     });

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { succeed } from "./command";
+import { captured } from "../tools/support/command";
 import { token, type Service } from "./service";
 
 export interface TerraformFiles {
@@ -35,7 +35,7 @@ export class TerraformProject implements Disposable {
   async run(command: "apply" | "plan"): Promise<void> {
     const args = [command, ...(command === "apply" ? ["-auto-approve"] : [])];
     const flags = ["-input=false", "-no-color", `-parallelism=${this.count}`];
-    await succeed(this.files.command, [...args, ...flags], {
+    await captured(this.files.command, [...args, ...flags], {
       cwd: this.folder,
       env: { ...process.env, TF_CLI_CONFIG_FILE: "terraform.rc", CHECKPOINT_DISABLE: "1" },
     });

@@ -9,6 +9,7 @@ import { join, relative } from "node:path";
 import { ListenError, startEmulator, type Emulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
+import { ownPulumi } from "./support/ownPulumi";
 import { root, toolsDir } from "./support/paths";
 import { ensureToolchain, type Toolchain } from "./toolchain";
 
@@ -36,7 +37,7 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   await ensureBuilt();
   await ensureSdkBuilt();
 
-  for (const folder of ["state", "home"]) mkdirSync(join(demo, folder), { recursive: true });
+  mkdirSync(demo, { recursive: true });
   await using emulator = await sameEmulatorAsBefore();
   say(`Emulator of the service: ${emulator.url}\n`);
 
@@ -75,12 +76,8 @@ async function pulumi(
   args: readonly string[],
 ): Promise<number> {
   const env = toolchain.env({
-    PULUMI_HOME: join(demo, "home"),
-    PULUMI_BACKEND_URL: `file://${join(demo, "state")}`,
-    PULUMI_CONFIG_PASSPHRASE: "demo",
-    PULUMI_SKIP_UPDATE_CHECK: "true",
+    ...ownPulumi(demo),
     PULUMI_STACK: "demo",
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     COMPUTE_BASE_URL: emulator.url,
     COMPUTE_API_TOKEN: token,
   });

@@ -4,7 +4,7 @@ import { root } from "../../tools/support/paths";
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
 import { noCheckpoints, Project } from "../project";
-import { cursorParameter, Service, token } from "../service";
+import { countsOf, cursorParameter, startService, type Service, token } from "../service";
 import { seconds, takeTurns } from "../statistics";
 import { TerraformProject } from "../terraform";
 import type { Tools } from "../tools";
@@ -23,7 +23,7 @@ export async function refresh(tools: Tools, quick: boolean): Promise<PartResult>
 
 /** Reads of all at once, straight to the plugin, by a new process each time as in every run. */
 async function reads(tools: Tools, size: number, runs: number): Promise<Figure[]> {
-  await using service = await Service.start(ready);
+  await using service = await startService(ready);
   const names = Array.from({ length: size }, (_, n) => `web-${n}`);
   const made = await (async () => {
     await using plugin = await Plugin.start(tools.ours.executable);
@@ -46,7 +46,7 @@ async function reads(tools: Tools, size: number, runs: number): Promise<Figure[]
         if (found?.id !== id) throw new Error(`${id} was not found`);
       };
       const ms = 1000 * (await seconds(() => Promise.all(made.map(read))));
-      return { ms, listings: (await service.counts()).listings };
+      return { ms, listings: (await countsOf(service)).listings };
     },
     limit: async () => 1000 * (await seconds(() => listAll(service.url))),
   });
@@ -83,7 +83,7 @@ async function listAll(url: string): Promise<void> {
 
 /** With the real engine, against the same run of a provider that answers at once. */
 async function engineRuns(tools: Tools, count: number, runs: number): Promise<Figure[]> {
-  await using service = await Service.start(ready);
+  await using service = await startService(ready);
   const { folder: pluginFolder } = tools.ours;
   using ours = await Project.yaml(tools, { count, pluginFolder, service });
   using floor = await Project.yaml(tools, { count, pluginFolder: tools.go.folder });
@@ -95,7 +95,7 @@ async function engineRuns(tools: Tools, count: number, runs: number): Promise<Fi
     refreshOurs: async () => {
       await service.control.forgetRequests();
       const wall = await seconds(() => ours.run("refresh", ...parallel));
-      listings.push((await service.counts()).listings);
+      listings.push((await countsOf(service)).listings);
       return wall;
     },
     refreshFloor: () => seconds(() => floor.run("refresh", ...parallel)),
@@ -131,7 +131,7 @@ async function engineRuns(tools: Tools, count: number, runs: number): Promise<Fi
 async function againstPeers(tools: Tools, count: number, runs: number): Promise<PartResult> {
   const { terraform } = tools;
   await using services = new AsyncDisposableStack();
-  const start = async () => services.use(await Service.start(ready));
+  const start = async () => services.use(await startService(ready));
   const [mine, theirs, another] = [await start(), await start(), await start()];
   using ours = await Project.yaml(tools, { count, pluginFolder: tools.ours.folder, service: mine });
   const folder = join(root, "bench", "peers", "dynamic");
@@ -144,7 +144,7 @@ async function againstPeers(tools: Tools, count: number, runs: number): Promise<
 
   const measured = async (service: Service, run: () => Promise<void>) => {
     await service.control.forgetRequests();
-    return { wall: await seconds(run), requests: (await service.counts()).all };
+    return { wall: await seconds(run), requests: (await countsOf(service)).all };
   };
   const preview = ["preview", "--refresh", ...parallel];
   const runEach = {

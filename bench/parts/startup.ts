@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
 import { Project } from "../project";
-import { Service } from "../service";
+import { startService } from "../service";
 import { seconds, takeTurns } from "../statistics";
 import type { PluginFiles, Tools } from "../tools";
 
@@ -119,7 +119,7 @@ async function emptyNode(): Promise<number> {
 
 /** A stack of one resource in YAML. Ours makes its requests and looks for the instance all the same. */
 async function runs(tools: Tools, count: number): Promise<Figure[]> {
-  await using service = await Service.start({ provisioningSeconds: "0" });
+  await using service = await startService({ provisioningSeconds: "0" });
   const measured = async (pluginFolder: string, mine: boolean) => {
     using project = await Project.yaml(tools, {
       ...{ count: 1, pluginFolder },

@@ -2,7 +2,7 @@
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
 import { noCheckpoints, Project } from "../project";
-import { Service, token } from "../service";
+import { startService, token } from "../service";
 import { seconds, takeTurns } from "../statistics";
 import type { Tools } from "../tools";
 
@@ -70,7 +70,7 @@ async function creates(tools: Tools, sizes: readonly number[], runs: number): Pr
 }
 
 async function ourCreates(tools: Tools, size: number): Promise<Creates> {
-  await using service = await Service.start({ provisioningSeconds: "0" });
+  await using service = await startService({ provisioningSeconds: "0" });
   await using plugin = await Plugin.start(tools.ours.executable);
   await plugin.configure(service, { pollIntervalSeconds: quickLook });
   return await createAll(plugin, size);
@@ -97,7 +97,7 @@ async function createAll(plugin: Plugin, size: number): Promise<Creates> {
 }
 
 async function barePosts(size: number): Promise<number> {
-  await using service = await Service.start({ provisioningSeconds: "0" });
+  await using service = await startService({ provisioningSeconds: "0" });
   const post = async (name: string) => {
     const response = await fetch(`${service.url}/instances`, {
       method: "POST",
@@ -116,7 +116,7 @@ async function barePosts(size: number): Promise<number> {
 async function engineRuns(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
   const ours = async (env: NodeJS.ProcessEnv) => {
-    await using service = await Service.start({ provisioningSeconds: "0" });
+    await using service = await startService({ provisioningSeconds: "0" });
     const pluginFolder = tools.ours.folder;
     using project = await Project.yaml(tools, { count, pluginFolder, service });
     await project.run("config", "set", "compute:pollIntervalSeconds", String(quickLook));

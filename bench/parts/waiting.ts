@@ -7,7 +7,7 @@ import { root } from "../../tools/support/paths";
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
 import { Project } from "../project";
-import { Service } from "../service";
+import { countsOf, startService, type Service } from "../service";
 import { median, seconds, takeTurns } from "../statistics";
 import { TerraformProject } from "../terraform";
 import type { Tools } from "../tools";
@@ -59,7 +59,7 @@ async function wait(
   options: { size: number; provisioningSeconds: string; requestsPerMinute?: number },
 ): Promise<Wait> {
   const { size, ...serviceOptions } = options;
-  await using service = await Service.start(serviceOptions);
+  await using service = await startService(serviceOptions);
   await using plugin = await Plugin.start(tools.ours.executable);
   const { requestsPerMinute } = options;
   await plugin.configure(service, requestsPerMinute === undefined ? {} : { requestsPerMinute });
@@ -76,7 +76,7 @@ async function wait(
 
   const instances = await service.control.instances();
   const readyAt = new Map(instances.map(({ id, ready_at }) => [id, Date.parse(ready_at ?? "")]));
-  const { listings } = await service.counts();
+  const { listings } = await countsOf(service);
   return {
     wallSeconds: (end - start) / 1000,
     limitSeconds: (Math.max(...readyAt.values()) - start) / 1000,
@@ -121,8 +121,8 @@ async function againstPeers(
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(size)];
   const { terraform } = tools;
   const measured = async (run: (service: Service) => Promise<number>) => {
-    await using service = await Service.start({ provisioningSeconds });
-    return { wall: await run(service), requests: (await service.counts()).all };
+    await using service = await startService({ provisioningSeconds });
+    return { wall: await run(service), requests: (await countsOf(service)).all };
   };
   const samples = await takeTurns(
     runs,

@@ -1,6 +1,5 @@
 /** The charts of the README: what each shows, out of the figures. */
-import { partNames, type Figure, type Results } from "../figure";
-import { amount } from "./amount";
+import { amount, partNames, type Figure, type Results } from "../figure";
 import { drawChart, type Bar, type Panel } from "./svg";
 
 const us = "this provider";

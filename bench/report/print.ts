@@ -1,6 +1,5 @@
 /** The figures as a table for the terminal. */
-import type { Figure, PartResult } from "../figure";
-import { amount, round } from "./amount";
+import { amount, round, type Figure, type PartResult } from "../figure";
 
 export function printed(name: string, { figures, missing }: PartResult): string {
   const rows = figures.map((figure) => [

@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../tools/support/paths";
-import { partNames, type Figure, type Results } from "../figure";
-import { amount, round } from "./amount";
+import { amount, partNames, round, type Figure, type Results } from "../figure";
 
 /** What the README shows of a whole run; the rest is in the file. */
 const shown = [

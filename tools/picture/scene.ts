@@ -1,18 +1,11 @@
 /** Where the pictures are taken: a copy of an example, with a home, state and service of its own. */
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmulator } from "../../emulator";
-import { runCommand } from "../support/command";
+import { captured } from "../support/command";
 import { ToolError } from "../support/main";
+import { ownPulumi } from "../support/ownPulumi";
 import { root } from "../support/paths";
 import { type Toolchain } from "../toolchain";
 import { Terminal } from "./terminal";
@@ -51,7 +44,6 @@ export async function setScene(options: SceneOptions): Promise<Scene> {
   cpSync(source, project, { recursive: true, filter: (path) => !/Pulumi\..+\.yaml$/.test(path) });
   for (const name of ["node_modules", "bin", "sdk"])
     symlinkSync(join(root, name), join(folder, name));
-  for (const name of ["home", "state"]) mkdirSync(join(folder, name));
 
   // Not much alike, so that one is seen to be ready before the other.
   const emulator = stage.use(
@@ -62,16 +54,14 @@ export async function setScene(options: SceneOptions): Promise<Scene> {
     PATH: toolchain.env()["PATH"],
     HOME: homedir(),
     HISTFILE: "/dev/null",
-    PULUMI_HOME: join(folder, "home"),
-    PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
-    PULUMI_CONFIG_PASSPHRASE: "picture",
-    PULUMI_SKIP_UPDATE_CHECK: "true",
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    ...ownPulumi(folder),
     COMPUTE_BASE_URL: emulator.url,
     COMPUTE_API_TOKEN: token,
   };
-  if (stack !== undefined)
-    await pulumi(toolchain, project, env, ["stack", "init", stack, "--non-interactive"]);
+  if (stack !== undefined) {
+    const args = ["stack", "init", stack, "--non-interactive"];
+    await captured(toolchain.pulumi, args, { cwd: project, env });
+  }
 
   const kept = stage.move();
   let terminals = 0;
@@ -96,16 +86,4 @@ export async function setScene(options: SceneOptions): Promise<Scene> {
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
-}
-
-async function pulumi(
-  toolchain: Toolchain,
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  args: readonly string[],
-): Promise<void> {
-  const said: string[] = [];
-  const onLine = (line: string) => said.push(line);
-  const { code } = await runCommand(toolchain.pulumi, args, { cwd, env, onLine });
-  if (code !== 0) throw new ToolError(`pulumi ${args.join(" ")} failed.\n${said.join("\n")}`);
 }

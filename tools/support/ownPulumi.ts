@@ -1,0 +1,16 @@
+/** A Pulumi that leaves the person's own login, stacks and plugins alone. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+/** The environment of one whose home and state are in this folder; makes them. */
+export function ownPulumi(folder: string): NodeJS.ProcessEnv {
+  const [home, state] = [join(folder, "home"), join(folder, "state")];
+  for (const path of [home, state]) mkdirSync(path, { recursive: true });
+  return {
+    PULUMI_HOME: home,
+    PULUMI_BACKEND_URL: `file://${state}`,
+    PULUMI_CONFIG_PASSPHRASE: "demo",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+  };
+}
