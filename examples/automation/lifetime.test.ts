@@ -1,3 +1,4 @@
+/** When a lifetime is over, and what is none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expiry, isExpired } from "./lifetime.ts";

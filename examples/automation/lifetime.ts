@@ -1,7 +1,7 @@
 /** How long a review environment may live. */
 
 const hourMs = 3_600_000;
-export const longestHours = 7 * 24;
+const longestHours = 7 * 24;
 
 /** The moment of its end, as its stack records it. */
 export function expiry(hours: number, now: Date): string {

@@ -7,7 +7,7 @@ import { cloudInit } from "./cloudInit";
 import type { Role, Settings } from "./settings";
 
 /** What the network project tells. */
-export interface Network {
+interface Network {
   vpcId: pulumi.Input<string>;
   sshKeys: pulumi.Input<string[]>;
   /** Where SSH connections come from. */

@@ -1,3 +1,4 @@
+/** The program: an environment on the network of its stack. */
 import * as pulumi from "@pulumi/pulumi";
 import { Environment } from "./environment";
 import { readSettings } from "./settings";

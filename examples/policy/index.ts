@@ -1,3 +1,4 @@
+/** The policy pack. */
 import { PolicyPack } from "@pulumi/policy";
 import { policies } from "./policies";
 
