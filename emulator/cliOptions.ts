@@ -32,7 +32,7 @@ Usage: npm run emulator -- [options]
   --help                           print this
 `;
 
-const flags = {
+export const flags = {
   port: { type: "string", default: "8420" },
   host: { type: "string" },
   database: { type: "string" },

@@ -2,6 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { isMissing } from "./errors";
 import { ToolError } from "./main";
 
 export interface CommandOptions {
@@ -49,8 +50,10 @@ export async function captured(
     });
     return stdout;
   } catch (error) {
+    const line = [command, ...arguments_].join(" ");
+    if (isMissing(error)) throw new ToolError(`There is no ${command} on PATH: \`${line}\``);
     const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
     const said = `${stdout ?? ""}${stderr ?? ""}`.trim() || message;
-    throw new ToolError(`\`${[command, ...arguments_].join(" ")}\` failed.\n${said}`);
+    throw new ToolError(`\`${line}\` failed.\n${said}`);
   }
 }
