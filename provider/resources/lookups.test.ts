@@ -56,6 +56,13 @@ test.each([
   expect(world.service.calls).toEqual([]);
 });
 
+test("lookups that come together share one listing (G7)", async () => {
+  const world = populated();
+  const ids = Array.from({ length: 20 }, () => "i-1");
+  await Promise.all(ids.map((id) => call(world, "getInstance", { id })));
+  expect(world.service.count("list")).toBe(1);
+});
+
 test("getInstances filters by status, and says whether it is complete", async () => {
   const all = await call(populated(), "getInstances");
   expect(all.outputs).toMatchObject({

@@ -1,26 +1,22 @@
 /** `doctor` against the service as it may be: it says what `pulumi up` would meet, and changes nothing. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as tls from "node:tls";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   expired,
   selfSigned,
-  testAuthority,
   testServer,
   type TestCertificate,
 } from "../../provider/api/testing/certificates";
 import { answer, ScriptedServer } from "../../provider/api/testing/scriptedServer";
+import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { doctor } from "../../provider/commands/doctor";
 import { typed } from "../../provider/commands/testing/typed";
 import { Journal } from "../../provider/journal/journal";
 import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
-// What NODE_EXTRA_CA_CERTS does at the start of a process, done within this one.
-const before = tls.getCACertificates("default");
-beforeAll(() => tls.setDefaultCACertificates([...before, testAuthority]));
-afterAll(() => tls.setDefaultCACertificates(before));
+trustTestAuthority();
 
 interface Seen {
   code: number;

@@ -1,7 +1,6 @@
 /** G9: the service's words reach the person. G8: secrets, and what could move a terminal, do not. */
 import { expect, test } from "@jest/globals";
-import { propertyMap, Secret } from "../../provider/property/value";
-import { CallFailed } from "../../provider/rpc/testing/failure";
+import { Secret } from "../../provider/property/value";
 import { inputs } from "./support/stack";
 import { filesIn, testToken, userData, withWorld } from "./support/world";
 
@@ -119,30 +118,5 @@ test("a name that the program made secret is in no message, no file, and not in 
     expect(world.stack.held().outputs["name"]).toEqual(name);
     await plugin.allWarnings();
     expect(filesIn(world.home)).toHaveLength(1);
-  });
-});
-
-test("the token goes to no other origin, also when the service redirects there", async () => {
-  await withWorld({}, async (world) => {
-    await withWorld({}, async (elsewhere) => {
-      const location = `${elsewhere.service.url}/instances`;
-      world.service.control.fault({ kind: "redirect", location, times: "always" });
-      const error = (await world.stack.up(await world.plugin(), web)).failure;
-      expect(error).toBeInstanceOf(CallFailed);
-      expect(error.message).toContain(elsewhere.service.origin);
-      expect(elsewhere.service.control.requests()).toEqual([]);
-    });
-  });
-});
-
-test("missing settings are named, each with what it is for", async () => {
-  await withWorld({}, async (world) => {
-    const plugin = await world.plugin();
-    const error: unknown = await plugin.client
-      .configure(propertyMap({}))
-      .catch((it: unknown) => it);
-    if (!(error instanceof CallFailed)) throw new Error("it was accepted");
-    const names = error.missingKeys.map(({ name }) => name);
-    expect(names.sort()).toEqual(["compute:apiToken", "compute:baseUrl"]);
   });
 });

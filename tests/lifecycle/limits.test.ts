@@ -36,15 +36,3 @@ test("429s until the time-out of the create: an error, nothing was made, and the
     world.expectAllHeld();
   });
 });
-
-test("alone, a process meets no 429 of the emulator's own limit, whatever the method", async () => {
-  await withWorld({ requestsPerMinute: 40, rateScope: "path" }, async (world) => {
-    const settings = { requestsPerMinute: 40, pollIntervalSeconds: 2, requestTimeoutSeconds: 10 };
-    const plugin = await world.plugin(settings);
-    expect((await world.stack.up(plugin, program(30))).failed).toEqual({});
-    const refused = world.service.control.requests().filter(({ status }) => status === 429);
-    expect(refused).toEqual([]);
-    expect(world.posts).toBe(30);
-    world.expectAllHeld();
-  });
-});

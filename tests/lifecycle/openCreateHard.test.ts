@@ -7,48 +7,57 @@ import { withWorld } from "./support/world";
 const explicit = { web: inputs({ name: "db" }) };
 const lost = { kind: "reset", method: "POST", acted: true } as const;
 
-test("a connection that is refused is tried again, and exactly one instance is made", async () => {
-  await withWorld({}, async (world) => {
-    const plugin = await world.plugin();
-    await world.stack.up(plugin, { first: inputs() });
-    await world.service.refuseConnections();
-    const running = world.stack.up(plugin, { first: inputs(), web: inputs() });
-    await pause(300);
-    await world.service.acceptConnections();
-    expect((await running).failed).toEqual({});
-    world.expectAllHeld();
-    expect(world.posts).toBe(2);
-  });
-});
+test.concurrent(
+  "a connection that is refused is tried again, and exactly one instance is made",
+  async () => {
+    await withWorld({}, async (world) => {
+      const plugin = await world.plugin();
+      await world.stack.up(plugin, { first: inputs() });
+      await world.service.refuseConnections();
+      const running = world.stack.up(plugin, { first: inputs(), web: inputs() });
+      await pause(300);
+      await world.service.acceptConnections();
+      expect((await running).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.posts).toBe(2);
+    });
+  },
+);
 
-test("a service that refuses connections: nothing was sent, which the error says", async () => {
-  await withWorld({}, async (world) => {
-    await world.service.refuseConnections();
-    const { failure } = await world.stack.up(await world.plugin(), explicit);
-    expect(failure.message).toMatch(/refused.*Nothing was sent/);
-    await world.service.acceptConnections();
-    expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
-    world.expectAllHeld();
-    expect(world.posts).toBe(1);
-  });
-});
+test.concurrent(
+  "a service that refuses connections: nothing was sent, which the error says",
+  async () => {
+    await withWorld({}, async (world) => {
+      await world.service.refuseConnections();
+      const { failure } = await world.stack.up(await world.plugin(), explicit);
+      expect(failure.message).toMatch(/refused.*Nothing was sent/);
+      await world.service.acceptConnections();
+      expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.posts).toBe(1);
+    });
+  },
+);
 
-test("an instance that turns up after the look, before the next run: that run takes it over", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.fault({ kind: "appearsAfter", seconds: 1.2, method: "POST" });
-    world.service.control.fault(lost);
-    const { failure } = await world.stack.up(await world.plugin(), { web: inputs() });
-    expect(failure.message).toMatch(
-      /no instance named "web-[0-9a-f]{7}" turned up (with)?in 0.6 s/,
-    );
-    await pause(700);
-    expect((await world.stack.up(await world.plugin(), { web: inputs() })).failed).toEqual({});
-    world.expectAllHeld();
-    expect(world.posts).toBe(1);
-  });
-});
+test.concurrent(
+  "an instance that turns up after the look, before the next run: that run takes it over",
+  async () => {
+    await withWorld({}, async (world) => {
+      world.service.control.fault({ kind: "appearsAfter", seconds: 1.2, method: "POST" });
+      world.service.control.fault(lost);
+      const { failure } = await world.stack.up(await world.plugin(), { web: inputs() });
+      expect(failure.message).toMatch(
+        /no instance named "web-[0-9a-f]{7}" turned up (with)?in 0.6 s/,
+      );
+      await pause(700);
+      expect((await world.stack.up(await world.plugin(), { web: inputs() })).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.posts).toBe(1);
+    });
+  },
+);
 
-test("an instance that turns up within the settling time is adopted", async () => {
+test.concurrent("an instance that turns up within the settling time is adopted", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "appearsAfter", seconds: 1, method: "POST" });
     world.service.control.fault(lost);
@@ -59,20 +68,23 @@ test("an instance that turns up within the settling time is adopted", async () =
   });
 });
 
-test("an extra instance that turns up after the repeat is named by the last look", async () => {
-  await withWorld({ provisioningSeconds: 2 }, async (world) => {
-    world.service.control.fault({ kind: "appearsAfter", seconds: 1.5, method: "POST" });
-    world.service.control.fault({ kind: "status", status: 503, acted: true, method: "POST" });
-    const plugin = await world.plugin();
-    expect((await world.stack.up(plugin, explicit)).failed).toEqual({});
-    expect(world.posts).toBe(2);
-    const [extra = "", ours] = world.ids;
-    expect(world.stack.held().id).toBe(ours);
-    expect(await plugin.warning(/another instance named "db"/)).toContain(extra);
-  });
-});
+test.concurrent(
+  "an extra instance that turns up after the repeat is named by the last look",
+  async () => {
+    await withWorld({ provisioningSeconds: 2 }, async (world) => {
+      world.service.control.fault({ kind: "appearsAfter", seconds: 1.5, method: "POST" });
+      world.service.control.fault({ kind: "status", status: 503, acted: true, method: "POST" });
+      const plugin = await world.plugin();
+      expect((await world.stack.up(plugin, explicit)).failed).toEqual({});
+      expect(world.posts).toBe(2);
+      const [extra = "", ours] = world.ids;
+      expect(world.stack.held().id).toBe(ours);
+      expect(await plugin.warning(/another instance named "db"/)).toContain(extra);
+    });
+  },
+);
 
-test.each(["time-out", "Ctrl-C"])(
+test.concurrent.each(["time-out", "Ctrl-C"])(
   "an extra instance is named by the last look also when the wait ends by %s",
   async (end) => {
     await withWorld({ provisioningSeconds: Infinity }, async (world) => {
@@ -91,23 +103,26 @@ test.each(["time-out", "Ctrl-C"])(
   },
 );
 
-test("several candidates: an error names them all, with the commands, and nothing more is sent", async () => {
-  await withWorld({}, async (world) => {
-    const { control } = world.service;
-    const hang = control.fault({ kind: "hang", method: "POST", acted: true });
-    const running = world.stack.up(await world.plugin(), explicit);
-    await hang.firstHit;
-    control.insert({ name: "db" });
-    const { failure } = await running;
-    expect(world.ids).toHaveLength(2);
-    for (const id of world.ids) expect(failure.message).toContain(id);
-    expect(failure.message).toContain("pulumi import compute:index:Instance web");
-    expect(failure.message).toContain("discard");
-    expect(world.posts).toBe(1);
-  });
-});
+test.concurrent(
+  "several candidates: an error names them all, with the commands, and nothing more is sent",
+  async () => {
+    await withWorld({}, async (world) => {
+      const { control } = world.service;
+      const hang = control.fault({ kind: "hang", method: "POST", acted: true });
+      const running = world.stack.up(await world.plugin(), explicit);
+      await hang.firstHit;
+      control.insert({ name: "db" });
+      const { failure } = await running;
+      expect(world.ids).toHaveLength(2);
+      for (const id of world.ids) expect(failure.message).toContain(id);
+      expect(failure.message).toContain("pulumi import compute:index:Instance web");
+      expect(failure.message).toContain("discard");
+      expect(world.posts).toBe(1);
+    });
+  },
+);
 
-test("an instance of that name that was there before is never adopted", async () => {
+test.concurrent("an instance of that name that was there before is never adopted", async () => {
   await withWorld({}, async (world) => {
     const { id } = world.service.control.insert({ name: "db" });
     world.service.control.fault({ kind: "reset", method: "POST" });
@@ -120,30 +135,33 @@ test("an instance of that name that was there before is never adopted", async ()
   });
 });
 
-test("a baseline that is not complete: a generated name is proof, an explicit one is not", async () => {
-  await withWorld({ provisioningSeconds: 30 }, async (world) => {
-    const { control } = world.service;
-    world.crowd(120);
-    control.fault({ ...lost, times: 2 });
-    const program = { web: inputs(), db: inputs({ name: "db" }) };
-    const running = world.stack.up(await world.plugin(), program);
-    await until(() => world.posts === 2);
-    await pause(1000);
-    control.settle();
-    const run = await running;
-    const [db] = world.instances.filter(({ name }) => name === "db");
-    expect(Object.keys(run.failed)).toEqual(["db"]);
-    expect(run.failed["db"]?.message).toMatch(/not complete, so it may be older/);
-    expect(run.failed["db"]?.message).toContain(
-      `pulumi import compute:index:Instance db ${db?.id}`,
-    );
-    const made = world.instances.find(({ name }) => name.startsWith("web-"));
-    expect(world.stack.ids).toEqual([made?.id]);
-    expect(world.posts).toBe(2);
-  });
-});
+test.concurrent(
+  "a baseline that is not complete: a generated name is proof, an explicit one is not",
+  async () => {
+    await withWorld({ provisioningSeconds: 30 }, async (world) => {
+      const { control } = world.service;
+      world.crowd(120);
+      control.fault({ ...lost, times: 2 });
+      const program = { web: inputs(), db: inputs({ name: "db" }) };
+      const running = world.stack.up(await world.plugin(), program);
+      await until(() => world.posts === 2);
+      await pause(1000);
+      control.settle();
+      const run = await running;
+      const [db] = world.instances.filter(({ name }) => name === "db");
+      expect(Object.keys(run.failed)).toEqual(["db"]);
+      expect(run.failed["db"]?.message).toMatch(/not complete, so it may be older/);
+      expect(run.failed["db"]?.message).toContain(
+        `pulumi import compute:index:Instance db ${db?.id}`,
+      );
+      const made = world.instances.find(({ name }) => name.startsWith("web-"));
+      expect(world.stack.ids).toEqual([made?.id]);
+      expect(world.posts).toBe(2);
+    });
+  },
+);
 
-test("a look that is not complete: no repeat, even after an answered 503", async () => {
+test.concurrent("a look that is not complete: no repeat, even after an answered 503", async () => {
   await withWorld({}, async (world) => {
     world.crowd(120);
     world.service.control.fault({ kind: "status", status: 503, method: "POST" });

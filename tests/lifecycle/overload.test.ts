@@ -15,7 +15,7 @@ const scaled = {
 const count = 40;
 const program = Object.fromEntries(Array.from({ length: count }, (_, n) => [`web-${n}`, inputs()]));
 
-test.each([1, 2, 3])(
+test.concurrent.each([1, 2, 3])(
   "5 s for each answer, every fifth a 503: each instance is made once (seed %i)",
   async (seed) => {
     const random = seeded(seed);

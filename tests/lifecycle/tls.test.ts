@@ -1,26 +1,22 @@
 /** G8, G9: a service that can't prove who it is gets nothing, and the message says why and what to do. */
 import { readdirSync } from "node:fs";
 import * as net from "node:net";
-import * as tls from "node:tls";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   expired,
   forAnotherName,
   selfSigned,
-  testAuthority,
   testServer,
   type TestCertificate,
 } from "../../provider/api/testing/certificates";
+import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { TlsFront } from "../support/tlsFront";
 import { expectKept } from "./support/one";
 import { inputs } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 
-// What NODE_EXTRA_CA_CERTS does at the start of a process, done within this one; tests/engine/tls.test
-// has the variable itself, and a certificate by an authority that nobody knows.
-const before = tls.getCACertificates("default");
-beforeAll(() => tls.setDefaultCACertificates([...before, testAuthority]));
-afterAll(() => tls.setDefaultCACertificates(before));
+// tests/engine/tls.test has the variable itself, and a certificate by an authority that nobody knows.
+trustTestAuthority();
 
 const web = { web: inputs() };
 
