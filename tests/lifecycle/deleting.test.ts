@@ -22,14 +22,14 @@ async function withOne(
 const deletes = ({ service }: World) =>
   service.control.requests().filter(({ method }) => method === "DELETE").length;
 
-test("fail: an instance that is gone already is a success", async () => {
+test.concurrent("fail: an instance that is gone already is a success", async () => {
   await withOne({}, live, async (world) => {
     world.service.control.remove(world.stack.held().id);
     expect((await world.stack.destroy(await world.plugin(live))).did).toEqual(["delete web"]);
   });
 });
 
-test("fail: one that a single listing lacks still fails", async () => {
+test.concurrent("fail: one that a single listing lacks still fails", async () => {
   await withOne({}, live, async (world) => {
     world.service.control.fault({ kind: "omitItem", path: "/v2/instances" });
     const { failure } = await world.stack.destroy(await world.plugin(live));
@@ -38,20 +38,23 @@ test("fail: one that a single listing lacks still fails", async () => {
   });
 });
 
-test("retain: it is dropped with a warning that names it, also when the service is down", async () => {
-  await withOne({}, live, async (world) => {
-    const { id } = world.stack.held();
-    await world.service.refuseConnections();
-    const plugin = await world.plugin({ ...live, deletePolicy: "retain" });
-    expect((await world.stack.destroy(plugin)).did).toEqual(["delete web"]);
-    expect(await plugin.warning(/dropped from the state, not destroyed/)).toMatch(
-      new RegExp(`${id}.*billed`),
-    );
-    expect(world.ids).toEqual([id]);
-  });
-});
+test.concurrent(
+  "retain: it is dropped with a warning that names it, also when the service is down",
+  async () => {
+    await withOne({}, live, async (world) => {
+      const { id } = world.stack.held();
+      await world.service.refuseConnections();
+      const plugin = await world.plugin({ ...live, deletePolicy: "retain" });
+      expect((await world.stack.destroy(plugin)).did).toEqual(["delete web"]);
+      expect(await plugin.warning(/dropped from the state, not destroyed/)).toMatch(
+        new RegExp(`${id}.*billed`),
+      );
+      expect(world.ids).toEqual([id]);
+    });
+  },
+);
 
-test("retain is never the answer for another token's instance", async () => {
+test.concurrent("retain is never the answer for another token's instance", async () => {
   await withOne({}, live, async (world) => {
     const { failure } = await world.stack.destroy(await world.plugin());
     expect(failure.message).toMatch(/made with a live token/);
@@ -59,7 +62,7 @@ test("retain is never the answer for another token's instance", async () => {
   });
 });
 
-test.each([0, 0.5])(
+test.concurrent.each([0, 0.5])(
   "destroyPath: DELETE is sent once, and the instance is gone (after %f s)",
   async (destroySeconds) => {
     await withOne({ destroyPath, destroySeconds }, live, async (world) => {
@@ -72,16 +75,19 @@ test.each([0, 0.5])(
   },
 );
 
-test("destroyPath: one that is still listed at the time-out stays in the state", async () => {
-  await withOne({ destroyPath, destroySeconds: 60 }, live, async (world) => {
-    const plugin = await world.plugin({ ...live, destroyPath });
-    const { failure } = await world.stack.destroy(plugin, { timeoutSeconds: 0.6 });
-    expect(failure.message).toMatch(/0\.6 s.*customTimeouts.*stays in the state/);
-    world.expectAllHeld();
-  });
-});
+test.concurrent(
+  "destroyPath: one that is still listed at the time-out stays in the state",
+  async () => {
+    await withOne({ destroyPath, destroySeconds: 60 }, live, async (world) => {
+      const plugin = await world.plugin({ ...live, destroyPath });
+      const { failure } = await world.stack.destroy(plugin, { timeoutSeconds: 0.6 });
+      expect(failure.message).toMatch(/0\.6 s.*customTimeouts.*stays in the state/);
+      world.expectAllHeld();
+    });
+  },
+);
 
-test("destroyPath: Ctrl-C while it goes keeps it in the state", async () => {
+test.concurrent("destroyPath: Ctrl-C while it goes keeps it in the state", async () => {
   await withOne({ destroyPath, destroySeconds: 60 }, live, async (world) => {
     const plugin = await world.plugin({ ...live, destroyPath });
     const seen = world.service.control.fault({ kind: "delay", milliseconds: 0, method: "DELETE" });
@@ -95,15 +101,18 @@ test("destroyPath: Ctrl-C while it goes keeps it in the state", async () => {
   });
 });
 
-test("destroyPath that the service does not have (404): it stays, and the setting is named", async () => {
-  await withOne({}, live, async (world) => {
-    const { failure } = await world.stack.destroy(await world.plugin({ ...live, destroyPath }));
-    expect(failure.message).toMatch(/404.*compute:destroyPath/);
-    world.expectAllHeld();
-  });
-});
+test.concurrent(
+  "destroyPath that the service does not have (404): it stays, and the setting is named",
+  async () => {
+    await withOne({}, live, async (world) => {
+      const { failure } = await world.stack.destroy(await world.plugin({ ...live, destroyPath }));
+      expect(failure.message).toMatch(/404.*compute:destroyPath/);
+      world.expectAllHeld();
+    });
+  },
+);
 
-test("destroyPath, 404 since it is gone already: success", async () => {
+test.concurrent("destroyPath, 404 since it is gone already: success", async () => {
   await withOne({ destroyPath }, live, async (world) => {
     const plugin = await world.plugin({ ...live, destroyPath });
     const delay = { kind: "delay", milliseconds: 200, method: "DELETE" } as const;
@@ -135,34 +144,43 @@ test.concurrent.each(Object.keys(broken))(
   },
 );
 
-test("destroyPath, an answer lost after the service acted: success, as it is gone", async () => {
-  await withOne({ destroyPath }, live, async (world) => {
-    world.service.control.fault({ kind: "reset", acted: true, method: "DELETE" });
-    const plugin = await world.plugin({ ...live, destroyPath });
-    expect((await world.stack.destroy(plugin)).did).toEqual(["delete web"]);
-    expect(world.ids).toEqual([]);
-  });
-});
+test.concurrent(
+  "destroyPath, an answer lost after the service acted: success, as it is gone",
+  async () => {
+    await withOne({ destroyPath }, live, async (world) => {
+      world.service.control.fault({ kind: "reset", acted: true, method: "DELETE" });
+      const plugin = await world.plugin({ ...live, destroyPath });
+      expect((await world.stack.destroy(plugin)).did).toEqual(["delete web"]);
+      expect(world.ids).toEqual([]);
+    });
+  },
+);
 
-test("destroyPath, gone but not provably so: it stays, with the command for who knows better", async () => {
-  await withOne({ destroyPath }, live, async (world) => {
-    world.crowd(120, "live");
-    const { failure } = await world.stack.destroy(await world.plugin({ ...live, destroyPath }));
-    expect(failure.message).toMatch(/can't be proven.*pulumi state delete/);
-    expect(world.stack.ids).toHaveLength(1);
-  });
-});
+test.concurrent(
+  "destroyPath, gone but not provably so: it stays, with the command for who knows better",
+  async () => {
+    await withOne({ destroyPath }, live, async (world) => {
+      world.crowd(120, "live");
+      const { failure } = await world.stack.destroy(await world.plugin({ ...live, destroyPath }));
+      expect(failure.message).toMatch(/can't be proven.*pulumi state delete/);
+      expect(world.stack.ids).toHaveLength(1);
+    });
+  },
+);
 
-test("with destroyPath a replacement makes the new one first, and then destroys the old", async () => {
-  await withOne({ destroyPath }, live, async (world) => {
-    const [old = ""] = world.ids;
-    const plugin = await world.plugin({ ...live, destroyPath });
-    const run = await world.stack.up(plugin, { web: inputs({ flavorId: "kvm-2" }) });
-    expect(run.failed).toEqual({});
-    expect(world.ids).not.toContain(old);
-    world.expectAllHeld();
-    const methods = world.service.control.requests().map(({ method }) => method);
-    expect(methods.lastIndexOf("POST")).toBeLessThan(methods.indexOf("DELETE"));
-    expect(await plugin.allWarnings()).toEqual([]);
-  });
-});
+test.concurrent(
+  "with destroyPath a replacement makes the new one first, and then destroys the old",
+  async () => {
+    await withOne({ destroyPath }, live, async (world) => {
+      const [old = ""] = world.ids;
+      const plugin = await world.plugin({ ...live, destroyPath });
+      const run = await world.stack.up(plugin, { web: inputs({ flavorId: "kvm-2" }) });
+      expect(run.failed).toEqual({});
+      expect(world.ids).not.toContain(old);
+      world.expectAllHeld();
+      const methods = world.service.control.requests().map(({ method }) => method);
+      expect(methods.lastIndexOf("POST")).toBeLessThan(methods.indexOf("DELETE"));
+      expect(await plugin.allWarnings()).toEqual([]);
+    });
+  },
+);

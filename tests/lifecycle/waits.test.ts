@@ -48,28 +48,32 @@ async function interrupted(
 
 const nothing = () => undefined;
 
-test("a time-out during the wait keeps the instance", () =>
-  interrupted(nothing, nothing, /PROVISIONING for 1 s \(customTimeouts\)/, 1));
+test.concurrent("a time-out during the wait keeps the instance", () =>
+  interrupted(nothing, nothing, /PROVISIONING for 1 s \(customTimeouts\)/, 1),
+);
 
-test("Ctrl-C during the wait keeps the instance", () =>
-  interrupted((_, plugin) => plugin.client.cancel(), nothing, /was canceled/));
+test.concurrent("Ctrl-C during the wait keeps the instance", () =>
+  interrupted((_, plugin) => plugin.client.cancel(), nothing, /was canceled/),
+);
 
-test("a token revoked during the wait keeps the instance", () =>
+test.concurrent("a token revoked during the wait keeps the instance", () =>
   interrupted(
     ({ service }) => service.control.declareToken(testToken, { state: "revoked" }),
     ({ service }) => service.control.declareToken(testToken, {}),
     /revoked_token.*req_.*errors#revoked_token/,
-  ));
+  ),
+);
 
-test("refused connections during the wait keep the instance", () =>
+test.concurrent("refused connections during the wait keep the instance", () =>
   interrupted(
     ({ service }) => service.refuseConnections(),
     ({ service }) => service.acceptConnections(),
     /refused|broke|PROVISIONING/,
     1,
-  ));
+  ),
+);
 
-test.each(["<<<", "", '{"data":7}', "[]", '{"object":"list"}'])(
+test.concurrent.each(["<<<", "", '{"data":7}', "[]", '{"object":"list"}'])(
   "answers of %j during the wait keep the instance",
   (text) =>
     interrupted(
@@ -80,7 +84,7 @@ test.each(["<<<", "", '{"data":7}', "[]", '{"object":"list"}'])(
     ),
 );
 
-test("a service that comes back within the time-out fails nothing", async () => {
+test.concurrent("a service that comes back within the time-out fails nothing", async () => {
   await withWorld(pending, async (world) => {
     const running = world.stack.up(await world.plugin(), web, { timeoutSeconds: 30 });
     await until(() => world.listings >= 2);
@@ -93,57 +97,69 @@ test("a service that comes back within the time-out fails nothing", async () => 
   });
 });
 
-test("a refresh keeps an instance in PROVISIONING marked unfinished; a .get() of it succeeds; an import of it is unfinished", async () => {
-  await withWorld(pending, async (world) => {
-    const { stack } = world;
-    const plugin = await world.plugin();
-    await stack.up(plugin, web, { timeoutSeconds: 0.3 });
-    const { id } = stack.held();
-    const { failure } = await stack.refresh(plugin);
-    expect(failure.unfinished).toMatchObject({ id, refreshBeforeUpdate: true });
-    expect(stack.held().inputs).toMatchObject({ flavorId: "kvm-1" });
-    const got = await plugin.client.read({ id, inputs: {}, outputs: {} });
-    expect(got).toMatchObject({ id, outputs: { status: "PROVISIONING" } });
-    const imported = await stack.import(plugin, "other", id);
-    expect(imported.failure.unfinished).toMatchObject({ id, inputs: { name: expect.any(String) } });
-  });
-});
+test.concurrent(
+  "a refresh keeps an instance in PROVISIONING marked unfinished; a .get() of it succeeds; an import of it is unfinished",
+  async () => {
+    await withWorld(pending, async (world) => {
+      const { stack } = world;
+      const plugin = await world.plugin();
+      await stack.up(plugin, web, { timeoutSeconds: 0.3 });
+      const { id } = stack.held();
+      const { failure } = await stack.refresh(plugin);
+      expect(failure.unfinished).toMatchObject({ id, refreshBeforeUpdate: true });
+      expect(stack.held().inputs).toMatchObject({ flavorId: "kvm-1" });
+      const got = await plugin.client.read({ id, inputs: {}, outputs: {} });
+      expect(got).toMatchObject({ id, outputs: { status: "PROVISIONING" } });
+      const imported = await stack.import(plugin, "other", id);
+      expect(imported.failure.unfinished).toMatchObject({
+        id,
+        inputs: { name: expect.any(String) },
+      });
+    });
+  },
+);
 
-test("OFFLINE is done, with a warning; a status that is not known is unfinished and named", async () => {
-  await withWorld({ endStatus: "OFFLINE" }, async (world) => {
-    const { stack, service } = world;
-    const plugin = await world.plugin();
-    expect((await stack.up(plugin, web)).failed).toEqual({});
-    expect(await plugin.warning(/is OFFLINE/)).toContain(stack.held().id);
-    service.control.fault({ kind: "endsAs", status: "RESCUED" });
-    const both = { ...web, odd: inputs() };
-    expect((await stack.up(plugin, both)).failure.message).toContain('"RESCUED"');
-    world.expectAllHeld();
-    service.control.setStatus(stack.held("odd").id, "ACTIVE");
-    expect((await stack.up(await world.plugin(), both)).failed).toEqual({});
-    expect(stack.held("odd").outputs).toMatchObject({ status: "ACTIVE" });
-    expect(world.posts).toBe(2);
-  });
-});
+test.concurrent(
+  "OFFLINE is done, with a warning; a status that is not known is unfinished and named",
+  async () => {
+    await withWorld({ endStatus: "OFFLINE" }, async (world) => {
+      const { stack, service } = world;
+      const plugin = await world.plugin();
+      expect((await stack.up(plugin, web)).failed).toEqual({});
+      expect(await plugin.warning(/is OFFLINE/)).toContain(stack.held().id);
+      service.control.fault({ kind: "endsAs", status: "RESCUED" });
+      const both = { ...web, odd: inputs() };
+      expect((await stack.up(plugin, both)).failure.message).toContain('"RESCUED"');
+      world.expectAllHeld();
+      service.control.setStatus(stack.held("odd").id, "ACTIVE");
+      expect((await stack.up(await world.plugin(), both)).failed).toEqual({});
+      expect(stack.held("odd").outputs).toMatchObject({ status: "ACTIVE" });
+      expect(world.posts).toBe(2);
+    });
+  },
+);
 
-test("an instance that goes away during the wait is told of, and made anew by the next run", async () => {
-  await withWorld(pending, async (world) => {
-    const { stack, service } = world;
-    const plugin = await world.plugin();
-    const running = stack.up(plugin, web);
-    await until(() => world.listings >= 3);
-    service.control.remove(world.ids[0] ?? "");
-    expect((await running).failure.message).toMatch(/gone from two complete listings/);
-    const going = stack.up(await world.plugin(), web);
-    await until(() => world.instances.length === 1);
-    service.control.settle();
-    expect((await going).did).toEqual(["gone web", "create web"]);
-    world.expectAllHeld();
-    expect(world.posts).toBe(2);
-  });
-});
+test.concurrent(
+  "an instance that goes away during the wait is told of, and made anew by the next run",
+  async () => {
+    await withWorld(pending, async (world) => {
+      const { stack, service } = world;
+      const plugin = await world.plugin();
+      const running = stack.up(plugin, web);
+      await until(() => world.listings >= 3);
+      service.control.remove(world.ids[0] ?? "");
+      expect((await running).failure.message).toMatch(/gone from two complete listings/);
+      const going = stack.up(await world.plugin(), web);
+      await until(() => world.instances.length === 1);
+      service.control.settle();
+      expect((await going).did).toEqual(["gone web", "create web"]);
+      world.expectAllHeld();
+      expect(world.posts).toBe(2);
+    });
+  },
+);
 
-test.each(["Ctrl-C", "kill -9"])(
+test.concurrent.each(["Ctrl-C", "kill -9"])(
   "an accepted instance that listings do not show yet is not forgotten by the run after %s",
   async (end) => {
     await withWorld({}, async (world) => {
