@@ -107,21 +107,3 @@ test("with retain, a live instance is replaced, and the old one is named as bill
   expect(code).toBe(0);
   expect(world.ids()).toEqual([old, (await world.stack.instance()).id]);
 });
-
-test("with a destroy call, an instance is replaced, and the old one is gone", async () => {
-  const destroyPath = "/v2/instances/{id}";
-  await using world = await World.create({
-    ...{ program: oneInstance(), token: tokens.live, config: { destroyPath } },
-    service: { destroyPath },
-  });
-  await world.stack.up();
-  const [old] = world.ids();
-  world.stack.program(oneInstance({ flavorId: "premium-8" }));
-
-  const { code, output } = await world.stack.up();
-
-  expect(output).not.toContain("warning");
-  expect(code).toBe(0);
-  expect(world.ids()).toEqual([(await world.stack.instance()).id]);
-  expect(world.ids()).not.toContain(old);
-});

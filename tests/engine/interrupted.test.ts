@@ -5,7 +5,6 @@ import { World } from "./support/world";
 
 const program = oneInstance();
 const accounts = { method: "GET", path: "/v2/account" } as const;
-const creates = { method: "POST", path: "/v2/instances" } as const;
 
 test("Ctrl-C during the wait keeps the id, and the next up finishes the same instance", async () => {
   await using world = await World.create({ program, service: { provisioningSeconds: Infinity } });
@@ -51,22 +50,6 @@ test("Ctrl-C before anything was sent sends nothing, and the next up creates one
   expect(world.ids()).toHaveLength(1);
 });
 
-test("Ctrl-C while the create is under way still brings its id back", async () => {
-  await using world = await World.create({ program, service: { provisioningSeconds: Infinity } });
-  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-
-  up.interrupt();
-  await up.printed("^C received");
-  hanging.release();
-  const { code } = await up.ended;
-
-  expect(code).not.toBe(0);
-  expect((await world.stack.instance()).id).toBe(world.ids()[0]);
-  expect(world.posts()).toBe(1);
-});
-
 test("a plugin killed during the wait: the next up takes the instance over, creating none", async () => {
   await using world = await World.create({ program, service: { provisioningSeconds: Infinity } });
   const up = world.stack.start("up", "--yes", "--skip-preview");
@@ -86,21 +69,4 @@ test("a plugin killed during the wait: the next up takes the instance over, crea
   const third = await world.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes");
   expect(third.code).toBe(0);
   expect(world.ids()).toEqual([id]);
-});
-
-test("a plugin killed between the POST and its answer: the next up finds the instance", async () => {
-  await using world = await World.create({ program });
-  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-
-  up.killPlugin();
-
-  expect((await up.ended).code).not.toBe(0);
-  const [id] = world.ids();
-  const again = await world.stack.up();
-  expect(again.output).toContain(`an earlier run created ${id}`);
-  expect(again.code).toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
-  expect(world.posts()).toBe(1);
 });

@@ -36,7 +36,6 @@ async function expectOneMade(world: World, warning: string): Promise<void> {
 
 test.each([
   ["garbage", (file: string) => writeFileSync(file, "\u0000{]")],
-  ["nothing", (file: string) => writeFileSync(file, "")],
   ["a folder", (file: string) => (rmSync(file), mkdirSync(join(file, "sub"), { recursive: true }))],
 ] as const)("%s in place of an entry: it is named, and passed over", async (_, spoil) => {
   await using world = await World.create({ program: oneInstance() });

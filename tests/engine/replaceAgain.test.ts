@@ -30,27 +30,6 @@ test.each(["--replace", "taint"])(
   },
 );
 
-test("a destroy that was refused works as its message says", async () => {
-  await using emulator = await startEmulator({ provisioningSeconds: 0 });
-  await using stack = await Stack.create({
-    program: oneInstance(),
-    baseUrl: emulator.url,
-    token: tokens.live,
-  });
-  await stack.up();
-
-  const refused = await stack.destroy();
-  expect(refused.output).toContain("pulumi destroy --run-program");
-  expect(refused.code).not.toBe(0);
-  await stack.configure({ deletePolicy: "retain" });
-  const { code, output } = await stack.destroy("--run-program");
-
-  expect(output).toContain("it goes on running and is billed");
-  expect(code).toBe(0);
-  expect(await stack.instances()).toEqual([]);
-  expect(emulator.control.instances()).toHaveLength(1);
-});
-
 test("claims of an import that a time-out cut short are no change to the next up", async () => {
   await using emulator = await startEmulator();
   const { id } = emulator.control.insert({ name: "web-main", status: "PROVISIONING" });

@@ -41,11 +41,6 @@ async function threeAtOnce(service: Emulator): Promise<{ refused: number; output
   return { refused, output: ends.map(({ output }) => output).join("") };
 }
 
-test("at the documented 1000 a minute: 300 instances, each made once", async () => {
-  await using service = await startEmulator({ provisioningSeconds: 2, cursorParameter });
-  await threeAtOnce(service);
-});
-
 test("at a limit that is soon used up: 429s, and yet 300 instances, each made once", async () => {
   const start = Date.now();
   // A minute of the service's limit is over in ten seconds.

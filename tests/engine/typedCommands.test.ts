@@ -60,24 +60,25 @@ async function endedThenChanged(world: World, end: End): Promise<string> {
   return output;
 }
 
-const kills = ["plugin killed", "engine killed", "both killed"] satisfies End[];
+test.each(["plugin killed", "engine killed", "both killed"] as const)(
+  "%s: the import that the next up prints takes the instance over",
+  async (end) => {
+    await using world = await World.create({ program: oneInstance() });
+    const output = await endedThenChanged(world, end);
+    const [id = ""] = world.ids();
 
-test.each(kills)("%s: the import that the next up prints takes the instance over", async (end) => {
+    const command = printed(output, "pulumi import");
+    expect(command).toContain(id);
+    await typed(world, command);
+
+    await expectClean(world);
+    expect((await world.stack.instance()).id).toBe(id);
+  },
+);
+
+test("both killed: the discard that the next up prints lets a new one be made", async () => {
   await using world = await World.create({ program: oneInstance() });
-  const output = await endedThenChanged(world, end);
-  const [id = ""] = world.ids();
-
-  const command = printed(output, "pulumi import");
-  expect(command).toContain(id);
-  await typed(world, command);
-
-  await expectClean(world);
-  expect((await world.stack.instance()).id).toBe(id);
-});
-
-test.each(kills)("%s: the discard that the next up prints lets a new one be made", async (end) => {
-  await using world = await World.create({ program: oneInstance() });
-  const output = await endedThenChanged(world, end);
+  const output = await endedThenChanged(world, "both killed");
   const [id = ""] = world.ids();
 
   await typed(world, printed(output, "discard"));

@@ -72,19 +72,6 @@ test("an unfinished instance that was removed is made anew by the next up", asyn
   expect((await world.stack.instance()).id).toBe(world.ids()[0]);
 });
 
-test("an instance that ends OFFLINE is done, with a warning", async () => {
-  await using world = await World.create({
-    program: oneInstance(),
-    service: { endStatus: "OFFLINE" },
-  });
-
-  const { code, output } = await world.stack.up();
-
-  expect(output).toContain(`warning: instance ${world.ids()[0]} is OFFLINE`);
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).outputs).toMatchObject({ status: "OFFLINE" });
-});
-
 test("an instance with a status unknown to us is unfinished, and the message names the status", async () => {
   await using world = await World.create({ program: oneInstance() });
   const { control } = world.service;
@@ -102,24 +89,5 @@ test("an instance with a status unknown to us is unfinished, and the message nam
   control.setStatus(id, "ACTIVE");
   expect((await world.stack.up()).code).toBe(0);
   expect((await world.stack.instance()).outputs).toMatchObject({ status: "ACTIVE" });
-  expect(world.posts()).toBe(1);
-});
-
-test("a service that fails for a while during the wait is waited out", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { control } = world.service;
-  // The first listing is the look before the create.
-  control.fault({
-    path: "/v2/instances",
-    method: "GET",
-    after: 1,
-    times: 2,
-    kind: "html",
-    status: 502,
-  });
-
-  const { code } = await world.stack.up();
-
-  expect(code).toBe(0);
   expect(world.posts()).toBe(1);
 });
