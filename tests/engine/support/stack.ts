@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { root } from "../../../tools/support/paths";
+import { root, toolsDir } from "../../../tools/support/paths";
 import { Running, type Outcome } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
 
@@ -53,6 +53,9 @@ export interface StateResource {
 /** The plugin that was built, as a person starts it by hand. */
 export const plugin = join(root, "bin", "pulumi-resource-compute");
 
+/** What V8 makes of the SDK and of TypeScript is kept: every command starts a process that loads them. */
+export const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
+
 /** What a project says of a plugin that is not installed. */
 export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
@@ -84,6 +87,7 @@ export class Stack implements AsyncDisposable {
       PULUMI_CONFIG_PASSPHRASE: "test",
       PULUMI_SKIP_UPDATE_CHECK: "true",
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+      ...compileCache,
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };

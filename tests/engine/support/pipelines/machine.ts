@@ -10,6 +10,7 @@ import metadata from "../../../../metadata.json";
 import { pathWithRandom } from "../random/plugin";
 import { Running } from "../running";
 import { refuseSecrets } from "../secrets";
+import { compileCache } from "../stack";
 
 /**
  * What would fetch what is not published yet, by how the line begins; done in another way here. What
@@ -56,6 +57,7 @@ export class Machine implements AsyncDisposable {
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
       // The example's own tests look at its types.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+      ...compileCache,
       ...env,
     };
   }

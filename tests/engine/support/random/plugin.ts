@@ -2,6 +2,7 @@
 import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { buildSync } from "esbuild";
 import { onPath } from "../../../../tools/support/onPath";
 import { writeWhole } from "../../../../tools/support/files";
 import { exe, toolsDir } from "../../../../tools/support/paths";
@@ -27,15 +28,14 @@ function realDirectory(): string | undefined {
   return installed.find((directory) => existsSync(join(directory, name)));
 }
 
+/** As one file: the engine starts it for each command, and from its sources that takes half a second. */
 function doubleDirectory(): string {
   const directory = join(toolsDir, "scratch", "random-test-double");
-  const command = [
-    process.execPath,
-    "--import",
-    require.resolve("tsx"),
-    join(__dirname, "double.ts"),
-  ];
-  const words = command.map((word) => `"${word}"`).join(" ");
-  writeWhole(join(directory, name), `#!/bin/sh\nexec ${words} "$@"\n`, 0o755);
+  const bundle = join(directory, "double.cjs");
+  const entryPoints = [join(__dirname, "double.ts")];
+  const { outputFiles } = buildSync({ entryPoints, bundle: true, platform: "node", write: false });
+  writeWhole(bundle, outputFiles[0]?.text ?? "");
+  const start = `#!/bin/sh\nexec "${process.execPath}" "${bundle}" "$@"\n`;
+  writeWhole(join(directory, name), start, 0o755);
   return directory;
 }
