@@ -36,6 +36,7 @@ module.exports = {
       displayName: "engine",
       testMatch: ["<rootDir>/tests/engine/**/*.test.ts"],
       globalSetup: "<rootDir>/tests/engine/globalSetup.ts",
+      globalTeardown: "<rootDir>/tests/engine/globalTeardown.ts",
     },
   ],
 };

@@ -2,35 +2,32 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist";
-import { guests, hindrance, Installed } from "./support/installing";
+import { guests, hindrance, installed } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { World } from "./support/world";
 
 // Most of it is downloads, the first time.
-const guest = guests["TypeScript"];
-const why = guest === undefined ? "there is no TypeScript example" : hindrance(guest);
+const why = hindrance(guests.TypeScript);
 const testHere = why === undefined ? test : test.skip;
 if (why !== undefined) process.stderr.write(`Skipped: installing with npm (${why})\n`);
 
 const plugin = `pulumi-resource-${metadata.name}`;
 
-let installed: Installed;
+let program: string;
 let modules: string;
 
 beforeAll(async () => {
-  if (guest === undefined || why !== undefined) return;
-  installed = await Installed.create(guest);
-  modules = join(installed.project, "node_modules");
+  if (why !== undefined) return;
+  ({ project: program } = await installed(guests.TypeScript));
+  modules = join(program, "node_modules");
 });
 
-afterAll(() => installed?.[Symbol.dispose]());
-
 const createWorld = (env: NodeJS.ProcessEnv = {}) =>
-  World.create({ program: installed.project, namesPlugin: false, env });
+  World.create({ program, namesPlugin: false, env });
 
 /** As npm runs it: with node_modules/.bin first on PATH. */
 async function npmRun(stack: Stack, command: string): Promise<string> {
@@ -74,7 +71,7 @@ testHere("without either, Pulumi downloads the plugin that the SDK names", async
 
 testHere("`npx pulumi-compute` runs its commands", () => {
   const env = { ...process.env, PATH: process.env["COMPUTE_TEST_PATH"] };
-  const options = { cwd: installed.project, env, encoding: "utf8" } as const;
+  const options = { cwd: program, env, encoding: "utf8" } as const;
   const said = execFileSync("npx", ["--no-install", "pulumi-compute", "--version"], options);
   expect(said.trim()).toBe(metadata.version);
 });

@@ -3,7 +3,7 @@
  * real language host.
  */
 import { expect, test } from "@jest/globals";
-import { guests, hindrance, Installed } from "./support/installing";
+import { guests, hindrance, installed } from "./support/installing";
 import { World } from "./support/world";
 
 // Most of it is downloads, the first time.
@@ -16,8 +16,8 @@ for (const [language, guest] of Object.entries(guests)) {
     continue;
   }
   test(title, async () => {
-    using installed = await Installed.create(guest);
-    await using world = await World.create({ program: installed.project, env: installed.env });
+    const { project, env } = await installed(guest);
+    await using world = await World.create({ program: project, env });
     const { stack, service } = world;
 
     const yes = ["--yes", "--skip-preview"];

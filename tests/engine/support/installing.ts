@@ -1,11 +1,12 @@
 /** How a person of each language gets from a copy of an example to a program that runs. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import metadata from "../../../metadata.json";
 import { ensurePacked } from "../../../tools/sdk/pack";
 import { captured } from "../../../tools/support/command";
+import { withLock } from "../../../tools/support/lock";
 import { root } from "../../../tools/support/paths";
 
 export interface Guest {
@@ -99,19 +100,39 @@ function isThere(command: string): boolean {
   }
 }
 
-/** A copy of an example, with what it needs installed, in a directory of its own. */
-export class Installed implements Disposable {
-  private constructor(
-    readonly project: string,
-    readonly env: NodeJS.ProcessEnv,
-  ) {}
+export interface Installed {
+  project: string;
+  env: NodeJS.ProcessEnv;
+}
 
-  static async create(guest: Guest): Promise<Installed> {
-    const project = mkdtempSync(join(tmpdir(), "compute-project-"));
-    const committed = (file: string) =>
-      !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
-    cpSync(join(root, "examples", guest.example), project, { recursive: true, filter: committed });
-    return new Installed(project, await guest.install(project));
+/** A copy of an example, with what it needs installed: made once a run, for all tests, which only read it. */
+export async function installed(guest: Guest): Promise<Installed> {
+  const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
+  const project = join(folder, guest.example);
+  const done = `${project}.json`;
+  await withLock(
+    `installing ${guest.example}`,
+    () => undefined,
+    async () => {
+      if (existsSync(done)) return;
+      const committed = (file: string) =>
+        !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
+      cpSync(join(root, "examples", guest.example), project, {
+        recursive: true,
+        filter: committed,
+      });
+      writeFileSync(done, JSON.stringify(await guest.install(project)));
+    },
+  );
+  return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };
+}
+
+/** Another copy of such a project, for a test that writes into it. */
+export class WorkingCopy implements Disposable {
+  readonly project = mkdtempSync(join(tmpdir(), "compute-project-"));
+
+  constructor({ project }: Installed) {
+    cpSync(project, this.project, { recursive: true });
   }
 
   [Symbol.dispose](): void {

@@ -4,15 +4,16 @@ import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
 import { readIfThere } from "../../../../tools/support/files";
 import { ToolError } from "../../../../tools/support/main";
-import { guests, hindrance, Installed } from "../installing";
+import { guests, hindrance, installed, WorkingCopy } from "../installing";
 import { lineOf, type Check } from "./samples";
 
 export const java: Check = {
   hindrance: () => hindrance(guests.Java),
 
   async run(samples, report) {
-    using installed = await Installed.create(guests.Java);
-    const { project: cwd, env } = installed;
+    const example = await installed(guests.Java);
+    using copy = new WorkingCopy(example);
+    const { project: cwd } = copy;
     const sources = join(cwd, "src", "main", "java");
     for (const sample of samples) {
       const package_ = /^package ([\w.]+);/m.exec(sample.text)?.[1] ?? "";
@@ -24,7 +25,7 @@ export const java: Check = {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, sample.text);
       try {
-        const options = { cwd, env: { ...process.env, ...env } };
+        const options = { cwd, env: { ...process.env, ...example.env } };
         await captured("mvn", ["--batch-mode", "--quiet", "--offline", "compile"], options);
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;

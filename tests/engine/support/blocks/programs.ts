@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
-import { guests, hindrance, Installed } from "../installing";
+import { guests, hindrance, installed, type Installed } from "../installing";
 import { tokens } from "../stack";
 import { World } from "../world";
 import type { Check, Report, Sample } from "./samples";
@@ -12,9 +12,8 @@ export const python: Check = {
   hindrance: () => hindrance(guests.Python),
 
   async run(samples, report) {
-    using installed = await Installed.create(guests.Python);
     await preview(
-      installed,
+      await installed(guests.Python),
       samples,
       (sample, project) => {
         writeFileSync(join(project, "__main__.py"), sample.text);
@@ -66,7 +65,7 @@ function wholeProject(text: string): string {
 
 /** One stack for all of them: a preview leaves nothing behind. */
 async function preview(
-  { project, env }: Pick<Installed, "project" | "env">,
+  { project, env }: Installed,
   samples: readonly Sample[],
   write: (sample: Sample, project: string) => void,
   report: Report,

@@ -86,8 +86,9 @@ async function type(script: readonly string[]): Promise<string | undefined> {
     // It asks for the value.
     return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
   });
-  // Whether what was set is any good.
-  if (says(/^(export|pulumi config) /)) lines.push("pulumi preview");
+  // Whether what was set is any good, where the block itself does not come to that.
+  const isTried = says(/^pulumi (preview|up)\b/);
+  if (says(/^(export|pulumi config) /) && !isTried) lines.push("pulumi preview");
   const { code, output } = await stack.type(["set -e", ...lines].join("\n"));
   return code === 0 ? undefined : `typed, it ended with ${code}:\n${lines.join("\n")}\n${output}`;
 }
