@@ -1,6 +1,7 @@
 /**
- * The state backends that teams share, each with the same suite: a real server, several runners, and
- * one that is killed. Nothing is lost, nothing made twice (G1, G2), and no password is shown (G8).
+ * The state backends that teams share: a real server, several runners, and one that is killed. What hangs
+ * on the backend is tried with each, the rest with a folder. Nothing is lost, nothing made twice (G1, G2),
+ * and no password is shown (G8).
  */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,13 +18,15 @@ import { instances, oneInstance } from "./support/programs";
 import type { Outcome } from "./support/running";
 import { canaries } from "./support/secrets";
 import { plugin, Stack } from "./support/stack";
-import { World, type WorldOptions } from "./support/world";
+import { World } from "./support/world";
 
 /** A create that goes through, and is not answered until it is released. */
 const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
 const secondHangs = { ...hangs, after: 1 };
 const yes = ["--yes", "--skip-preview"];
 const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
+
+const worldIn = ({ env }: Backend, program: string) => World.create({ program, env });
 
 /** What docs/backends.md says to type, by the mark that its blocks begin with. */
 function documented(mark: string): string[] {
@@ -92,6 +95,18 @@ async function expectRecoveredByAudit(world: World): Promise<void> {
   await expectAuditedWhole(world);
 }
 
+/** The runner is gone while the second POST is under way, which goes through. */
+async function killedDuringCreate(backend: Backend): Promise<World> {
+  const world = await worldIn(backend, two);
+  const hanging = world.service.control.fault(secondHangs);
+  const up = world.stack.start("up", ...yes);
+  await up.reached(hanging.firstHit);
+  await up.end("both killed", () => hanging.release());
+  expect(world.ids()).toHaveLength(2);
+  expect(await world.stack.instances()).toHaveLength(1);
+  return world;
+}
+
 for (const kind of [file, postgres, s3]) {
   const why = kind.hindrance?.();
   if (why !== undefined) {
@@ -106,26 +121,9 @@ for (const kind of [file, postgres, s3]) {
     });
     afterAll(async () => server?.[Symbol.asyncDispose]());
 
-    const createWorld = (
-      { env, ...options }: WorldOptions,
-      backend: Backend = server.empty(),
-    ): Promise<World> => World.create({ ...options, env: { ...backend.env, ...env } });
-
-    /** The runner is gone while the second POST is under way, which goes through. */
-    async function killedDuringCreate(): Promise<World> {
-      const world = await createWorld({ program: two });
-      const hanging = world.service.control.fault(secondHangs);
-      const up = world.stack.start("up", ...yes);
-      await up.reached(hanging.firstHit);
-      await up.end("both killed", () => hanging.release());
-      expect(world.ids()).toHaveLength(2);
-      expect(await world.stack.instances()).toHaveLength(1);
-      return world;
-    }
-
     test("after a login, a stack comes up, stays as it is, is refreshed, audited and torn down", async () => {
       const backend = server.empty();
-      await using world = await createWorld({ program: two }, backend);
+      await using world = await worldIn(backend, two);
       const { stack, service } = world;
       stack.setEnv("PULUMI_BACKEND_URL", undefined);
       await typed(world, `pulumi login '${backend.url}'`);
@@ -148,7 +146,7 @@ for (const kind of [file, postgres, s3]) {
     });
 
     test("an update of a stack that is being updated is refused, and says by whom", async () => {
-      await using world = await createWorld({ program: oneInstance() });
+      await using world = await worldIn(server.empty(), oneInstance());
       const { stack, service } = world;
       const hanging = service.control.fault(hangs);
       const first = stack.start("up", ...yes);
@@ -167,7 +165,7 @@ for (const kind of [file, postgres, s3]) {
     });
 
     test("of updates that begin together, what is refused is refused by the lock", async () => {
-      await using world = await createWorld({ program: oneInstance() });
+      await using world = await worldIn(server.empty(), oneInstance());
       const runs = await Promise.all([world.stack.up(), world.stack.up()]);
       for (const { code, output } of runs) {
         if (code !== 0) expect(output).toContain("the stack is currently locked");
@@ -177,7 +175,7 @@ for (const kind of [file, postgres, s3]) {
     });
 
     test("updates of several stacks are under way at once, and go through", async () => {
-      await using world = await createWorld({ program: oneInstance() });
+      await using world = await worldIn(server.empty(), oneInstance());
       const { stack, service } = world;
       const others = ["pr-1", "pr-2"];
       for (const name of others) {
@@ -196,43 +194,8 @@ for (const kind of [file, postgres, s3]) {
       await expectAuditedWhole(world);
     });
 
-    test("a runner killed during a create: on its machine, what the page says recovers all", async () => {
-      await using world = await killedDuringCreate();
-      const refused = await world.stack.up();
-      expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
-      expect(refused.code).not.toBe(0);
-
-      let said = "";
-      for (const line of documented("on the machine that was killed")) {
-        said += await typed(world, line);
-      }
-      expect(said).toContain(`an earlier run created ${world.ids()[1]}`);
-      await expectWhole(world, 2);
-      await expectAuditedWhole(world);
-    });
-
-    test("a killed run's note is not taken for one of a same-named stack in another backend", async () => {
-      await using world = await killedDuringCreate();
-      const { stack, service } = world;
-      const [, open = ""] = world.ids();
-      await using other = await Stack.create({
-        ...{ program: two, baseUrl: service.url },
-        config: { pollIntervalSeconds: "0.2" },
-        env: { ...server.empty().env, PULUMI_HOME: stack.home },
-      });
-      expect(await other.succeed("up", ...yes)).not.toContain("an earlier run");
-      const ids = (await other.instances()).map(({ id }) => id);
-      expect(ids).toHaveLength(2);
-      expect(ids).not.toContain(open);
-      expect(world.posts()).toBe(4);
-
-      const again = await stack.upAfterKill();
-      expect(again.output).toContain(`an earlier run created ${open}`);
-      expect(world.posts()).toBe(4);
-    });
-
     test("a runner killed during a create: on another machine, what the page says recovers all", async () => {
-      await using world = await killedDuringCreate();
+      await using world = await killedDuringCreate(server.empty());
       await moveToFreshRunner(world);
       expect((await world.stack.up()).output).toContain("the stack is currently locked");
 
@@ -241,11 +204,48 @@ for (const kind of [file, postgres, s3]) {
   });
 }
 
+test("a runner killed during a create: on its machine, what the page says recovers all", async () => {
+  await using server = await file.start();
+  await using world = await killedDuringCreate(server.empty());
+  const refused = await world.stack.up();
+  expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
+  expect(refused.code).not.toBe(0);
+
+  let said = "";
+  for (const line of documented("on the machine that was killed")) {
+    said += await typed(world, line);
+  }
+  expect(said).toContain(`an earlier run created ${world.ids()[1]}`);
+  await expectWhole(world, 2);
+  await expectAuditedWhole(world);
+});
+
+test("a killed run's note is not taken for one of a same-named stack in another backend", async () => {
+  await using server = await file.start();
+  await using world = await killedDuringCreate(server.empty());
+  const { stack, service } = world;
+  const [, open = ""] = world.ids();
+  await using other = await Stack.create({
+    ...{ program: two, baseUrl: service.url },
+    config: { pollIntervalSeconds: "0.2" },
+    env: { ...server.empty().env, PULUMI_HOME: stack.home },
+  });
+  expect(await other.succeed("up", ...yes)).not.toContain("an earlier run");
+  const ids = (await other.instances()).map(({ id }) => id);
+  expect(ids).toHaveLength(2);
+  expect(ids).not.toContain(open);
+  expect(world.posts()).toBe(4);
+
+  const again = await stack.upAfterKill();
+  expect(again.output).toContain(`an earlier run created ${open}`);
+  expect(world.posts()).toBe(4);
+});
+
 // What an engine leaves that can't save: it gives that up after a minute, which would be waited for here.
 test("a state from before a create was over: what the page says recovers all", async () => {
   await using server = await file.start();
   const backend = server.empty();
-  await using world = await World.create({ program: two, env: backend.env });
+  await using world = await worldIn(backend, two);
   const { stack, service } = world;
   const hanging = service.control.fault(secondHangs);
   const up = stack.start("up", ...yes);
