@@ -15,6 +15,7 @@ import { ensureGoTool } from "../../tools/go/tools";
 import { problemWith } from "./support/blocks/shell";
 import { extended } from "./support/pipelines/gitlab";
 import { operatorObject, schemaOf } from "./support/pipelines/operator";
+import type { Workflow } from "./support/pipelines/workflow";
 
 const directory = join(root, "examples", "pipelines");
 const read = (file: string) => readFileSync(file, "utf8");
@@ -26,36 +27,6 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const workflows = files("github/workflows/*.yml");
 const gitlab = "gitlab/.gitlab-ci.yml";
-
-interface Step {
-  name?: string;
-  uses?: string;
-  run?: string;
-  env?: Record<string, string>;
-}
-
-interface Job {
-  uses?: string;
-  environment?: string;
-  permissions?: Record<string, string>;
-  "timeout-minutes"?: number;
-  concurrency?: Concurrency;
-  env?: Record<string, string>;
-  steps?: Step[];
-}
-
-interface Concurrency {
-  group: string;
-  "cancel-in-progress": boolean;
-}
-
-interface Workflow {
-  on: unknown;
-  permissions: unknown;
-  concurrency?: Concurrency;
-  env?: Record<string, string>;
-  jobs: Record<string, Job>;
-}
 
 const parsed = workflows.map((file) => [file, parse(textOf(file)) as Workflow] as const);
 const jobs = parsed.flatMap(([file, workflow]) =>

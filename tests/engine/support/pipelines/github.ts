@@ -10,31 +10,7 @@ import type { Outcome, Running } from "../running";
 import { filled, holds, type Contexts, type Status } from "./expressions";
 import type { EnvironmentName, Forge } from "./forge";
 import type { Machine } from "./machine";
-
-type Texts = Readonly<Record<string, string | number | boolean>>;
-
-interface Step {
-  name?: string;
-  if?: string;
-  run?: string;
-  uses?: string;
-  with?: Texts;
-  env?: Texts;
-}
-
-interface Job {
-  if?: string;
-  uses?: string;
-  with?: Texts;
-  environment?: string;
-  env?: Texts;
-  steps?: readonly Step[];
-}
-
-interface Workflow {
-  env?: Texts;
-  jobs: Readonly<Record<string, Job>>;
-}
+import type { Job, Step, Texts, Workflow } from "./workflow";
 
 /** What starts a run. */
 export interface Trigger {
