@@ -1,5 +1,5 @@
 /**
- * 100, 300, 301 and 1000 instances, with a cursor and without: what a listing of 100 lets anyone see,
+ * 100, some hundreds and 1000 instances, with a cursor and without: what a listing of 100 lets anyone see,
  * and what the provider makes of it (G7; docs/scaling.md, "A thousand instances without a cursor").
  */
 import { expect, test } from "@jest/globals";
@@ -60,7 +60,8 @@ async function expectDestroyed(world: World, paged: boolean): Promise<void> {
   expect(await plugin.allWarnings()).toEqual([]);
 }
 
-test.each([100, 300, 301, 1000])(
+// As many as pages hold, and one more.
+test.each([100, 301, 1000])(
   "with a cursor, %d are created, read and destroyed, each seen, and none held back",
   async (count) => {
     await withThousand({ count, paged: true }, async (world, { warnings }) => {
@@ -92,7 +93,7 @@ test("without a cursor, 100 are all that a listing shows: nothing is missing", a
   });
 });
 
-test.each([300, 301, 1000])(
+test.each([300, 1000])(
   "without a cursor, %d are made a hundred at a time, each with the address it was seen with; one warning a run",
   async (count) => {
     await withThousand({ count, paged: false }, async (world, { most, warnings }) => {

@@ -1,5 +1,5 @@
-/** Waits for what has to come, and says so if it never does. */
-export async function until(what: () => boolean, seconds = 60): Promise<void> {
+/** Waits for what has to come, and says so if it never does; on a busy machine it may take its time. */
+export async function until(what: () => boolean, seconds = 300): Promise<void> {
   for (const end = performance.now() + seconds * 1000; !what(); await pause(10))
     if (performance.now() > end) throw new Error(`never came true: ${String(what)}`);
 }
