@@ -185,18 +185,6 @@ test("an entry that can't be removed is a warning, once", () => {
   expect(warnings).toEqual([expect.stringContaining("can't be removed")]);
 });
 
-test("two runs at once never spoil each other's entries", () => {
-  const { journal, run, warnings } = open();
-  const other = run();
-  for (let n = 0; n < 20; n++) {
-    journal.write({ ...entry, urn: urnOf(`a${n}`) });
-    other.write({ ...entry, urn: urnOf(`b${n}`) });
-    if (n % 2) journal.clear(entry, urnOf(`a${n}`));
-  }
-  expect(run().entries()).toHaveLength(30);
-  expect(warnings).toEqual([]);
-});
-
 test("an entry that another process removed is not there, without a word", () => {
   const { journal, run, warnings } = open();
   journal.write(entry);
