@@ -75,7 +75,7 @@ describe("on the network of dev", () => {
     }
     expect(new Set(first.map(({ name }) => name.split("-")[1])).size).toBe(1);
     expect(JSON.stringify(await stack.resources())).not.toContain("nginx");
-    await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+    await stack.expectNothingToDo();
 
     await stack.succeed("config", "set", "--path", "groups.worker.count", "2");
     await stack.succeed("config", "set", "--path", "groups.web.flavorId", "standard-4");

@@ -41,7 +41,7 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   expect(up.output).toMatch(/~ 100 updated/);
   expect(up.output).not.toMatch(/replace/);
   expect(up.code).toBe(0);
-  await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  await stack.expectNothingToDo();
   expect(world.posts()).toBe(0);
   const held = new Map((await stack.instances()).map(({ urn, id = "" }) => [id, urn]));
   expect([...held.keys()].sort()).toEqual(world.ids().sort());

@@ -31,7 +31,7 @@ async function expectOneMade(world: World, warning: string): Promise<void> {
   for (const [text] of output.matchAll(/warning: .*/g)) expect(text).toContain("journal");
   expect(code).toBe(0);
   expect(world.ids()).toEqual([...before, (await world.stack.instance()).id]);
-  await world.stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  await world.stack.expectNothingToDo();
 }
 
 test.each([
@@ -105,7 +105,7 @@ test("two runs at once in one Pulumi home: every entry is whole, and nobody is t
   const discard = `'${plugin}' discard`;
   expect((await stack.type(discard)).output).toBe("No create is left open.\n");
   for (const name of ["dev", "second"]) {
-    await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", "--stack", name);
+    await stack.expectNothingToDo("--stack", name);
   }
   expect(readdirSync(journalOf(world))).toEqual([]);
 });

@@ -28,7 +28,7 @@ test("twice in one program, one create open: each has its own", async () => {
   expect(world.posts()).toBe(2);
   const held = (await world.stack.instances()).map(({ id }) => id);
   expect(held.sort()).toEqual(world.ids().sort());
-  await world.stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  await world.stack.expectNothingToDo();
 });
 
 test("twice in two programs, one create open before the other's: neither is guessed, both are named", async () => {
@@ -115,7 +115,7 @@ test.each(["made its own", "is about to make its own"] as const)(
     expect(world.ids()).toHaveLength(2);
     expect(world.posts()).toBe(3);
     for (const name of ["dev", "second"]) {
-      await stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", "--stack", name);
+      await stack.expectNothingToDo("--stack", name);
     }
   },
 );

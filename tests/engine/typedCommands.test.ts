@@ -31,7 +31,7 @@ async function expectClean(world: World): Promise<void> {
   const up = await world.stack.up();
   expect(up.output).not.toContain("replaced");
   expect(up.code).toBe(0);
-  await world.stack.succeed("up", "--yes", "--skip-preview", "--expect-no-changes");
+  await world.stack.expectNothingToDo();
   expect(world.posts()).toBe(posts);
 }
 

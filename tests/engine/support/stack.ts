@@ -174,6 +174,11 @@ export class Stack implements AsyncDisposable {
   refresh = (...args: string[]) => this.run("refresh", "--yes", "--skip-preview", ...args);
   destroy = (...args: string[]) => this.run("destroy", "--yes", "--skip-preview", ...args);
 
+  /** Another `up` would change nothing. */
+  async expectNothingToDo(...args: string[]): Promise<void> {
+    await this.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", ...args);
+  }
+
   /** Runs a command that is expected to succeed. */
   async succeed(...args: string[]): Promise<string> {
     const { code, output } = await this.run(...args);
