@@ -49,7 +49,7 @@ async function interrupted(
 const nothing = () => undefined;
 
 test.concurrent("a time-out during the wait keeps the instance", () =>
-  interrupted(nothing, nothing, /PROVISIONING for 1 s \(customTimeouts\)/, 1),
+  interrupted(nothing, nothing, /PROVISIONING for 3 s \(customTimeouts\)/, 3),
 );
 
 test.concurrent("Ctrl-C during the wait keeps the instance", () =>
@@ -69,7 +69,7 @@ test.concurrent("refused connections during the wait keep the instance", () =>
     ({ service }) => service.refuseConnections(),
     ({ service }) => service.acceptConnections(),
     /refused|broke|PROVISIONING/,
-    1,
+    3,
   ),
 );
 
