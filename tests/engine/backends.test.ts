@@ -110,7 +110,6 @@ async function killedDuringCreate(backend: Backend): Promise<World> {
 for (const kind of [file, postgres, s3]) {
   const why = kind.hindrance?.();
   if (why !== undefined) {
-    process.stderr.write(`Skipped: the ${kind.title} backend (${why})\n`);
     test.skip(`${kind.title} (${why})`, () => undefined);
     continue;
   }

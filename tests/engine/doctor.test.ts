@@ -86,6 +86,7 @@ const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).st
   "util-linux",
 );
 const onTerminal = hasTerminals ? test : test.skip;
+const needs = hasTerminals ? "" : " (skipped: this machine has no `script` of util-linux)";
 
 /** All it says on a terminal until its port is there and it was told to end. */
 async function onATerminal(...args: string[]): Promise<string> {
@@ -106,7 +107,7 @@ async function onATerminal(...args: string[]): Promise<string> {
 }
 
 onTerminal(
-  "started by hand on a terminal it says what it is; started as the engine does, nothing but the port",
+  `started by hand on a terminal it says what it is; started as the engine does, nothing but the port${needs}`,
   async () => {
     const greeting = await onATerminal();
     expect(greeting).toMatch(

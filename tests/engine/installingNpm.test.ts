@@ -12,8 +12,8 @@ import { World } from "./support/world";
 
 // Most of it is downloads, the first time.
 const why = hindrance(guests.TypeScript);
-const testHere = why === undefined ? test : test.skip;
-if (why !== undefined) process.stderr.write(`Skipped: installing with npm (${why})\n`);
+const testHere = (title: string, body: () => Promise<void> | void) =>
+  why === undefined ? test(title, body) : test.skip(`${title} (${why})`, body);
 
 const plugin = `pulumi-resource-${metadata.name}`;
 

@@ -187,7 +187,6 @@ describe("Kubernetes", () => {
   const crds = process.env["COMPUTE_OPERATOR_CRDS"];
   if (crds === undefined) {
     const why = "COMPUTE_OPERATOR_CRDS does not name a directory with the operator's CRDs";
-    process.stderr.write(`Skipped: Kubernetes objects against the operator's own CRDs (${why})\n`);
     test.skip(`the operator's own CRDs hold (${why})`, () => undefined);
   } else {
     const named = globSync(join(crds, "*.yaml"))
