@@ -89,6 +89,11 @@ export default tseslint.config(
   {
     files: ["provider/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
-    rules: { "no-restricted-globals": ["error", { name: "fetch", message: http.message }] },
+    rules: {
+      "no-restricted-globals": [
+        "error",
+        { name: "fetch", message: "A POST needs more than it has (provider/api/http)." },
+      ],
+    },
   },
 );

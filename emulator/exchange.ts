@@ -4,13 +4,6 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
-import {
-  contractBreach,
-  envelope,
-  ServiceError,
-  type Answer,
-  type ErrorContext,
-} from "./http/answers";
 import { deliver } from "./faults/deliver";
 import {
   acts,
@@ -22,12 +15,19 @@ import {
 } from "./faults/kinds";
 import { distort } from "./faults/list";
 import type { FaultList, ScriptedFault } from "./faults/script";
+import {
+  contractBreach,
+  envelope,
+  ServiceError,
+  type Answer,
+  type ErrorContext,
+} from "./http/answers";
+import { nameIn, parseTarget, readBody, type ServiceRequest } from "./http/request";
+import { send } from "./http/send";
 import type { InstanceEffects } from "./instances/lifecycle";
 import { randomHex } from "./random";
-import { nameIn, parseTarget, readBody, type ServiceRequest } from "./http/request";
 import { logLine, type LoggedRequest, type RequestLog } from "./requestLog";
 import type { Router } from "./router";
-import { send } from "./http/send";
 import type { Service } from "./service";
 import { bearerToken } from "./tokens";
 

@@ -15,7 +15,7 @@ export const originSchema = z.object({
 });
 export type Origin = z.infer<typeof originSchema>;
 
-/** A service, and which of its two worlds: all that is known of where without a request. */
+/** A service, and which of its two worlds. */
 export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
 
 export function isSamePlace(one: Place, other: Place): boolean {

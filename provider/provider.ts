@@ -107,7 +107,7 @@ export function createProvider(around: Surroundings): Provider {
 
     cancel: (idle) => {
       // Amid calls it is Ctrl-C: what they answer is lost should a second one end the engine at once.
-      if (idle && !cancellation.signal.aborted) current?.creates.answered();
+      if (idle && !cancellation.signal.aborted) current?.creates.noteAnswered();
       cancellation.abort(new Canceled());
     },
     renew: () => {

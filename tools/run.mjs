@@ -22,7 +22,7 @@ const [name, ...args] = process.argv.slice(2);
 const names = readdirSync(join(root, "tools")).filter((file) => /^[a-z]+\.ts$/.test(file));
 if (!names.includes(`${name}.ts`)) {
   const known = names.map((file) => file.slice(0, -3)).join(", ");
-  fail(`There is no script "${name}". There are: ${known}`);
+  fail(`${name ? `There is no script "${name}".` : "Which script?"} There are: ${known}`);
 }
 if (!isInstalled()) install();
 run(packagedNode() ?? currentNode());

@@ -1,10 +1,10 @@
 /** The control API of an emulator that runs as another process with `--control`. */
-import type { InsertedInstance } from "./control";
 import type { FaultKind, FaultScript } from "../faults/kinds";
 import type { InstanceRecord } from "../instances/instance";
-import type { LoggedRequest } from "../requestLog";
 import type { AccountBody } from "../options";
+import type { LoggedRequest } from "../requestLog";
 import type { TokenDeclaration } from "../tokens";
+import type { InsertedInstance } from "./control";
 
 /** A fault as seen from another process: `hits` as of the call that returned it. */
 export interface RemoteFault {

@@ -1,8 +1,8 @@
 /** The control API, in-process and over HTTP. */
 import { describe, expect, test } from "@jest/globals";
-import { ControlClient } from "./client";
 import { startEmulator } from "../index";
 import { caller } from "../testClient";
+import { ControlClient } from "./client";
 
 describe("behind the service's back", () => {
   test("instances can be inserted, renamed, moved to another status and removed", async () => {

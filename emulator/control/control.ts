@@ -4,9 +4,8 @@ import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle, FaultList } from "../faults/script";
 import type { InstanceRecord } from "../instances/instance";
 import { lifetimeEnd } from "../instances/lifecycle";
-import { OptionError } from "../options";
+import { OptionError, type AccountBody } from "../options";
 import type { LoggedRequest, RequestLog } from "../requestLog";
-import type { AccountBody } from "../options";
 import type { Service } from "../service";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 

@@ -5,14 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
 import { tokenPrefixes, type TokenKind } from "../../provider/api/contract";
-import { jsonAnswer, type Answer } from "../http/answers";
-import type { Control } from "./control";
 import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
-import { OptionError } from "../options";
+import { jsonAnswer, type Answer } from "../http/answers";
 import { decoded, parseTarget, readBody } from "../http/request";
 import { send } from "../http/send";
+import { OptionError } from "../options";
 import { scopes } from "../tokens";
+import type { Control } from "./control";
 
 const prefix = "/control/";
 export const isControlPath = (url: string | undefined) => url?.startsWith(prefix) === true;

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { privateIpv4, publicIpv4 } from "./addresses";
 import { startEmulator, VirtualClock } from "../index";
 import { seeded } from "../random";
 import { caller } from "../testClient";
+import { privateIpv4, publicIpv4 } from "./addresses";
 
 describe("provisioning", () => {
   test("takes the time that is set, by the emulator's clock", async () => {

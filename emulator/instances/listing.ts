@@ -1,7 +1,7 @@
 /** One page of instances: filter, order, limit and, where the option is on, a cursor. */
-import type { InstanceRecord } from "./instance";
 import type { ListOrder } from "../options";
 import { shuffled, type RandomSource } from "../random";
+import type { InstanceRecord } from "./instance";
 import type { Owner, Store } from "./store";
 
 export interface PageRequest {

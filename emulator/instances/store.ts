@@ -1,10 +1,10 @@
 /** Instances in SQLite. What time has done to a row is computed when it is read. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CreateBody, TokenKind } from "../../provider/api/contract";
-import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
 import type { EmulatorClock } from "../clock";
-import type { InstanceRecord, StoredNetwork } from "./instance";
 import { randomHex, type RandomSource } from "../random";
+import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
+import type { InstanceRecord, StoredNetwork } from "./instance";
 
 export interface Owner {
   tenant: string;

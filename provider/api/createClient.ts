@@ -5,13 +5,13 @@
 import type { ClientOptions, ComputeApi, PageQuery } from "./client";
 import { paths } from "./contract";
 import { RequestError } from "./errors";
+import { addressOf } from "./http/address";
 import { type Read, readAccepted, readAccount, readNothing, readPage } from "./http/answers";
 import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
 import { heads } from "./http/heads";
-import { addressOf } from "./http/address";
 import { pace } from "./http/pace";
 import { redirects } from "./http/redirects";
 import { refuseErrors } from "./http/refuseErrors";

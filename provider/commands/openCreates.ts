@@ -1,6 +1,6 @@
 /** The creates that earlier runs left open (G1), of every state backend of this machine. */
-import { journalFolders } from "../journal/folder";
 import type { JournalEntry } from "../journal/entry";
+import { journalFolders } from "../journal/folder";
 import { Journal } from "../journal/journal";
 
 export interface OpenCreate {

@@ -7,8 +7,8 @@ import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
-import type { Messages } from "../surroundings";
 import { Session, timeouts } from "../session/session";
+import type { Messages } from "../surroundings";
 import type { Terminal } from "./command";
 
 /** Ctrl-C ends the process itself. */
@@ -33,7 +33,7 @@ export class Service implements AsyncDisposable {
     }));
   }
 
-  /** A 429 fails nothing, but for a command that is never answered. */
+  /** Ends by itself: a 429 fails nothing, so that what is never answered would go on for ever. */
   async patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     using operation = this.session.operation(timeouts.look);
     return await work(operation.signal);

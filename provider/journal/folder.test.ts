@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { journalFolder, journalFolders } from "./folder";
 import type { JournalEntry } from "./entry";
+import { journalFolder, journalFolders } from "./folder";
 import { Journal } from "./journal";
 
 let home: string;

@@ -95,7 +95,7 @@ export class Journal {
       .map((entry) => entry.urn);
   }
 
-  /** Every entry that can be read, for the `discard` command. */
+  /** Every entry that can be read. */
   entries(): JournalEntry[] {
     return [...this.#known()].flatMap((file) => {
       try {

@@ -3,10 +3,10 @@
  * the cursor, where one is configured and proves to page; otherwise one listing per status, which
  * finds instances but never proves absence (G3).
  */
-import { RequestError } from "../api/errors";
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/documented";
+import { RequestError } from "../api/errors";
 import type { Snapshot } from "./snapshot";
 
 type Findings = Pick<Snapshot, "items" | "complete" | "unreadable" | "completeStatuses">;
@@ -44,7 +44,7 @@ export async function collect(
   if (!whole) {
     for (const status of statusOrder) {
       const page = await api.listPage({ limit: pageLimit.max, status }, signal);
-      // An item that can't be read was counted before.
+      // Its unreadable items need no counting: this listing is not complete anyhow.
       for (const item of page.items) seen.items.set(item.id, item);
       if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
     }

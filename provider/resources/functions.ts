@@ -35,7 +35,7 @@ export const functions = {
   },
 } as const satisfies Record<FunctionToken, unknown>;
 
-/** The arguments that a function was given, once `faultsOf` has found nothing. */
+/** The arguments of a function that are texts, which is all of them once `faultsOf` has found nothing. */
 export type Args = Readonly<Record<string, string | undefined>>;
 
 /** A null is an argument left out. */

@@ -4,9 +4,9 @@ import {
   type handleUnaryCall,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { readable } from "./methods";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
+import { readable } from "./methods";
 
 /**
  * Runs every call: what it throws, synchronously or not, becomes its status, so that no message and

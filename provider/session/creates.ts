@@ -26,7 +26,7 @@ export class Creates {
   }
 
   /** The POST of this name is settled: the next takes a baseline begun after that. */
-  settled(name: string): void {
+  noteSettled(name: string): void {
     const newest = this.listings.latest?.begun ?? 0;
     // What the newest listing was begun after holds for each to come.
     for (const [other, mark] of this.#settled) if (mark < newest) this.#settled.delete(other);
@@ -37,11 +37,11 @@ export class Creates {
     return this.#settled.get(name) ?? 0;
   }
 
-  made(id: string): void {
+  noteMade(id: string): void {
     this.#made.add(id);
   }
 
-  takenOver(id: string): void {
+  noteTakenOver(id: string): void {
     this.#made.add(id);
     this.#takenOver.add(id);
   }
@@ -56,7 +56,7 @@ export class Creates {
   }
 
   /** The engine goes, and every call was answered: it has the ids of all that was made (G1). */
-  answered(): void {
+  noteAnswered(): void {
     for (const id of this.#made) this.journal.answered(this.settings, id);
   }
 }

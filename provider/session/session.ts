@@ -5,16 +5,16 @@
 import { deadline, type Ending } from "../abort";
 import { cursorIgnored } from "../advice";
 import type { Settings } from "../config/settings";
-import { Connection } from "./connection";
-import { Creates } from "./creates";
 import { journalFolder } from "../journal/folder";
 import { Journal } from "../journal/journal";
-import { KnownState } from "./knownState";
 import { collect } from "../listing/collect";
 import { Listings } from "../listing/listings";
 import type { Surroundings } from "../surroundings";
 import { Poller } from "../wait/poller";
 import { Room } from "../wait/room";
+import { Connection } from "./connection";
+import { Creates } from "./creates";
+import { KnownState } from "./knownState";
 
 /**
  * How long an operation may take, in seconds, where `customTimeouts` says nothing (DESIGN section 3): one

@@ -1,6 +1,7 @@
 /** Running other commands. */
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { basename } from "node:path";
 import { promisify } from "node:util";
 import { isMissing } from "./errors";
 import { ToolError } from "./main";
@@ -51,7 +52,9 @@ export async function captured(
     return stdout;
   } catch (error) {
     const line = [command, ...arguments_].join(" ");
-    if (isMissing(error)) throw new ToolError(`There is no ${command} on PATH: \`${line}\``);
+    if (isMissing(error) && basename(command) === command) {
+      throw new ToolError(`There is no ${command} on PATH: \`${line}\``);
+    }
     const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
     const said = `${stdout ?? ""}${stderr ?? ""}`.trim() || message;
     throw new ToolError(`\`${line}\` failed.\n${said}`);

@@ -3,8 +3,8 @@
  * the token goes nowhere else (G8) and a POST is not sent a second time (G2).
  */
 import { RequestError } from "../errors";
-import { type Answer, type Call, type Link, header } from "./exchange";
 import type { Address } from "./address";
+import { type Answer, type Call, type Link, header } from "./exchange";
 
 const mostHops = 3;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);

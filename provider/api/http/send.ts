@@ -1,7 +1,7 @@
 /** The innermost link: puts a call on the wire. */
+import type { Address } from "./address";
 import type { Connections } from "./connections";
 import type { Send } from "./exchange";
-import type { Address } from "./address";
 import { transfer } from "./transfer";
 
 export interface SendOptions {

@@ -4,9 +4,9 @@
  */
 import type { Dispatcher } from "undici";
 import { RequestError } from "../errors";
+import type { Address } from "./address";
 import type { Answer, Call } from "./exchange";
 import { isSuccess } from "./exchange";
-import type { Address } from "./address";
 import { faultWords, isCertificateFault } from "./faultWords";
 
 export interface TransferOptions {

@@ -41,7 +41,6 @@ export function summarise(
       ...noteOn(item, place, open, openCreates, held),
     })),
     gone: gone.sure,
-    openCreates,
     undecided: [
       ...failures.map((why) => ({ what: "a service", why })),
       ...[...unread].map(([stack, why]) => ({ what: `stack ${stack}`, why })),
@@ -51,6 +50,7 @@ export function summarise(
       ...orphans.undecided,
       ...gone.undecided,
     ],
+    openCreates,
     notComparable: newest.elsewhere.map(({ held: { id, stack, urn }, why }) => ({
       ...{ id, stack, urn, why },
     })),

@@ -3,10 +3,10 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from "node:f
 import { dirname, join } from "node:path";
 import metadata from "../../../metadata.json";
 import { executable } from "../../executable";
-import { bestFromEngine, isOlder, oldestEngine } from "../../versions";
 import { journalFolder, pulumiHome } from "../../journal/folder";
-import { openCreates } from "../openCreates";
+import { bestFromEngine, isOlder, oldestEngine } from "../../versions";
 import { type Finding, ok, warning, failed } from "../finding";
+import { openCreates } from "../openCreates";
 import { pulumi } from "../pulumi/cli";
 
 export async function* examineMachine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {

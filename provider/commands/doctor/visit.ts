@@ -2,8 +2,8 @@
  * The service, asked as `pulumi up` asks it: by the provider's own client, with the same settings. Two
  * kinds of GET, and nothing that changes anything.
  */
-import type { AnswerHead, ComputeApi } from "../../api/client";
 import { type Certificate, watchCertificates } from "../../api/certificates";
+import type { AnswerHead, ComputeApi } from "../../api/client";
 import { createClient } from "../../api/createClient";
 import { RequestError } from "../../api/errors";
 import type { Settings } from "../../config/settings";

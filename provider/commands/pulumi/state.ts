@@ -1,9 +1,9 @@
 /** The instances that a stack's state holds, as `pulumi stack export` tells; nothing is decrypted. */
 import * as z from "zod";
-import { originKey, originSchema, type Origin } from "../../origin";
 import { OperationFailed } from "../../errors";
-import { instanceToken } from "../../tokens";
+import { originKey, originSchema, type Origin } from "../../origin";
 import { acceptedKey } from "../../resources/instance/state";
+import { instanceToken } from "../../tokens";
 import { parsedJson, pulumi } from "./cli";
 
 export interface StackState {

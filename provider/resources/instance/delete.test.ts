@@ -167,7 +167,7 @@ test("a listing that lags behind a destroy whose answer was lost puts nothing in
 
 test("an instance that this very run took over is not destroyed with an older record of it", async () => {
   const world = existing(destroyPath);
-  world.session.creates.takenOver("i-1");
+  world.session.creates.noteTakenOver("i-1");
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);

@@ -45,6 +45,6 @@ export function adopted(
   { id, name, status }: ListItem,
   noted: JournalEntry["accepted"] = { networks: [] },
 ): Provisioned {
-  session.creates.takenOver(id);
+  session.creates.noteTakenOver(id);
   return { accepted: { id, name, status, ...noted }, after: 0 };
 }

@@ -98,7 +98,7 @@ async function send(
   try {
     const signals = { unsent: signal, grace: ending.signal };
     const accepted = await api.createInstance(createBodyOf(args), signals, turn);
-    session.creates.made(accepted.id);
+    session.creates.noteMade(accepted.id);
     const { id, createdAt, networks } = accepted;
     journal.write({ ...entry, at: now(), id, accepted: { createdAt, networks } });
     return { accepted, after: session.listings.markWrite() };

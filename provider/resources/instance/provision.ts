@@ -21,7 +21,7 @@ export async function provision(
     try {
       return await post(session, order, signal);
     } finally {
-      session.creates.settled(args.name);
+      session.creates.noteSettled(args.name);
     }
   });
 }

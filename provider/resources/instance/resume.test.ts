@@ -268,7 +268,7 @@ test("after an orderly end a second create makes a second one, and names the fir
   ] as const) {
     const before = scene();
     const { id } = await diedAfterAnswer(first, before);
-    before.session.creates.answered();
+    before.session.creates.noteAnswered();
     const world = before.nextRun();
     world.service.posts.push(ready);
     expect((await create(world, second)).id).not.toBe(id);

@@ -6,8 +6,8 @@ import type { ListItem } from "../../api/contract";
 import { RequestError } from "../../api/errors";
 import type { JournalEntry } from "../../journal/entry";
 import { isNoted } from "../../journal/notedName";
-import { isSamePlace } from "../../origin";
 import { named, type Snapshot } from "../../listing/snapshot";
+import { isSamePlace } from "../../origin";
 import type { Session } from "../../session/session";
 import { isGeneratedName } from "./naming";
 

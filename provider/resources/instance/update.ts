@@ -6,8 +6,8 @@ import { timeouts, type Session } from "../../session/session";
 import { changedInputs, claimed } from "./changes";
 import { finishInstance } from "./finish";
 import { presenceOf, traceOf } from "./presence";
-import { settled } from "./status";
 import { outputsWithClaims, outputsWithItem, textOf, unfinishedKey } from "./state";
+import { settled } from "./status";
 
 export async function updateInstance(
   session: Session,
