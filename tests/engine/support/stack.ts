@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { Running, type Outcome } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
@@ -78,15 +79,12 @@ export class Stack implements AsyncDisposable {
     this.home = join(this.folder, "home");
     this.project = join(this.folder, "project");
     this.backend = `file://${join(this.folder, "state")}`;
-    for (const folder of ["home", "project", "state"]) mkdirSync(join(this.folder, folder));
+    mkdirSync(this.project);
     this.#env = {
       PATH: process.env["COMPUTE_TEST_PATH"],
       HOME: this.folder,
-      PULUMI_HOME: this.home,
-      PULUMI_BACKEND_URL: this.backend,
+      ...ownPulumi(this.folder),
       PULUMI_CONFIG_PASSPHRASE: "test",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
       ...compileCache,
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
