@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { executable as pluginName } from "../provider/executable";
 import { ensureBuilt } from "../tools/build";
 import { ensureGoTool } from "../tools/go/tools";
 import { ensureArchive, ensureExecutable } from "../tools/dist";
@@ -60,7 +61,7 @@ export async function gatherTools(): Promise<Tools> {
 
 function pluginFiles(folder: string): PluginFiles {
   mkdirSync(folder);
-  return { folder, executable: join(folder, "pulumi-resource-compute") };
+  return { folder, executable: join(folder, pluginName) };
 }
 
 function launcher(path: string, script: string): void {

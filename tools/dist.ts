@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import metadata from "../metadata.json";
+import { executable as pluginName } from "../provider/executable";
 import { makeArchive } from "./dist/archive";
 import { makeExecutable } from "./dist/executable";
 import { notices } from "./dist/notices";
@@ -50,7 +51,7 @@ export async function ensureExecutable(platform = thisPlatform()): Promise<strin
 /** The path of a platform's archive, `dist/pulumi-resource-compute-vVERSION-OS-ARCH.tar.gz`. */
 export async function ensureArchive(platform = thisPlatform()): Promise<string> {
   await ensureExecutable(platform);
-  const path = `dist/pulumi-resource-${metadata.name}-v${metadata.version}-${platform}.tar.gz`;
+  const path = `dist/${pluginName}-v${metadata.version}-${platform}.tar.gz`;
   await ensureProduct({
     name: `the archive for ${platform}`,
     outputs: [path],
@@ -91,7 +92,7 @@ async function main(wanted: readonly Platform[]): Promise<void> {
     written.push(archive);
   }
   const { inputs } = await makeParts();
-  const bill = join(root, "dist", `pulumi-resource-${metadata.name}-v${metadata.version}.cdx.json`);
+  const bill = join(root, "dist", `${pluginName}-v${metadata.version}.cdx.json`);
   writeWhole(bill, `${JSON.stringify(sbom(wanted, inputs), null, 2)}\n`);
   const sums = join(root, "dist", "SHA256SUMS");
   writeWhole(

@@ -1,27 +1,22 @@
 /** The floors of the house: each file stands above all that it imports, types too. */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "@jest/globals";
 import ts from "typescript";
 import { root } from "./support/paths";
+import { repositoryFiles } from "./support/repository";
 
 type Imports = ReadonlyMap<string, readonly string[]>;
 
 test("no file imports one that leads back to it", () => {
-  const imports = readImports(["provider", "emulator", "tools", "bench", "tests"]);
+  const files = repositoryFiles("provider", "emulator", "tools", "bench", "tests");
+  const imports = new Map(
+    files.filter((file) => file.endsWith(".ts")).map((file) => [file, importsOf(file)]),
+  );
   expect([...imports.values()].flat().length).toBeGreaterThan(imports.size);
   const left = circles(imports);
   expect([...left].map(([file, imported]) => `${file} imports ${imported.join(", ")}`)).toEqual([]);
 });
-
-function readImports(rooms: readonly string[]): Imports {
-  const list = ["ls-files", "--cached", "--others", "--exclude-standard", ...rooms];
-  const files = execFileSync("git", list, { cwd: root, encoding: "utf8" })
-    .split("\n")
-    .filter((file) => file.endsWith(".ts") && existsSync(join(root, file)));
-  return new Map(files.map((file) => [file, importsOf(file)]));
-}
 
 function importsOf(file: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), "utf8"));

@@ -5,6 +5,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
+import { executable as pluginName } from "../../provider/executable";
 import { ensureGoTool } from "../go/tools";
 import { packForRelease } from "../release/pack";
 import { releaseNotes, versionDisagreements } from "../release/versions";
@@ -106,7 +107,7 @@ console.log(process.version, typeof Instance)`;
 
 /** The plugin needs a newer Node than the SDK, and says that instead of a stack trace. */
 async function plainRefusal(node: string, bin: string): Promise<string> {
-  const plugin = join(bin, `pulumi-resource-${metadata.name}`);
+  const plugin = join(bin, pluginName);
   const said = await captured(node, [plugin, "--version"]).catch((error: Error) => error.message);
   const [refusal] = /needs Node\.js \S+ or later/.exec(said) ?? [];
   if (refusal === undefined) throw new ToolError(`The plugin does not refuse an old Node: ${said}`);

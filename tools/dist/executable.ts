@@ -1,6 +1,7 @@
 /** The single executable of a platform: its Node, with the plugin put into it on this machine. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { executable } from "../../provider/executable";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { ensureGoTool } from "../go/tools";
@@ -52,6 +53,11 @@ export async function makeExecutable(
 
 /** Without a certificate: it names no publisher, but macOS starts nothing that is not signed. */
 async function sign(plugin: string): Promise<void> {
-  const identity = "pulumi-resource-compute";
-  await captured(await ensureGoTool("quill"), ["sign", "--ad-hoc", "--identity", identity, plugin]);
+  await captured(await ensureGoTool("quill"), [
+    "sign",
+    "--ad-hoc",
+    "--identity",
+    executable,
+    plugin,
+  ]);
 }

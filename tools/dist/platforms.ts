@@ -1,4 +1,5 @@
 /** The platforms that there is a self-contained plugin for, by Pulumi's names for them. */
+import { executable } from "../../provider/executable";
 import { oneOf } from "../support/main";
 
 export const platforms = {
@@ -33,5 +34,5 @@ export function platformNamed(name: string): Platform {
 }
 
 export function executableName(platform: Platform): string {
-  return `pulumi-resource-compute${platforms[platform].format === "pe" ? ".exe" : ""}`;
+  return `${executable}${platforms[platform].format === "pe" ? ".exe" : ""}`;
 }

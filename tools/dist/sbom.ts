@@ -1,5 +1,6 @@
 /** The software bill of materials (CycloneDX): what is inside, neither more nor less, by package-lock.json. */
 import metadata from "../../metadata.json";
+import { executable } from "../../provider/executable";
 import { lockedPackage } from "./lockfile";
 import { packageName, packagesOf } from "./notices";
 import { platforms, type Platform } from "./platforms";
@@ -25,7 +26,7 @@ export function sbom(built: readonly Platform[], inputs: readonly string[]) {
       component: {
         type: "application",
         "bom-ref": self,
-        name: `pulumi-resource-${metadata.name}`,
+        name: executable,
         version: metadata.version,
         description: metadata.description,
         licenses: licenses(metadata.license),

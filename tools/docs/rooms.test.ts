@@ -1,9 +1,9 @@
 /** Each folder of the repository has its sentence in ARCHITECTURE.md, and each that has one is there. */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { root } from "../support/paths";
+import { repositoryFiles } from "../support/repository";
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const [, section = ""] = architecture.split(/^## (?:Rooms|Guarantees)$/m);
@@ -17,9 +17,11 @@ const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""])
 const closed = /^(docs|sdk|examples|tools\/(go|npm|python)|\..*)\//;
 
 test("each folder has its sentence", () => {
-  const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
-  const files = execFileSync("git", list, { cwd: root, encoding: "utf8" }).split("\n");
-  const folders = new Set(files.map(dirname).filter((it) => it !== "." && !closed.test(`${it}/`)));
+  const folders = new Set(
+    repositoryFiles()
+      .map(dirname)
+      .filter((it) => it !== "." && !closed.test(`${it}/`)),
+  );
   const untold = [...folders].filter((folder) => !isTold(folder));
   expect(untold).toEqual([]);
   expect(folders.size).toBeGreaterThan(rooms.length - 10);

@@ -1,9 +1,8 @@
 /** The functions in the schema: their inputs by definition, their outputs as `invoke` gives them. */
 import type * as z from "zod";
 import { functions } from "../../provider/resources/functions";
+import { functionTokens, type FunctionToken } from "../../provider/tokens";
 import { ref, text, typeOf, type Property } from "./property";
-
-type Token = keyof typeof functions;
 
 const summaryToken = "compute:index:InstanceSummary";
 
@@ -24,7 +23,7 @@ export const functionTypes = {
   },
 };
 
-function functionOutputs(token: Token) {
+function functionOutputs(token: FunctionToken) {
   switch (token) {
     case "compute:index:getInstance":
       return { type: "object", properties: summary, required: summaryRequired };
@@ -61,7 +60,7 @@ function functionOutputs(token: Token) {
   }
 }
 
-export function functionSchema(token: Token) {
+export function functionSchema(token: FunctionToken) {
   const { description, inputs } = functions[token];
   const properties = Object.fromEntries(
     Object.entries(inputs as Record<string, { type: z.ZodType; description: string }>).map(
@@ -72,5 +71,5 @@ export function functionSchema(token: Token) {
 }
 
 export const functionSchemas = Object.fromEntries(
-  (Object.keys(functions) as Token[]).map((token) => [token, functionSchema(token)]),
+  functionTokens.map((token) => [token, functionSchema(token)]),
 );

@@ -6,6 +6,7 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
+import { executable } from "../../provider/executable";
 import { ensureSdkBuilt } from "../build";
 import { packageNotices } from "../dist/notices";
 import { bundle } from "../support/bundle";
@@ -18,7 +19,7 @@ const pluginTarget = "node22.19";
  * By this name a `path` in Pulumi.yaml finds it. On Windows it can't be started by itself: there
  * `PulumiPlugin.yaml` tells the engine to let Node do it.
  */
-const start = `plugin/pulumi-resource-${metadata.name}`;
+const start = `plugin/${executable}`;
 
 /** Writes the package's directory; returns it, and what it was made from beside the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
@@ -52,7 +53,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
 /** Two names for one program: the engine looks for the first, a person types the second. */
 function packageJson(file: string): string {
   const generated = JSON.parse(readFileSync(file, "utf8")) as { files: string[] };
-  const bin = { [`pulumi-resource-${metadata.name}`]: start, [`pulumi-${metadata.name}`]: start };
+  const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
   const files = [...generated.files, "plugin"];
   return `${JSON.stringify({ ...generated, files, bin }, undefined, 4)}\n`;
 }
