@@ -1,5 +1,6 @@
 /** The commands that messages print work when they are typed, and the next `up` is clean (G1, G4, G9). */
 import { expect, test } from "@jest/globals";
+import { printedCommands } from "../support/printed";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
 import type { End } from "./support/running";
 import { tokens } from "./support/stack";
@@ -11,9 +12,7 @@ const lost = { ...creates, kind: "reset", acted: true } as const;
 
 /** The one command like this in a message, as it is printed; more of them must be the same. */
 function printed(output: string, start: string): string {
-  const commands = [...output.matchAll(/`([^`]+)`/g)]
-    .map(([, command = ""]) => command)
-    .filter((command) => command.includes(start));
+  const commands = printedCommands(output, start);
   expect(new Set(commands).size).toBe(1);
   return commands[0] ?? "";
 }

@@ -6,6 +6,7 @@
 import { jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { reportFigures } from "../../support/figures";
+import { printedCommands } from "../../support/printed";
 import type { CallFailed } from "../../../provider/rpc/testing/failure";
 import { inputs, type Program } from "../support/stack";
 import { pause } from "../support/until";
@@ -126,8 +127,9 @@ async function cleanUp(world: World, program: Program) {
 /** What evidence can't settle, a run hands to the person, who types what it prints. */
 async function followAdvice(world: World, stopped: Record<string, CallFailed>): Promise<void> {
   for (const [name, { message }] of Object.entries(stopped)) {
-    const [, id] = /: pulumi import \S+ \S+ (i-[0-9a-f]+)\. /.exec(message) ?? [];
-    if (id === undefined) throw new Error(`no advice: ${message}`);
+    const [command] = printedCommands(message, "pulumi import");
+    if (command === undefined) throw new Error(`no advice: ${message}`);
+    const [, , , , id = ""] = command.split(" ");
     await world.stack.import(await world.plugin(lenient), name, id);
     figures["taken over by hand"]++;
   }
