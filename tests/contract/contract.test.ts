@@ -3,6 +3,7 @@
  * says it does not show is not tested, unless that the emulator adds nothing there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { testUnless } from "../../tools/support/unless";
 import { call, canCreate, flavor, image, real, startService, vpc, type Service } from "./service";
 import { startEmulator, type Emulator } from "../../emulator/index";
 
@@ -16,18 +17,15 @@ afterAll(async () => {
 
 /** A test of what cannot be provoked at the real service. */
 function emulated(name: string, why: string, run: (emulator: Emulator) => Promise<void>): void {
-  if (real) test.skip(`${name} [skipped at the real service: ${why}]`, () => undefined);
-  else
-    test(name, async () => {
-      await run(service.emulator as Emulator);
-    });
+  testUnless(real ? `at the real service, ${why}` : undefined, name, () =>
+    run(service.emulator as Emulator),
+  );
 }
 
 /** A test that makes an instance. */
 function creating(name: string, run: () => Promise<void>): void {
-  if (canCreate) test(name, run);
-  else
-    test.skip(`${name} [skipped: needs COMPUTE_FLAVOR_ID, _IMAGE_ID and _VPC_ID]`, () => undefined);
+  const lack = canCreate ? undefined : "needs COMPUTE_FLAVOR_ID, _IMAGE_ID and _VPC_ID";
+  testUnless(lack, name, run);
 }
 
 const bearer = (token: string) => `Bearer ${token}`;

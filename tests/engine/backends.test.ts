@@ -6,10 +6,11 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
+import { describeUnless } from "../../tools/support/unless";
 import type { Backend, BackendServer } from "./support/backends/backend";
 import { file } from "./support/backends/file";
 import { postgres } from "./support/backends/postgres";
@@ -108,12 +109,7 @@ async function killedDuringCreate(backend: Backend): Promise<World> {
 }
 
 for (const kind of [file, postgres, s3]) {
-  const why = kind.hindrance?.();
-  if (why !== undefined) {
-    test.skip(`${kind.title} (${why})`, () => undefined);
-    continue;
-  }
-  describe(kind.title, () => {
+  describeUnless(kind.hindrance?.(), kind.title, () => {
     let server: BackendServer;
     beforeAll(async () => {
       server = await kind.start();

@@ -2,8 +2,9 @@
  * Every fenced block of README.md, the other pages and the schema's descriptions, compiled or run: what a
  * person copies works.
  */
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { pages } from "../../tools/docs/pages";
+import { describeUnless } from "../../tools/support/unless";
 import { csharp } from "./support/blocks/csharp";
 import { json, text, xml } from "./support/blocks/data";
 import { go } from "./support/blocks/go";
@@ -34,21 +35,12 @@ test.each(current)("$name: each command in the running text is one that there is
   expect(await problemsInText(page)).toEqual([]);
 });
 
-function skip(title: string): void {
-  test.skip(title, () => undefined);
-}
-
 for (const check of new Set(Object.values(checks))) {
   const ours = samples.filter(({ language }) => checks[language] === check);
   const [first] = ours;
   if (!first) continue;
-  const why = check.hindrance?.();
-  describe(first.language, () => {
-    if (check.leftOut !== undefined) skip(`all of them: ${check.leftOut}`);
-    if (why !== undefined) {
-      for (const { places } of ours) skip(`${places} (${why})`);
-      return;
-    }
+  describeUnless(check.hindrance?.(), first.language, () => {
+    if (check.leftOut !== undefined) test.skip(`all of them: ${check.leftOut}`, () => undefined);
     const problems = new Map<Sample, string[]>(ours.map((sample) => [sample, []]));
     beforeAll(async () =>
       check.run(ours, (sample, problem) => problems.get(sample)?.push(problem)),

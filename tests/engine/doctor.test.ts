@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
+import { testUnless } from "../../tools/support/unless";
 import { oneInstance } from "./support/programs";
 import { plugin, tokens } from "./support/stack";
 import { World } from "./support/world";
@@ -85,8 +86,7 @@ test("--help lists the commands, each has a help of its own, and --version is th
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes(
   "util-linux",
 );
-const onTerminal = hasTerminals ? test : test.skip;
-const needs = hasTerminals ? "" : " (skipped: this machine has no `script` of util-linux)";
+const noTerminals = hasTerminals ? undefined : "this machine has no `script` of util-linux";
 
 /** All it says on a terminal until its port is there and it was told to end. */
 async function onATerminal(...args: string[]): Promise<string> {
@@ -106,8 +106,9 @@ async function onATerminal(...args: string[]): Promise<string> {
   return said;
 }
 
-onTerminal(
-  `started by hand on a terminal it says what it is; started as the engine does, nothing but the port${needs}`,
+testUnless(
+  noTerminals,
+  "started by hand on a terminal it says what it is; started as the engine does, nothing but the port",
   async () => {
     const greeting = await onATerminal();
     expect(greeting).toMatch(

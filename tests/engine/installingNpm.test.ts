@@ -2,9 +2,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist";
+import { testUnless } from "../../tools/support/unless";
 import { guests, hindrance, installed } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
@@ -12,8 +13,7 @@ import { World } from "./support/world";
 
 // Most of it is downloads, the first time.
 const why = hindrance(guests.TypeScript);
-const testHere = (title: string, body: () => Promise<void> | void) =>
-  why === undefined ? test(title, body) : test.skip(`${title} (${why})`, body);
+const testHere = testUnless.bind(undefined, why);
 
 const plugin = `pulumi-resource-${metadata.name}`;
 

@@ -2,19 +2,15 @@
  * The example of each language, with its SDK installed from a package as a user would, through the
  * real language host.
  */
-import { expect, test } from "@jest/globals";
+import { expect } from "@jest/globals";
+import { testUnless } from "../../tools/support/unless";
 import { guests, hindrance, installed } from "./support/installing";
 import { World } from "./support/world";
 
 // Most of it is downloads, the first time.
 for (const [language, guest] of Object.entries(guests)) {
-  const why = hindrance(guest);
   const title = `the ${language} example comes up, gives its outputs, stays as it is, and is torn down`;
-  if (why !== undefined) {
-    test.skip(`${title} (${why})`, () => undefined);
-    continue;
-  }
-  test(title, async () => {
+  testUnless(hindrance(guest), title, async () => {
     const { project, env } = await installed(guest);
     await using world = await World.create({ program: project, env });
     const { stack, service } = world;

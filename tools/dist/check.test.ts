@@ -1,19 +1,20 @@
 /** Executables that others made, the Go compiler: it knows each format, and signs for macOS itself. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
+import { onPath } from "../support/onPath";
+import { describeUnless } from "../support/unless";
 import { checkExecutable, formats } from "./check";
 import { checkSignature } from "./formats/macho";
 import { platformNames, platforms } from "./platforms";
 
-const hasGo = spawnSync("go", ["version"]).status === 0;
-const needs = hasGo ? "" : " (skipped: there is no Go on this machine)";
+const noGo = onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 
 const compiled = ["linux-arm64", "darwin-arm64", "windows-amd64"] as const;
 
-(hasGo ? describe : describe.skip)(`executables of the Go compiler${needs}`, () => {
+describeUnless(noGo, "executables of the Go compiler", () => {
   const made = {} as Record<(typeof compiled)[number], Buffer>;
 
   beforeAll(() => {
