@@ -26,7 +26,6 @@ Usage: npm run emulator -- [options]
   --strict-tokens                  accept no other tokens than those of --token
   --destroy-path <path>            offer DELETE there, say /v2/instances/{id}     (off)
   --destroy-seconds <number>       time from DELETE until gone                    (0)
-  --docs-url <url>                 where doc_url of errors points
   --control                        offer /control/... to tests on this machine
   --log                            print a line for each request
   --help                           print this
@@ -50,7 +49,6 @@ export const flags = {
   "strict-tokens": { type: "boolean", default: false },
   "destroy-path": { type: "string" },
   "destroy-seconds": { type: "string" },
-  "docs-url": { type: "string" },
   control: { type: "boolean", default: false },
   log: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
@@ -91,7 +89,6 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     ...given("destroySeconds", values["destroy-seconds"], (text) =>
       number("destroy-seconds", text),
     ),
-    ...given("docsUrl", values["docs-url"], String),
   };
   return { help: values.help, log: values.log, options };
 }

@@ -15,13 +15,7 @@ import {
 } from "./faults/kinds";
 import { distort } from "./faults/list";
 import type { FaultList, ScriptedFault } from "./faults/script";
-import {
-  contractBreach,
-  envelope,
-  ServiceError,
-  type Answer,
-  type ErrorContext,
-} from "./http/answers";
+import { contractBreach, envelope, ServiceError, type Answer } from "./http/answers";
 import { nameIn, parseTarget, readBody, type ServiceRequest } from "./http/request";
 import { send } from "./http/send";
 import type { InstanceEffects } from "./instances/lifecycle";
@@ -50,7 +44,6 @@ export async function exchange(
 ): Promise<void> {
   const { settings } = emulator.service;
   const requestId = `${requestIdPrefix}${randomHex(settings.random, 24)}`;
-  const context = { requestId, docsUrl: settings.docsUrl };
   const request = requestFrom(message, requestId);
   const body = await readBody(message).catch((): typeof callerLeft => callerLeft);
   if (body === callerLeft) return;
@@ -58,8 +51,8 @@ export async function exchange(
   const entry = logged(emulator, complete);
   const striking = emulator.faults.striking({ ...entry, query: request.query });
   entry.faults = striking.map(({ kind }) => kind);
-  const answer = answerOnce(emulator, complete, striking, context, entry);
-  entry.status = await run(emulator, striking, answer, response, context);
+  const answer = answerOnce(emulator, complete, striking, entry);
+  entry.status = await run(emulator, striking, answer, response, requestId);
   settings.log?.(logLine(entry, settings.clock.now()));
 }
 
@@ -93,14 +86,13 @@ function answerOnce(
   emulator: Exchanges,
   request: ServiceRequest,
   striking: readonly ScriptedFault[],
-  context: ErrorContext,
   entry: LoggedRequest,
 ): () => Answer {
   const { errorLog } = emulator.service.settings;
   const behaviours = striking.map(({ behaviour }) => behaviour);
   const bug = (reason: string): Answer => {
     errorLog(`emulator bug: ${request.method} ${request.path} ${request.requestId}: ${reason}`);
-    return envelope({ status: 500, code: "emulator_bug", message: reason }, context);
+    return envelope({ status: 500, code: "emulator_bug", message: reason }, request.requestId);
   };
   return () => {
     entry.acted = true;
@@ -108,7 +100,8 @@ function answerOnce(
     try {
       answer = emulator.router.answer(request, effects(behaviours));
     } catch (error) {
-      answer = error instanceof ServiceError ? envelope(error, context) : bug(String(error));
+      answer =
+        error instanceof ServiceError ? envelope(error, request.requestId) : bug(String(error));
     }
     const breach = contractBreach(answer);
     if (breach !== undefined) answer = bug(`the answer breaks the contract: ${breach}`);
@@ -130,7 +123,7 @@ async function run(
   striking: readonly ScriptedFault[],
   answer: () => Answer,
   response: ServerResponse,
-  context: ErrorContext,
+  requestId: string,
 ): Promise<number | undefined> {
   const delays = striking.map(({ behaviour }) => behaviour).filter(isTiming);
   for (const delay of delays) if (!delay.acted) await sleep(delay.milliseconds);
@@ -144,7 +137,7 @@ async function run(
   for (const delay of delays) if (delay.acted) await sleep(delay.milliseconds);
   if (fault === undefined || delivery === undefined) return send(response, give());
   return await deliver(delivery, give, {
-    ...context,
+    requestId,
     response,
     sleep,
     released: () => fault.whenReleased.then(() => sleep(0)),

@@ -57,8 +57,6 @@ export interface EmulatorOptions {
   destroySeconds?: number;
   /** What GET /v2/account answers. "Response: not shown." */
   account?: AccountBody;
-  /** The `{docs_url}` of `doc_url` in errors. */
-  docsUrl?: string;
   /** Opens `/control/...` on the same port, to this machine only. */
   controlEndpoints?: boolean;
   clock?: EmulatorClock;
@@ -94,7 +92,6 @@ export function settingsFrom(options: EmulatorOptions): Settings {
     tokens: {},
     strictTokens: false,
     destroySeconds: 0,
-    docsUrl: "https://docs.compute.example",
     controlEndpoints: false,
     clock: wallClock,
     random: cryptoRandom,

@@ -1,10 +1,11 @@
 /** Delivery faults: how an answer gets to its caller, or does not. */
 import type { ServerResponse } from "node:http";
-import { bodyText, envelope, type Answer, type ErrorContext } from "../http/answers";
+import { bodyText, envelope, type Answer } from "../http/answers";
 import { send, sendHead } from "../http/send";
 import type { Delivery } from "./kinds";
 
-export interface DeliveryContext extends ErrorContext {
+export interface DeliveryContext {
+  requestId: string;
   response: ServerResponse;
   /** Rejects when the emulator is closed. */
   sleep: (milliseconds: number) => Promise<void>;
@@ -35,7 +36,7 @@ export async function deliver(
     case "status": {
       if (fault.acted) answer();
       const headers = retryAfter(fault.retryAfter);
-      if (fault.body === undefined) return give(envelope({ ...fault, headers }, context));
+      if (fault.body === undefined) return give(envelope({ ...fault, headers }, context.requestId));
       const contentType = fault.contentType ?? "application/json";
       return give({ status: fault.status, headers, text: fault.body, contentType });
     }

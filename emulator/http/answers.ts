@@ -56,14 +56,12 @@ export const tooLarge = (limitBytes: number) =>
 export const rateLimited = () =>
   new ServiceError(429, "rate_limit_exceeded", "The rate limit has been exceeded.");
 
-export interface ErrorContext {
-  requestId: string;
-  docsUrl: string;
-}
+/** The `{docs_url}` of the document's errors. */
+const docsUrl = "https://docs.compute.example";
 
 export function envelope(
   error: { status: number; code: string; message: string; headers?: Answer["headers"] },
-  context: ErrorContext,
+  requestId: string,
 ): Answer {
   const { code, message } = error;
   return {
@@ -73,8 +71,8 @@ export function envelope(
       error: {
         code,
         message,
-        doc_url: `${context.docsUrl}/errors#${code}`,
-        request_id: context.requestId,
+        doc_url: `${docsUrl}/errors#${code}`,
+        request_id: requestId,
       },
     },
     form: errorForm,
