@@ -3,7 +3,8 @@
 /** Shorter ones are ordinary words: blanking them would garble the text and hide nothing. */
 const shortest = { secret: 6, line: 16, part: 8, parted: 16 } as const;
 
-const blot = "[secret]";
+/** What stands for a secret. */
+export const blot = "[secret]";
 
 /** What a terminal, or one who reads its output, takes for the end of a line. */
 const lineBreaks = /[\n\v\f\r\u0085\u2028\u2029]+/g;

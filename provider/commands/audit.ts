@@ -2,7 +2,7 @@
  * `pulumi-resource-compute audit`: what the service lists against all stacks of the backend. It only
  * reads; the state is exported without its secrets.
  */
-import { isHashed } from "../journal/notedName";
+import { shownNote } from "../journal/notedName";
 import { summarise } from "./audit/findings";
 import { listAt, look, type Listed } from "./audit/look";
 import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
@@ -64,7 +64,7 @@ async function examine(
     const looks = await look(places, by.env);
     const open = openCreates(by.env, (text) => by.warn(`warning: ${text}`)).map(({ entry }) => ({
       ...entry,
-      name: isHashed(entry.name) ? "(a secret name)" : entry.name,
+      name: shownNote(entry.name),
     }));
     return summarise(looks, open, failures);
   } catch (error) {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { journalFolder } from "../journal/folder";
 import type { JournalEntry } from "../journal/entry";
 import { Journal } from "../journal/journal";
+import { notedName } from "../journal/notedName";
 import { WrongUsage } from "./command";
 import { discard } from "./discard";
 import { typed } from "./testing/typed";
@@ -44,6 +45,13 @@ test("without a URN it lists what is left open, with the command that takes it o
   expect(await run()).toBe(0);
   expect(printed.join("\n")).toContain(entry.urn);
   expect(printed.join("\n")).toContain("pulumi import compute:index:Instance web i-1");
+});
+
+test("a name that was secret is shown as one (G8)", async () => {
+  journal().write({ ...entry, name: notedName("db1", true, { apiToken: "sk_test_1" }) });
+  await run();
+  await run(entry.urn);
+  expect(printed.filter((line) => line.includes('"[secret]"'))).toHaveLength(2);
 });
 
 test("with nothing left open it says so", async () => {

@@ -4,6 +4,7 @@
  */
 import { importCommand } from "../advice";
 import type { JournalEntry } from "../journal/entry";
+import { shownNote } from "../journal/notedName";
 import type { Command } from "./command";
 import { openCreates } from "./openCreates";
 
@@ -20,7 +21,7 @@ export const discard: Command = {
     const found = noted.filter(({ entry }) => entry.urn === urn);
     for (const { journal, entry } of found) {
       journal.clear(entry, urn);
-      print(`Forgotten: the create of "${entry.name}" at ${entry.baseUrl} (${entry.at}).`);
+      print(`Forgotten: the create of "${shownNote(entry.name)}" at ${entry.baseUrl} (${entry.at}).`);
     }
     if (found.length === 0) print(`No create is left open for ${urn}.`);
     return found.length > 0 ? 0 : 1;
@@ -31,7 +32,7 @@ function describe(entry: JournalEntry): string[] {
   const { urn, name, baseUrl, tokenKind, at, id } = entry;
   return [
     urn,
-    `  "${name}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
+    `  "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
     `  take it over: ${importCommand(entry, id ?? "<id>")}`,
   ];
 }

@@ -1,6 +1,10 @@
-/** How the journal tells of a name: in clear, or as a keyed hash where the program made it secret (G8). */
+/**
+ * How the journal and messages tell of a name: in clear, unless the program made it secret (G8). The
+ * journal then has a keyed hash.
+ */
 import type { Settings } from "../config/settings";
 import { keyedFingerprint } from "../fingerprint";
+import { blot } from "../text";
 
 const hashed = "secret:";
 
@@ -8,6 +12,16 @@ type Key = Pick<Settings, "apiToken">;
 
 export function notedName(name: string, secret: boolean, key: Key): string {
   return secret ? hashed + keyedFingerprint(key.apiToken, name, 32) : name;
+}
+
+/** In a message, where a name too short to be looked for would stand in clear. */
+export function shownName(name: string, secret: boolean): string {
+  return secret ? blot : name;
+}
+
+/** For a noted name. */
+export function shownNote(noted: string): string {
+  return shownName(noted, isHashed(noted));
 }
 
 export function isHashed(noted: string): boolean {

@@ -2,11 +2,11 @@
  * A service, or a proxy before it, may repeat a request in an error page. User data is a secret (G8),
  * so what of it comes back is blotted out, however much of it was cut off.
  */
+import { blot } from "../../text";
 import type { CreateBody } from "../contract";
 
 /** Shorter matches are chance, and show nothing. */
 const shortest = 8;
-const blot = "[secret]";
 
 export function hideUserData(body: CreateBody, clean: (text: string) => string) {
   const encoded = body.user_data;

@@ -13,7 +13,7 @@ export async function warnOfExtras(session: Session, urn: string, wanted: Wanted
   if (!snapshot) return;
   for (const item of candidates(session, snapshot, wanted)) {
     session.around.messages.warning(
-      `there is another instance named "${wanted.name}", ${item.id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", item.id, session.provider)}\``,
+      `there is another instance named "${wanted.shownName}", ${item.id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", item.id, session.provider)}\``,
       urn,
     );
   }

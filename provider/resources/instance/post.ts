@@ -51,15 +51,14 @@ export async function post(
 }
 
 async function sendAndSettle(create: Prepared, signal: AbortSignal): Promise<Provisioned> {
-  const { session, ...order } = create;
+  const { session, urn, wanted } = create;
   let open: OpenCreate | undefined;
   for (let sent = 1; ; sent++) {
     const outcome = await send(create, open, signal);
     if (!(outcome instanceof RequestError)) {
-      return { ...outcome, ...(open ? { wasOpen: create.wanted } : {}) };
+      return { ...outcome, ...(open ? { wasOpen: wanted } : {}) };
     }
-    const name = order.secretName ? "[secret]" : create.wanted.name;
-    open = { urn: order.urn, provider: session.provider, name, failure: outcome };
+    open = { urn, provider: session.provider, name: wanted.shownName, failure: outcome };
     const sighting = await look(create, open, signal);
     const item = theOne(create, open, sighting);
     if (item) return adopt(create, open, item);

@@ -1,7 +1,7 @@
 /** All that is found out before a POST: the connection, the room for it, and the baseline (G2). */
 import type { ComputeApi } from "../../api/client";
 import type { JournalEntry } from "../../journal/entry";
-import { notedName } from "../../journal/notedName";
+import { notedName, shownName } from "../../journal/notedName";
 import { shareableMs } from "../../listing/listings";
 import { named } from "../../listing/snapshot";
 import type { Session } from "../../session/session";
@@ -55,6 +55,10 @@ export async function prepare(
     beforeComplete: baseline.complete,
     replaces: ofThisUrn.length > 0,
   };
-  const wanted = { name: args.name, before: baseline.items };
+  const wanted = {
+    name: args.name,
+    shownName: shownName(args.name, secretName),
+    before: baseline.items,
+  };
   return { ...order, session, api, entry, wanted, progress, freshUntil };
 }

@@ -46,7 +46,9 @@ test("a refresh brings status and address, renews the origin, and keeps the rest
     outputs: { status: "OFFLINE", ipv4: "203.0.113.9", flavorId: "flavor-1" },
   });
   expect(originFromState(read?.outputs)?.account).toBe("acc-1");
-  expect(world.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(/is OFFLINE: .*Start it at the service/),
+  ]);
 });
 
 test("a name that changed at the service is drift; one that it writes its own way is not", async () => {

@@ -5,7 +5,7 @@ import { discardCommand, importAs, importCommand } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
 import type { JournalEntry } from "../../journal/entry";
-import { isHashed, isNoted } from "../../journal/notedName";
+import { isHashed, isNoted, shownName, shownNote } from "../../journal/notedName";
 import { originDifference } from "../../origin";
 import type { Session } from "../../session/session";
 import type { Order } from "./order";
@@ -22,10 +22,11 @@ export interface Resumed {
 /** The instance to go on with; undefined: nothing was left open, or it is proven gone. */
 export async function resumeFromJournal(
   session: Session,
-  { urn, digest, args }: Order,
+  order: Order,
   signal: AbortSignal,
 ): Promise<Resumed | undefined> {
   const { settings, journal } = session;
+  const { urn, digest, args } = order;
   const entry = journal.find(settings, urn);
   if (!entry) return undefined;
   if (entry.answered) {
@@ -35,7 +36,7 @@ export async function resumeFromJournal(
   }
   const resumed =
     entry.id === undefined
-      ? await findUnnamed(session, entry, args.name, signal)
+      ? await findUnnamed(session, entry, order, signal)
       : await findById(session, entry, entry.id, signal);
   if (!resumed) {
     journal.clear(settings, urn);
@@ -50,8 +51,9 @@ export async function resumeFromJournal(
         : "but the token has changed since, so whether the program still asks for the same can't be told";
     throw open(entry, `instance ${id} is there, ${what}`, id);
   }
+  const shown = shownName(name, order.secretName || isHashed(entry.name));
   session.around.messages.warning(
-    `an earlier run created ${id} ("${name}") for this resource, and nothing has shown since that the state holds it: it is taken over, and nothing new is created`,
+    `an earlier run created ${id} ("${shown}") for this resource, and nothing has shown since that the state holds it: it is taken over, and nothing new is created`,
     urn,
   );
   journal.write({ ...entry, id });
@@ -94,7 +96,7 @@ async function findById(
 async function findUnnamed(
   session: Session,
   entry: JournalEntry,
-  nameNow: string,
+  { args: { name: nameNow }, secretName }: Order,
   signal: AbortSignal,
 ): Promise<Resumed | undefined> {
   const { origin } = await session.connection.open(signal);
@@ -102,9 +104,10 @@ async function findUnnamed(
   if (elsewhere) throw open(entry, elsewhere, "<id>");
 
   // A secret name is noted as a hash, which only the same name opens.
-  const isSecret = entry.name !== nameNow && isNoted(entry.name, nameNow, session.settings);
-  const name = isSecret ? nameNow : entry.name;
-  const wanted = { name, before: new Set(entry.before) };
+  const isOpened = isHashed(entry.name) && isNoted(entry.name, nameNow, session.settings);
+  const name = isOpened ? nameNow : entry.name;
+  const shown = shownName(name, secretName || isHashed(entry.name));
+  const wanted = { name, shownName: shown, before: new Set(entry.before) };
   // The settling time counts from the POST; a run much later looks just once more.
   const end = entry.refused ? session.around.clock.now() : session.settledBy(entry.at);
   const sighting = await lookForOpenCreate(session, wanted, end, signal);
@@ -139,7 +142,7 @@ function whyNoProof(entry: JournalEntry, token: string, complete: boolean): stri
 
 function open(entry: JournalEntry, what: string, id: string): OperationFailed {
   const { urn, at } = entry;
-  const name = isHashed(entry.name) ? "[secret]" : entry.name;
+  const name = shownNote(entry.name);
   // Where the state holds another instance of the resource, an import under its name is refused.
   const takeOver = entry.replaces
     ? importAs("<new name>", id, entry.provider)

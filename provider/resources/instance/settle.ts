@@ -13,6 +13,8 @@ import { isGeneratedName } from "./naming";
 
 export interface Wanted {
   name: string;
+  /** What messages call it. */
+  shownName: string;
   /** Instances that were there before, so can't be the one. */
   before: Pick<ReadonlySet<string>, "has">;
 }

@@ -24,15 +24,9 @@ export interface Unready {
 export function settled(session: Session, instance: Unready, item: ListItem): PropertyMap {
   const outputs = outputsWithItem(instance.outputs, item, instance.origin);
   if (item.status === "OFFLINE") {
-    session.around.messages.warning(
-      `instance ${instance.id} is OFFLINE: it exists${instance.origin.tokenKind === "live" ? ", and is billed," : ""} but does not run. Start it at the service, then run \`pulumi refresh\``,
-      instance.urn,
-    );
+    session.around.messages.warning(offline(instance.id, outputs), instance.urn);
   } else if (item.status !== "ACTIVE") {
-    throw failure(
-      { ...instance, outputs },
-      `instance ${instance.id} has the status "${item.status}", which this provider does not know. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it made anew, remove it at the service first`,
-    );
+    throw failure({ ...instance, outputs }, unfinishedBy(instance.id, item.status));
   }
   return outputs;
 }
@@ -50,20 +44,31 @@ export function judgeRead(
     case "PROVISIONING":
       throw failure(instance, `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`);
     case "OFFLINE":
-      if (textOf(before, "status") !== "OFFLINE") {
-        messages.warning(`instance ${id} is OFFLINE`, urn);
-      }
+      if (textOf(before, "status") !== "OFFLINE") messages.warning(offline(id, outputs), urn);
       return;
     case "ACTIVE":
     case undefined:
       return;
-    default: {
-      const text = `instance ${id} has the status "${status}", which this provider does not know`;
-      if (before[unfinishedKey] === true) throw failure(instance, text);
-      messages.warning(text, urn);
-    }
+    default:
+      if (before[unfinishedKey] === true) throw failure(instance, unfinishedBy(id, status));
+      messages.warning(
+        `${unknownStatus(id, status)}. \`pulumi refresh\` shows when it has another`,
+        urn,
+      );
   }
 }
+
+function offline(id: string, outputs: PropertyMap): string {
+  const billed = textOf(outputs, "tokenKind") === "live" ? ", and is billed," : "";
+  return `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
+}
+
+function unfinishedBy(id: string, status: string | undefined): string {
+  return `${unknownStatus(id, status)}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it made anew, remove it at the service first`;
+}
+
+const unknownStatus = (id: string, status: string | undefined) =>
+  `instance ${id} has the status "${status}", which this provider does not know`;
 
 export function failure(
   { id, inputs, outputs }: Pick<Unready, "id" | "inputs" | "outputs">,
