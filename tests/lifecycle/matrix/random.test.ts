@@ -127,9 +127,9 @@ async function cleanUp(world: World, program: Program) {
 /** What evidence can't settle, a run hands to the person, who types what it prints. */
 async function followAdvice(world: World, stopped: Record<string, CallFailed>): Promise<void> {
   for (const [name, { message }] of Object.entries(stopped)) {
-    const [command] = printedCommands(message, "pulumi import");
-    if (command === undefined) throw new Error(`no advice: ${message}`);
-    const [, , , , id = ""] = command.split(" ");
+    const commands = printedCommands(message, "pulumi import");
+    const id = world.ids.find((it) => commands.some((command) => command.endsWith(` ${it}`)));
+    if (id === undefined) throw new Error(`no advice: ${message}`);
     await world.stack.import(await world.plugin(lenient), name, id);
     figures["taken over by hand"]++;
   }
