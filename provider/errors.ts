@@ -16,9 +16,12 @@ export class OperationFailed extends Error {
   }
 }
 
-/** Stopped by the person before anything was sent (Ctrl-C). */
+/** Stopped by the person (Ctrl-C) before anything was sent that changes anything. */
 export class OperationCanceled extends OperationFailed {
   override readonly name = "OperationCanceled";
+  constructor() {
+    super("canceled before anything was changed");
+  }
 }
 
 /** A function's or lookup's target does not exist. */
@@ -26,7 +29,7 @@ export class NotFound extends OperationFailed {
   override readonly name = "NotFound";
 }
 
-/** Settings are missing; the engine names each with the `pulumi config set` that mends it. */
+/** Settings are missing (`compute:apiToken`); the engine names each with the `pulumi config set` that mends it. */
 export class MissingSettings extends OperationFailed {
   override readonly name = "MissingSettings";
   constructor(readonly settings: readonly { name: string; description: string }[]) {

@@ -9,7 +9,6 @@ import { hasSecret, secretTexts, type PropertyMap } from "./property/value";
 import { isRefresh, type Provider } from "./requests";
 import { instances } from "./resources/instance";
 import { invoke, list } from "./resources/lookups";
-import { readSchema } from "./schema";
 import { Session } from "./session/session";
 import type { Surroundings } from "./surroundings";
 
@@ -30,8 +29,6 @@ export function createProvider(around: Surroundings): Provider {
   };
 
   return {
-    schema: readSchema,
-
     checkConfig: (request) =>
       guarded(() => {
         hideToken(around, request.news);
@@ -125,9 +122,7 @@ async function guarded<T>(operation: () => T | Promise<T>): Promise<T> {
     return await operation();
   } catch (error) {
     if (error instanceof RequestError) throw new OperationFailed(explain(error), { cause: error });
-    if (error instanceof Canceled) {
-      throw new OperationCanceled("canceled before anything was changed");
-    }
+    if (error instanceof Canceled) throw new OperationCanceled();
     if (error instanceof TimedOut) {
       throw new OperationFailed(
         `nothing was changed: the ${error.seconds} s of the operation (customTimeouts) were over first. What it waited for: another create of the same name, the rate limit, or the service's answers`,

@@ -1,5 +1,6 @@
 /** Ctrl-C, and the death of the plugin, at the worst moments: nothing is lost, nothing made twice (G1). */
 import { expect, test } from "@jest/globals";
+import { OperationCanceled } from "../../provider/errors";
 import { oneInstance } from "./support/programs";
 import { World } from "./support/world";
 
@@ -42,7 +43,7 @@ test("Ctrl-C before anything was sent sends nothing, and the next up creates one
   const { code, output } = await up.ended;
 
   expect(code).not.toBe(0);
-  expect(output).toContain("canceled before anything was");
+  expect(output).toContain(new OperationCanceled().message);
   expect(world.posts()).toBe(0);
   expect(await world.stack.instances()).toEqual([]);
 
