@@ -10,12 +10,13 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../provider/property/value";
-import { connect, instanceType, type TestClient } from "../provider/rpc/testing/client";
+import { connect, type TestClient } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
 import { firstLine } from "../tools/support/firstLine";
+import { instanceToken } from "../provider/tokens";
 import { cursorParameter, noLimit, token, type Service } from "./service";
 
-export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceType}::${name}`;
+export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;
 
 /** The inputs of a resource, as Check leaves them. */
 export function inputsOf(name: string): PropertyMap {

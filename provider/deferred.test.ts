@@ -3,27 +3,23 @@ import { deferred } from "./deferred";
 import { propertyMap } from "./property/value";
 import { scriptedProvider } from "./rpc/testing/scriptedProvider";
 
-const request = { news: propertyMap({}), urn: "urn", olds: propertyMap({}) };
+const request = { news: propertyMap({}) };
 
 function setUp() {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const scripted = scriptedProvider();
   const loads: number[] = [];
-  const provider = deferred({
-    load: async () => {
-      loads.push(1);
-      await gate;
-      return scripted.provider;
-    },
-    schema: async () => "{}",
+  const provider = deferred(async () => {
+    loads.push(1);
+    await gate;
+    return scripted.provider;
   });
   const called = () => scripted.calls.map(([name]) => name);
   return { provider, open, loads, called };
 }
 
-test("the schema, Cancel and a new engine load nothing", async () => {
+test("Cancel and a new engine load nothing", () => {
   const { provider, loads } = setUp();
-  expect(await provider.schema()).toBe("{}");
   provider.cancel(true);
   provider.renew();
   expect(loads).toEqual([]);

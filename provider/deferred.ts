@@ -4,13 +4,7 @@
  */
 import type { Provider } from "./requests";
 
-export interface Deferral {
-  load: () => Promise<Provider>;
-  /** Answered without loading. */
-  schema: Provider["schema"];
-}
-
-export function deferred({ load, schema }: Deferral): Provider {
+export function deferred(load: () => Promise<Provider>): Provider {
   let loading: Promise<Provider> | undefined;
   let loaded: Provider | undefined;
   /** Cancel came before there was a provider to tell. */
@@ -25,7 +19,6 @@ export function deferred({ load, schema }: Deferral): Provider {
     }));
 
   return {
-    schema,
     checkConfig: async (request) => (await provider()).checkConfig(request),
     configure: async (request) => (await provider()).configure(request),
     check: async (request) => (await provider()).check(request),

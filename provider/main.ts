@@ -33,16 +33,15 @@ async function serve(address: string | undefined): Promise<void> {
   const log = new EngineLog({ cleaner, clock: systemClock, address });
   surviveDefects(log, cleaner);
   const surroundings = { messages: log, cleaner, clock: systemClock, env: process.env };
-  const provider = deferred({
-    schema: readSchema,
-    load: async () => (await import("./provider.js")).createProvider(surroundings),
-  });
+  const provider = deferred(async () =>
+    (await import("./provider.js")).createProvider(surroundings),
+  );
   const server = createServer({
     provider,
+    schema: readSchema,
     log,
     cleaner,
     version: metadata.version,
-    packageName: metadata.name,
     offer: { resources: [instanceToken], functions: functionTokens },
   });
   const port = await server.listen();

@@ -3,18 +3,10 @@ import { OperationCanceled, OperationFailed } from "./errors";
 import { propertyMap, Secret, type PropertyMap } from "./property/value";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
-import {
-  errorOf,
-  inputsOf,
-  instanceType,
-  liveToken,
-  scene,
-  urnOf,
-  type Scene,
-} from "./testing/scene";
+import { errorOf, inputsOf, liveToken, scene, urnOf, type Scene } from "./testing/scene";
 
 const urn = urnOf("web");
-const common = { urn, type: instanceType };
+const common = { urn };
 const settings = propertyMap({
   baseUrl: "https://api.example.com/v2",
   apiToken: new Secret(liveToken),
@@ -47,11 +39,7 @@ test("the token is never printed, wherever it came from (G8)", async () => {
   const { around } = scene();
   around.env["COMPUTE_API_TOKEN"] = "sk_test_from_env";
   const provider = createProvider(around);
-  await provider.checkConfig({
-    urn,
-    olds: propertyMap({}),
-    news: propertyMap({ apiToken: liveToken }),
-  });
+  await provider.checkConfig({ news: propertyMap({ apiToken: liveToken }) });
   expect(around.cleaner.clean(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
 });
 
@@ -166,8 +154,3 @@ test.each([
     expect(session.journal.entries().map((entry) => entry.answered)).toEqual([row.answered]);
   },
 );
-
-test("the schema is the one that lies with it", async () => {
-  const { provider } = await configured();
-  expect(JSON.parse(await provider.schema())).toMatchObject({ name: "compute" });
-});

@@ -11,8 +11,6 @@ export interface CheckFailure {
 }
 
 export interface CheckConfigRequest {
-  urn: string;
-  olds: PropertyMap;
   news: PropertyMap;
 }
 export interface CheckResponse {
@@ -30,7 +28,6 @@ export type AutonamingMode = "propose" | "enforce" | "disable";
 
 export interface CheckRequest {
   urn: string;
-  type: string;
   olds: PropertyMap;
   news: PropertyMap;
   randomSeed: Uint8Array;
@@ -39,7 +36,6 @@ export interface CheckRequest {
 
 export interface DiffRequest {
   urn: string;
-  type: string;
   id: string;
   oldInputs: PropertyMap;
   oldOutputs: PropertyMap;
@@ -57,7 +53,6 @@ export interface DiffResponse {
 
 export interface CreateRequest {
   urn: string;
-  type: string;
   inputs: PropertyMap;
   /** Seconds, from `customTimeouts`; 0: none given. */
   timeoutSeconds: number;
@@ -75,7 +70,6 @@ export interface UpdateRequest extends DiffRequest {
 
 export interface ReadRequest {
   urn: string;
-  type: string;
   id: string;
   /** Absent in an import, empty in a `.get()`. */
   inputs: PropertyMap | undefined;
@@ -95,7 +89,6 @@ export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyM
 
 export interface DeleteRequest {
   urn: string;
-  type: string;
   id: string;
   oldInputs: PropertyMap;
   oldOutputs: PropertyMap;
@@ -112,7 +105,6 @@ export interface InvokeResponse {
 }
 
 export interface ListRequest {
-  type: string;
   query: PropertyMap;
   /** Fewer than 1: all. */
   limit: number;
@@ -124,7 +116,6 @@ export interface ListedResource {
 
 /** The provider behind the wire. Every method may reject with the errors of `provider/errors.ts`. */
 export interface Provider {
-  schema(): Promise<string>;
   checkConfig(request: CheckConfigRequest): Promise<CheckResponse>;
   /** Rejects only for settings that can't work; makes no request to the service. */
   configure(request: ConfigureRequest): Promise<void>;

@@ -11,7 +11,7 @@ import {
 } from "../property/value";
 import { MissingSettings, OperationFailed } from "../errors";
 import type { CheckFailure, CheckResponse } from "../requests";
-import { tokenKindOf } from "../api/documented";
+import { tokenKindOf, tokenPrefixes } from "../api/documented";
 import {
   secretSettings,
   settingDescriptions,
@@ -118,7 +118,7 @@ function conflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
       property: "requireTokenKind",
       reason: `a ${values.requireTokenKind} token is required, but the token given is a ${kind} one (${
         kind === "live" ? "billing is active with it" : "its resources are ephemeral"
-      }); give a token that starts with sk_${values.requireTokenKind}_`,
+      }); give a token that starts with ${tokenPrefixes[values.requireTokenKind]}`,
     });
   }
   if (values.deletePolicy === "destroy" && !isGiven(args["destroyPath"])) {

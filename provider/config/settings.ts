@@ -1,6 +1,11 @@
 /** The provider's settings (DESIGN section 1): what each is, what it may be, and its default. */
 import * as z from "zod";
-import { documentedRequestsPerMinute, tokenKindOf, type TokenKind } from "../api/documented";
+import {
+  documentedRequestsPerMinute,
+  tokenKindOf,
+  tokenPrefixes,
+  type TokenKind,
+} from "../api/documented";
 import { normaliseBaseUrl } from "./baseUrl";
 
 /** A number greater than 0, also as text: `pulumi config` hands every value over as text. */
@@ -42,7 +47,7 @@ export const settingTypes = {
   }),
   apiToken: text
     .refine((value) => tokenKindOf(value) !== undefined, {
-      error: "must start with sk_live_ or sk_test_",
+      error: `must start with ${tokenPrefixes.live} or ${tokenPrefixes.test}`,
     })
     .refine((value) => /^[\x21-\x7e]+$/.test(value), {
       error: "must be printable ASCII without spaces or line breaks; was it copied whole?",

@@ -69,7 +69,7 @@ test("a key named __proto__ is a key like any other", () => {
 });
 
 test("an asset is not opened", () => {
-  const asset = new Opaque("asset", propertyMap({ text: new Secret("x") }));
+  const asset = new Opaque(propertyMap({ text: new Secret("x") }));
   expect(hasSecret(asset)).toBe(false);
   expect(reveal(asset)).toBe(asset);
 });

@@ -29,12 +29,9 @@ export class Unknown {
   static readonly value = new Unknown();
 }
 
-/** An asset, archive or resource reference: no property of ours takes one, and none is opened. */
+/** An asset, an archive, a reference or what is newer: no property of ours takes one, and none is opened. */
 export class Opaque {
-  constructor(
-    readonly kind: string,
-    readonly fields: PropertyMap,
-  ) {}
+  constructor(readonly fields: PropertyMap) {}
 }
 
 /** Builds a map from entries, leaving out what is undefined. */

@@ -113,7 +113,7 @@ test.each(["getNothing", "toString"])("there is no function %s", async (name) =>
 });
 
 const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>
-  list(session, { type: "compute:index:Instance", query: propertyMap(query), limit });
+  list(session, { query: propertyMap(query), limit });
 
 test("list gives ids and names, up to the limit, and says when there are more", async () => {
   const world = populated();

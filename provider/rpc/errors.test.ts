@@ -8,8 +8,8 @@ import {
   OperationFailed,
 } from "../errors";
 import { Secret, Unknown, propertyMap, type PropertyMap } from "../property/value";
+import { instanceToken } from "../tokens";
 import { longestText } from "./clip";
-import { instanceType } from "./testing/client";
 import { withServer } from "./testing/harness";
 
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
@@ -91,7 +91,7 @@ test("a Create without an id is a defect, not an empty success", async () => {
 
 test("missing settings come with the names that pulumi config set takes", async () => {
   const settings = [
-    { name: "apiToken", description: "the token" },
+    { name: "compute:apiToken", description: "the token" },
     { name: "compute:baseUrl", description: "where" },
   ];
   const configure = rejecting(new MissingSettings(settings));
@@ -106,7 +106,7 @@ test("missing settings come with the names that pulumi config set takes", async 
 });
 
 test.each<[Error, status]>([
-  [new OperationCanceled("stopped"), status.CANCELLED],
+  [new OperationCanceled(), status.CANCELLED],
   [new NotFound("no such instance"), status.NOT_FOUND],
   [new OperationFailed(["the service said no", "100 % sure: ü"]), status.FAILED_PRECONDITION],
 ])("%s keeps its words and has its own code", async (error, code) => {
@@ -114,7 +114,7 @@ test.each<[Error, status]>([
   await withServer(script, async ({ client }) => {
     const expected = { code, message: error.message, unfinished: undefined };
     await expect(client.invoke("compute:index:getInstance", {})).rejects.toMatchObject(expected);
-    await expect(client.list(instanceType)).rejects.toMatchObject(expected);
+    await expect(client.list(instanceToken)).rejects.toMatchObject(expected);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   ErrorResourceInitFailed,
 } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
+import metadata from "../../metadata.json";
 import {
   InstanceUnfinished,
   MissingSettings,
@@ -24,8 +25,6 @@ import { textToWire } from "./wire";
 export type Failure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
 
 export interface FailureContext {
-  /** The package's name, which settings are prefixed with. */
-  readonly packageName: string;
   readonly cleaner: Cleaner;
   /** Takes the stack of a defect, which is no help to a person. */
   debug(text: string): void;
@@ -61,14 +60,14 @@ function codeOf(error: OperationFailed): status {
 }
 
 function defect(message: string, context: FailureContext): string {
-  return text(`defect in the ${context.packageName} provider: ${message}`, context);
+  return text(`defect in the ${metadata.name} provider: ${message}`, context);
 }
 
 function missingSettings(error: MissingSettings, context: FailureContext): Failure {
   const detail = new ConfigureErrorMissingKeys();
   for (const { name, description } of error.settings) {
     const key = new ConfigureErrorMissingKeys.MissingKey();
-    key.setName(name.includes(":") ? name : `${context.packageName}:${name}`);
+    key.setName(name);
     key.setDescription(text(description, context));
     detail.addMissingkeys(key);
   }

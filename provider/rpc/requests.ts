@@ -12,11 +12,7 @@ export interface Offer {
 }
 
 export function checkConfigRequest(request: pb.CheckRequest): requests.CheckConfigRequest {
-  return {
-    urn: request.getUrn(),
-    olds: forProvider(decodeProperties(request.getOlds())),
-    news: forProvider(decodeProperties(request.getNews())),
-  };
+  return { news: forProvider(decodeProperties(request.getNews())) };
 }
 
 export function configureRequest(request: pb.ConfigureRequest): requests.ConfigureRequest {
@@ -27,10 +23,10 @@ export function configureRequest(request: pb.ConfigureRequest): requests.Configu
 }
 
 export function checkRequest(request: pb.CheckRequest, offer: Offer): requests.CheckRequest {
+  mustHaveResource(request, offer);
   const autonaming = request.getAutonaming();
   return {
     urn: request.getUrn(),
-    type: resourceType(request, offer),
     olds: decodeProperties(request.getOlds()),
     news: decodeProperties(request.getNews()),
     randomSeed: request.getRandomseed_asU8(),
@@ -52,9 +48,9 @@ export function diffRequest(
   request: pb.DiffRequest | pb.UpdateRequest,
   offer: Offer,
 ): requests.DiffRequest {
+  mustHaveResource(request, offer);
   return {
     urn: request.getUrn(),
-    type: resourceType(request, offer),
     id: textFromWire(request.getId()),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getOlds()),
@@ -64,9 +60,9 @@ export function diffRequest(
 }
 
 export function createRequest(request: pb.CreateRequest, offer: Offer): requests.CreateRequest {
+  mustHaveResource(request, offer);
   return {
     urn: request.getUrn(),
-    type: resourceType(request, offer),
     inputs: decodeProperties(request.getProperties()),
     timeoutSeconds: timeoutOf(request),
     preview: request.getPreview(),
@@ -82,9 +78,9 @@ export function updateRequest(request: pb.UpdateRequest, offer: Offer): requests
 }
 
 export function readRequest(request: pb.ReadRequest, offer: Offer): requests.ReadRequest {
+  mustHaveResource(request, offer);
   return {
     urn: request.getUrn(),
-    type: resourceType(request, offer),
     id: textFromWire(request.getId()),
     // Absent and empty mean different things: an import, a `.get()`.
     inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
@@ -94,9 +90,9 @@ export function readRequest(request: pb.ReadRequest, offer: Offer): requests.Rea
 }
 
 export function deleteRequest(request: pb.DeleteRequest, offer: Offer): requests.DeleteRequest {
+  mustHaveResource(request, offer);
   return {
     urn: request.getUrn(),
-    type: resourceType(request, offer),
     id: textFromWire(request.getId()),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getProperties()),
@@ -111,9 +107,8 @@ export function invokeRequest(request: pb.InvokeRequest, offer: Offer): requests
 }
 
 export function listRequest(request: pb.ListRequest, offer: Offer): requests.ListRequest {
-  const type = request.getToken();
-  mustHave("resource", type, offer.resources);
-  return { type, query: decodeProperties(request.getQuery()), limit: request.getLimit() };
+  mustHave("resource", request.getToken(), offer.resources);
+  return { query: decodeProperties(request.getQuery()), limit: request.getLimit() };
 }
 
 /** What is no span of time is none given; an endless one is. */
@@ -123,10 +118,9 @@ function timeoutOf(request: { getTimeout(): number }): number {
 }
 
 /** Older engines leave the type out; the URN has it, last of those that its parents made longer. */
-function resourceType(request: { getUrn(): string; getType(): string }, offer: Offer): string {
+function mustHaveResource(request: { getUrn(): string; getType(): string }, offer: Offer): void {
   const type = request.getType() || (request.getUrn().split("::")[2]?.split("$").at(-1) ?? "");
   mustHave("resource", type, offer.resources);
-  return type;
 }
 
 function mustHave(what: string, token: string, known: readonly string[]): void {

@@ -14,16 +14,11 @@ export interface ProviderServer {
   stop(): void;
 }
 
-export interface ServerDependencies extends ServiceDependencies {
-  /** The package's name, which settings and errors are prefixed with. */
-  packageName: string;
-}
-
 /** `pulumirpc.ResourceProvider` in front of a `Provider`. */
-export function createServer(dependencies: ServerDependencies): ProviderServer {
-  const { log, cleaner, packageName } = dependencies;
+export function createServer(dependencies: ServiceDependencies): ProviderServer {
+  const { log, cleaner } = dependencies;
   const debug = (text: string) => log.debug(text);
-  const calls = new Calls(log, { packageName, cleaner, debug });
+  const calls = new Calls(log, { cleaner, debug });
   const server = grpcServer();
   const ours = service(calls, dependencies);
   server.addService(methods(Object.keys(ours)), ours);

@@ -24,6 +24,8 @@ import * as requests from "./requests";
 
 export interface ServiceDependencies {
   provider: Provider;
+  /** Asked for more often than anything else of the provider, which is not loaded for it. */
+  schema: () => Promise<string>;
   log: EngineLog;
   cleaner: Cleaner;
   /** Semantic version of the plugin. */
@@ -40,7 +42,7 @@ type Service = Partial<{
 
 /** Every call of `pulumirpc.ResourceProvider` we have; grpc-js answers UNIMPLEMENTED to the rest. */
 export function service(calls: Calls, dependencies: ServiceDependencies): Service {
-  const { provider, log, cleaner, version, offer } = dependencies;
+  const { provider, schema, log, cleaner, version, offer } = dependencies;
   const clean = (text: string) => cleaner.clean(text);
 
   /** A new engine; in attach mode the process has outlived the last one. */
@@ -59,7 +61,7 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
       return new Empty();
     }),
     getPluginInfo: calls.unary(() => new PluginInfo().setVersion(version)),
-    getSchema: calls.unary(async () => new GetSchemaResponse().setSchema(await provider.schema())),
+    getSchema: calls.unary(async () => new GetSchemaResponse().setSchema(await schema())),
     cancel: cancel(calls, dependencies),
 
     checkConfig: calls.unary(async (request) => {

@@ -9,6 +9,7 @@ import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pr
 import { Session } from "../session/session";
 import type { Messages, Surroundings } from "../surroundings";
 import { Cleaner } from "../text";
+import { instanceToken } from "../tokens";
 import { FakeService } from "./fakeService";
 import { VirtualClock } from "./virtualClock";
 
@@ -88,10 +89,8 @@ function newWorld(): Shared {
   return { service: new FakeService(), clock, home: temporaryFolder() };
 }
 
-export const instanceType = "compute:index:Instance";
-
 export function urnOf(name: string): string {
-  return `urn:pulumi:dev::proj::${instanceType}::${name}`;
+  return `urn:pulumi:dev::proj::${instanceToken}::${name}`;
 }
 
 export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): PropertyMap {

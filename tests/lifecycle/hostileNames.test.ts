@@ -8,9 +8,9 @@ import { CheckResponse } from "@pulumi/pulumi/proto/provider_pb";
 import fc from "fast-check";
 import { propertyMap, Secret, Unknown } from "../../provider/property/value";
 import { unknownTexts } from "../../provider/rpc/wire";
+import { instanceToken } from "../../provider/tokens";
 import { expectShown, quick, service } from "./fixtures/hostilePlugin";
 import { ask, bytesField, struct, text } from "./fixtures/hostileWire";
-import { instanceType } from "../../provider/rpc/testing/client";
 import { inputs, urnOf, type Program } from "./support/stack";
 import { liveToken, withWorld, type World } from "./support/world";
 
@@ -153,7 +153,7 @@ test("text that is no Unicode is refused at Check, with the reason, and an empty
         Buffer.concat([
           bytesField(1, urnOf("web")),
           bytesField(3, struct([["name", bytesField(3, name)], ...needed])),
-          bytesField(7, instanceType),
+          bytesField(7, instanceToken),
         ]),
       );
     const needed = ["flavorId", "imageId", "vpcId"].map((key) => [key, text("x")] as const);
@@ -189,7 +189,7 @@ test("an instance that reads like Pulumi's unknown value spoils nothing, and is 
     expect(outputs["instances"]).toContainEqual(
       expect.objectContaining({ id: first, name: first }),
     );
-    expect(await client.list(instanceType)).toHaveLength(unknownTexts.size);
+    expect(await client.list(instanceToken)).toHaveLength(unknownTexts.size);
 
     const { stack } = world;
     for (const id of [first, `i-${others[0]}`]) {

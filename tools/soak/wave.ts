@@ -1,7 +1,8 @@
 /** One wave: instances are created, refreshed, diffed and destroyed, all at once, as the engine would. */
 import { randomBytes } from "node:crypto";
 import { propertyMap, type PropertyMap } from "../../provider/property/value";
-import { instanceType, type TestClient } from "../../provider/rpc/testing/client";
+import type { TestClient } from "../../provider/rpc/testing/client";
+import { instanceToken } from "../../provider/tokens";
 
 interface Made {
   urn: string;
@@ -16,7 +17,7 @@ const news = propertyMap({ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-
 export async function wave(client: TestClient, instances: number): Promise<string[]> {
   const urns = Array.from(
     { length: instances },
-    (_, n) => `urn:pulumi:dev::soak::${instanceType}::web-${n}`,
+    (_, n) => `urn:pulumi:dev::soak::${instanceToken}::web-${n}`,
   );
   const made = await Promise.all(urns.map((urn) => create(client, urn)));
   const ids = made.map(({ id }) => id);

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../../property/value";
 import type { CheckRequest } from "../../requests";
-import { inputsOf, instanceType, urnOf } from "../../testing/scene";
+import { inputsOf, urnOf } from "../../testing/scene";
 import { checkInstance } from "./check";
 
 type Values = Record<string, PropertyValue | undefined>;
@@ -9,7 +9,6 @@ type Values = Record<string, PropertyValue | undefined>;
 function check(news: Values, more: Partial<CheckRequest> = {}) {
   return checkInstance({
     urn: urnOf("web"),
-    type: instanceType,
     olds: propertyMap({}),
     news: inputsOf(news),
     randomSeed: new Uint8Array([1, 2, 3]),
@@ -112,7 +111,6 @@ test("what the import could not know is no one's mistake; what a program left ou
 
 const request = (news: PropertyValue & object): CheckRequest => ({
   urn: urnOf("web"),
-  type: instanceType,
   olds: propertyMap({}),
   news: news as CheckRequest["news"],
   randomSeed: new Uint8Array([1]),

@@ -5,7 +5,7 @@ import { InstanceUnfinished, OperationFailed } from "../../errors";
 import { isEnded } from "../../abort";
 import type { PropertyValue } from "../../property/value";
 import { answered, fail, failed, post, type FakeService } from "../../testing/fakeService";
-import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
@@ -23,7 +23,6 @@ function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {
   const all = inputsOf({ name, ...inputs });
   return createInstance(session, {
     urn,
-    type: instanceType,
     inputs: all,
     timeoutSeconds: 0,
     preview: false,
@@ -74,7 +73,6 @@ test("a preview sends nothing (G10)", async () => {
   const world = scene();
   const answer = await createInstance(world.session, {
     urn,
-    type: instanceType,
     inputs: inputsOf(),
     timeoutSeconds: 0,
     preview: true,

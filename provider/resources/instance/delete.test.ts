@@ -3,15 +3,7 @@ import { expect, test } from "@jest/globals";
 import { isEnded } from "../../abort";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../../property/value";
 import { answered, fail, failed } from "../../testing/fakeService";
-import {
-  errorOf,
-  inputsOf,
-  instanceType,
-  scene,
-  testToken,
-  urnOf,
-  type Scene,
-} from "../../testing/scene";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../../testing/scene";
 import { deleteInstance } from "./delete";
 import { outputsOfAccepted } from "./state";
 
@@ -27,7 +19,6 @@ const stateOf = ({ session }: Scene) =>
 const remove = (world: Scene, oldOutputs: PropertyMap = stateOf(world), timeoutSeconds = 60) =>
   deleteInstance(world.session, {
     urn,
-    type: instanceType,
     id: "i-1",
     oldInputs: inputsOf(),
     oldOutputs,

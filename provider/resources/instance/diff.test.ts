@@ -7,7 +7,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../../property/value";
-import { inputsOf, scene, urnOf, instanceType } from "../../testing/scene";
+import { inputsOf, scene, urnOf } from "../../testing/scene";
 import { changedInputs, claimed, replaces } from "./changes";
 import { instances } from ".";
 import { inputNames } from "./definition";
@@ -123,7 +123,6 @@ test("whatever the inputs, nothing differs from itself", () => {
 
 const request = (news: Values) => ({
   urn: urnOf("web"),
-  type: instanceType,
   id: "i-1",
   oldInputs: inputsOf(),
   oldOutputs: inputsOf(),

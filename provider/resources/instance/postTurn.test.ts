@@ -1,14 +1,14 @@
 /** A POST that the rate limit holds back: its baseline stays young (G2), and a person sees why. */
 import { expect, test } from "@jest/globals";
 import { failed, post, ready } from "../../testing/fakeService";
-import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
 
 function create({ session }: Scene) {
   const inputs = inputsOf({ name: "web" });
-  const request = { urn, type: instanceType, inputs, timeoutSeconds: 0, preview: false };
+  const request = { urn, inputs, timeoutSeconds: 0, preview: false };
   return createInstance(session, request);
 }
 

@@ -3,20 +3,12 @@ import { InstanceUnfinished } from "../../errors";
 import { originFromState } from "../../origin";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
 import { answered, fail, failed } from "../../testing/fakeService";
-import {
-  errorOf,
-  inputsOf,
-  instanceType,
-  scene,
-  testToken,
-  urnOf,
-  type Scene,
-} from "../../testing/scene";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../../testing/scene";
 import { readInstance } from "./read";
 import { outputsOfAccepted, unfinished } from "./state";
 
 const urn = urnOf("web");
-const common = { urn, type: instanceType, id: "i-1", timeoutSeconds: 0 };
+const common = { urn, id: "i-1", timeoutSeconds: 0 };
 const empty = propertyMap({});
 
 /** The state after a create with the settings of this scene. */

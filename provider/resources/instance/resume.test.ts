@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../property/value";
 import { answered, fail, failed, post, ready } from "../../testing/fakeService";
-import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
@@ -12,7 +12,6 @@ function create({ session }: Scene, name: string, more: Parameters<typeof inputs
   const inputs = inputsOf({ name, ...more });
   return createInstance(session, {
     urn,
-    type: instanceType,
     inputs,
     timeoutSeconds: 0,
     preview: false,

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../property/value";
 import { answered, failed, post, ready, type Post } from "../../testing/fakeService";
-import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
 const name = "db1";
@@ -10,7 +10,6 @@ const name = "db1";
 function create({ session }: Scene) {
   return createInstance(session, {
     urn: urnOf("web"),
-    type: instanceType,
     inputs: inputsOf({ name: new Secret(name) }),
     timeoutSeconds: 0,
     preview: false,

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
-import { errorOf, inputsOf, instanceType, scene, urnOf, type Scene } from "../../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { changedInputs } from "./changes";
 import { outputsOfAccepted, outputsOfItem, unfinished } from "./state";
 import { updateInstance } from "./update";
@@ -23,7 +23,6 @@ function update(
 ) {
   const request = {
     urn: urnOf("web"),
-    type: instanceType,
     id: "i-1",
     oldInputs: inputsOf(),
     news: inputsOf(),

@@ -9,12 +9,12 @@ import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../../property/value";
+import { instanceToken } from "../../tokens";
 import { decodeProperties } from "../decode";
 import { encodeProperties } from "../encode";
 import { failed } from "./failure";
 
-export const instanceType = "compute:index:Instance";
-export const instanceUrn = `urn:pulumi:dev::project::${instanceType}::web`;
+export const instanceUrn = `urn:pulumi:dev::project::${instanceToken}::web`;
 
 interface Target {
   urn?: string;
@@ -210,7 +210,7 @@ function struct(map: PropertyMap): Struct {
 
 function aimed<Request extends { setUrn(urn: string): unknown; setType(type: string): unknown }>(
   request: Request,
-  { urn = instanceUrn, type = instanceType }: Target,
+  { urn = instanceUrn, type = instanceToken }: Target,
 ): Request {
   request.setUrn(urn);
   request.setType(type);

@@ -2,9 +2,10 @@ import { systemClock } from "../../clock";
 import type { Provider } from "../../requests";
 import type { Messages } from "../../surroundings";
 import { Cleaner } from "../../text";
+import { instanceToken } from "../../tokens";
 import { EngineLog } from "../engineLog";
 import { createServer, type ProviderServer } from "../server";
-import { connect, instanceType, type TestClient } from "./client";
+import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type Recorded } from "./scriptedProvider";
 
@@ -29,11 +30,11 @@ export async function withServer(
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const server = createServer({
     provider,
+    schema: async () => '{"name":"compute"}',
     log,
     cleaner,
     version: "1.2.3",
-    packageName: "compute",
-    offer: { resources: [instanceType], functions: ["compute:index:getInstance"] },
+    offer: { resources: [instanceToken], functions: ["compute:index:getInstance"] },
   });
   const client = connect(await server.listen());
   try {

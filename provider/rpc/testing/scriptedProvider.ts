@@ -13,7 +13,6 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
   const calls: Recorded[] = [];
   const outputs = propertyMap({});
   const answers: Provider = {
-    schema: async () => "{}",
     checkConfig: async ({ news }) => ({ inputs: news, failures: [] }),
     configure: async () => undefined,
     check: async ({ news }) => ({ inputs: news, failures: [] }),

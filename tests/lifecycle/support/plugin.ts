@@ -7,16 +7,15 @@ import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
 import { createServer, type ProviderServer } from "../../../provider/rpc/server";
-import { connect, instanceType, type TestClient } from "../../../provider/rpc/testing/client";
+import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
+import { readSchema } from "../../../provider/schema";
 import { Cleaner } from "../../../provider/text";
+import { functionTokens, instanceToken } from "../../../provider/tokens";
 
 export type Settings = Readonly<Record<string, PropertyValue>>;
 
-const offer = {
-  resources: [instanceType],
-  functions: ["getInstance", "getInstances", "getAccount"].map((name) => `compute:index:${name}`),
-};
+const offer = { resources: [instanceToken], functions: functionTokens };
 
 /** Quick enough for tests, and long enough for two busy cores. */
 const quick: Settings = {
@@ -52,10 +51,10 @@ export class Plugin {
     });
     const server = createServer({
       provider,
+      schema: readSchema,
       log,
       cleaner,
       version: metadata.version,
-      packageName: metadata.name,
       offer,
     });
     const client = connect(await server.listen());

@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import { DiffResponse, PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { propertyMap, type PropertyMap } from "../../../provider/property/value";
-import { instanceType } from "../../../provider/rpc/testing/client";
 import { CallFailed } from "../../../provider/rpc/testing/failure";
+import { instanceToken } from "../../../provider/tokens";
 import type { Plugin } from "./plugin";
 
 export interface Held {
@@ -22,7 +22,7 @@ export interface Options {
   timeoutSeconds?: number;
 }
 
-export const urnOf = (name: string) => `urn:pulumi:dev::project::${instanceType}::${name}`;
+export const urnOf = (name: string) => `urn:pulumi:dev::project::${instanceToken}::${name}`;
 
 /** Inputs that the service takes. */
 export function inputs(more: Parameters<typeof propertyMap>[0] = {}): PropertyMap {

@@ -16,7 +16,6 @@ import {
 } from "../../../provider/property/value";
 import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
-import { instanceType } from "../../../provider/rpc/testing/client";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Cleaner } from "../../../provider/text";
 import { inputs as required, urnOf } from "./stack";
@@ -64,9 +63,9 @@ export class Runner {
   private async create(urn: string): Promise<void> {
     const news = required();
     const randomSeed = randomBytes(32);
-    const check = { urn, type: instanceType, olds: propertyMap({}), news, randomSeed };
+    const check = { urn, olds: propertyMap({}), news, randomSeed };
     const { inputs } = await this.provider.check(check);
-    const request = { urn, type: instanceType, inputs, timeoutSeconds: 0, preview: false };
+    const request = { urn, inputs, timeoutSeconds: 0, preview: false };
     const { id, outputs } = await this.provider.create(request);
     this.made.push({ urn, id, inputs, outputs, at: this.clock.now() / 1000 });
   }
@@ -74,7 +73,7 @@ export class Runner {
   /** Every one of them read, at the same moment; the ids that are still there. */
   async refresh(): Promise<string[]> {
     const read = await Promise.all(
-      this.made.map((it) => this.provider.read({ ...it, type: instanceType, timeoutSeconds: 0 })),
+      this.made.map((it) => this.provider.read({ ...it, timeoutSeconds: 0 })),
     );
     return read.flatMap((it) => (it ? [it.id] : []));
   }
@@ -83,7 +82,7 @@ export class Runner {
     await Promise.all(
       this.made.map(({ urn, id, inputs, outputs }) =>
         this.provider.delete({
-          ...{ urn, type: instanceType, id, oldInputs: inputs, oldOutputs: outputs },
+          ...{ urn, id, oldInputs: inputs, oldOutputs: outputs },
           timeoutSeconds: 0,
         }),
       ),
