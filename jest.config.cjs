@@ -1,4 +1,4 @@
-/** Three kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
+/** Four kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
 const shared = {
   testEnvironment: "node",
   transform: {

@@ -36,7 +36,7 @@ const network = z.object({
   mac_address: lenient(text),
 });
 
-/** Of a list item only `id` is required (DESIGN section 3): an odd item never spoils the others. */
+/** Of a list item only `id` is required: an odd item never spoils the others. */
 const listItem = z.object({
   id,
   name: lenient(text),

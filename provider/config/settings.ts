@@ -1,4 +1,4 @@
-/** The provider's settings (DESIGN section 1): what each is, what it may be, and its default. */
+/** The provider's settings: what each is, what it may be, and its default. */
 import * as z from "zod";
 import {
   documentedRequestsPerMinute,
@@ -27,7 +27,7 @@ const secondsUpTo = (most: number) =>
 
 /** A day: timers can't be set for more than 24 of them, and are over at once if they are. */
 const seconds = secondsUpTo(24 * 60 * 60);
-/** DESIGN G2. */
+/** How long a create whose outcome is open may hold a run up (G2). */
 const mostSettlingSeconds = 60;
 
 const flag = z.preprocess(

@@ -1,7 +1,7 @@
 /**
- * Takes one listing, as whole as the service allows (DESIGN section 3): unfiltered first; on with
- * the cursor, where one is configured and proves to page; otherwise one listing per status, which
- * finds instances but never proves absence (G3).
+ * Takes one listing, as whole as the service allows: unfiltered first; on with the cursor, where one is
+ * configured and proves to page; otherwise one listing per status, which finds instances but never
+ * proves absence (G3).
  */
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";

@@ -1,6 +1,6 @@
 /** Who has started the plugin, by its arguments: the engine, or a person. */
 
-/** Flags the engine may pass (PROTOCOL.md section 1) whose value is the argument after them. */
+/** Flags the engine may pass whose value is the argument after them. */
 const withValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 
 /** The engine's address: the last argument that is no flag. None when started by hand, to attach. */

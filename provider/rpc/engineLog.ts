@@ -7,8 +7,8 @@ import { clip } from "./clip";
 
 /**
  * The engine's severities by number, so that its protocol is loaded only once there is something to
- * say. ERROR is not among them: it marks the resource as failed and the run still exits with 0
- * (PROTOCOL.md section 10); errors are returned.
+ * say. ERROR is not among them: it marks the resource as failed, and the run still exits with 0; errors
+ * are returned.
  */
 const severities = { debug: 0, info: 1, warning: 2 } as const;
 

@@ -1,4 +1,4 @@
-/** How Pulumi marks the values that JSON has no case for (PROTOCOL.md section 3). */
+/** How Pulumi marks the values that JSON has no case for. */
 
 /** A map with this key is not a map: what stands under it says which special value it is. */
 export const signatureKey = "4dabf18193072939515e22adb298388d";

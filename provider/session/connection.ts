@@ -22,7 +22,7 @@ export class Connection {
 
   /**
    * The service, once the token has been checked with GET /v2/account: once a process, when first
-   * needed (DESIGN section 3).
+   * needed.
    */
   open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
     if (!this.#opened) {

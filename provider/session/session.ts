@@ -17,8 +17,8 @@ import { Creates } from "./creates";
 import { KnownState } from "./knownState";
 
 /**
- * How long an operation may take, in seconds, where `customTimeouts` says nothing (DESIGN section 3): one
- * that changes something, and one that only looks.
+ * How long an operation may take, in seconds, where `customTimeouts` says nothing: one that changes
+ * something, and one that only looks.
  */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 

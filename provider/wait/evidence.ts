@@ -1,4 +1,4 @@
-/** What a series of listings proves about one instance that is waited for (DESIGN section 3). */
+/** What a series of listings proves about one instance that is waited for (G3). */
 import type { ListItem } from "../api/contract";
 import type { Snapshot } from "../listing/snapshot";
 

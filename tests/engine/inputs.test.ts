@@ -1,4 +1,4 @@
-/** A resource's mistakes, all at once, each on its property, and names in every mode (G9, DESIGN 3). */
+/** A resource's mistakes, all at once, each on its property, and names in every mode (G9). */
 import { expect, test } from "@jest/globals";
 import { instances, oneInstance, userData } from "./support/programs";
 import { canaries } from "./support/secrets";

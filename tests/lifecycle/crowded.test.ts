@@ -1,4 +1,4 @@
-/** A tenant with more instances than one page shows (DESIGN section 3, "The list"). */
+/** A tenant with more instances than one page shows. */
 import { expect, test } from "@jest/globals";
 import { inputs } from "./support/stack";
 import { withWorld } from "./support/world";

@@ -1,4 +1,4 @@
-/** The name of an instance whose program gives none (DESIGN section 3). */
+/** The name of an instance whose program gives none. */
 import { randomBytes } from "node:crypto";
 import { logicalName } from "../../advice";
 import { fingerprint } from "../../fingerprint";

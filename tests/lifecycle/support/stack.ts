@@ -1,6 +1,6 @@
 /**
- * A stack as the engine keeps one: what it does with each answer, by PROTOCOL.md. Messages that a
- * person would see are kept in `told`.
+ * A stack as the engine keeps one: what it does with each answer. Messages that a person would see
+ * are kept in `told`.
  */
 import { randomBytes } from "node:crypto";
 import { status } from "@grpc/grpc-js";
