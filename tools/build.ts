@@ -4,6 +4,7 @@
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
+import { executable } from "../provider/executable";
 import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { ensureProduct } from "./support/inputs";
@@ -12,22 +13,22 @@ import { runTool, say, ToolError } from "./support/main";
 import { runCommand } from "./support/command";
 import { root } from "./support/paths";
 
-const executable = "bin/pulumi-resource-compute";
+const launcher = `bin/${executable}`;
 const bundleFile = "bin/provider.js";
 const sdk = "sdk/nodejs";
 
 /** What makes the products has a part in what they are. */
 const toolSources = ["tools/build.ts", "tools/support/bundle.ts", "tools/support/launcher.ts"];
 
-/** The plugin's executable, built if need be. */
+/** The plugin's launcher, built if need be. */
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
-    outputs: [executable, "bin/start.js", bundleFile],
+    outputs: [launcher, "bin/start.js", bundleFile],
     stamp: ".tools/stamps/provider",
     make: buildProvider,
   });
-  return join(root, executable);
+  return join(root, launcher);
 }
 
 /** The compiled Node.js SDK's directory, compiled if need be. */
@@ -54,8 +55,8 @@ async function buildProvider(): Promise<readonly string[]> {
   for (const { path, text } of [...provider.files, ...start.files]) writeWhole(path, text);
   const schema = join(root, "schema.json");
   if (existsSync(schema)) writeWhole(join(bin, "schema.json"), readFileSync(schema));
-  writeWhole(join(root, executable), shellLauncher(process.execPath), 0o755);
-  writeWhole(join(root, `${executable}.cmd`), windowsLauncher(process.execPath));
+  writeWhole(join(root, launcher), shellLauncher(process.execPath), 0o755);
+  writeWhole(join(root, `${launcher}.cmd`), windowsLauncher(process.execPath));
 
   return [...toolSources, ...provider.inputs, ...start.inputs, "schema.json", "tsconfig.json"];
 }

@@ -15,8 +15,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
 const bin = join(nodeModules, ".bin");
 
-/** What undici and @pulumi/pulumi ask for. Counts only where no Node is packaged. */
-const oldestNode = [22, 19];
+/** Counts only where no Node is packaged. */
+const { pluginNode: oldestNode } = readJson(join(root, "metadata.json")).sdk.nodejs;
 
 const [name, ...args] = process.argv.slice(2);
 const names = readdirSync(join(root, "tools")).filter((file) => /^[a-z]+\.ts$/.test(file));
@@ -75,12 +75,12 @@ function isNodeForHere({ bin, os, cpu }) {
 
 function currentNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  const [oldestMajor, oldestMinor] = oldestNode;
+  const [oldestMajor, oldestMinor] = oldestNode.split(".").map(Number);
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
     return process.execPath;
   }
   fail(
-    `This is Node ${process.versions.node}; ${oldestNode.join(".")} or later is needed, and none is ` +
+    `This is Node ${process.versions.node}; ${oldestNode} or later is needed, and none is ` +
       `packaged for ${process.platform} ${process.arch}. Install one: https://nodejs.org`,
   );
 }
@@ -107,7 +107,11 @@ function run(node) {
 }
 
 function readPackages(lockfile) {
-  return existsSync(lockfile) ? JSON.parse(readFileSync(lockfile, "utf8")).packages : {};
+  return existsSync(lockfile) ? readJson(lockfile).packages : {};
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, "utf8"));
 }
 
 function fail(message) {

@@ -21,7 +21,9 @@ export const discard: Command = {
     const found = noted.filter(({ entry }) => entry.urn === urn);
     for (const { journal, entry } of found) {
       journal.clear(entry, urn);
-      print(`Forgotten: the create of "${shownNote(entry.name)}" at ${entry.baseUrl} (${entry.at}).`);
+      print(
+        `Forgotten: the create of "${shownNote(entry.name)}" at ${entry.baseUrl} (${entry.at}).`,
+      );
     }
     if (found.length === 0) print(`No create is left open for ${urn}.`);
     return found.length > 0 ? 0 : 1;

@@ -7,17 +7,18 @@ import { join } from "node:path";
 import metadata from "../../metadata.json";
 
 /** What undici and Pulumi's protocol ask for. */
-const oldest = [22, 19] as const;
+const oldest = metadata.sdk.nodejs.pluginNode;
 
+const [oldestMajor = 0, oldestMinor = 0] = oldest.split(".").map(Number);
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) {
+if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
   // The engine puts a line of its own before it, which takes this for a defect.
   process.stderr.write(
     `
 
-This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldest.join(".")} or later, and the one on PATH is ${process.versions.node}.
+This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldest} or later, and the one on PATH is ${process.versions.node}.
 Use a newer one; or let Pulumi use the plugin that has its own Node.js inside, which it downloads:
   export PULUMI_IGNORE_AMBIENT_PLUGINS=true
 `,

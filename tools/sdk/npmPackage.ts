@@ -13,8 +13,7 @@ import { bundle } from "../support/bundle";
 import { writeWhole } from "../support/files";
 import { root, toolsDir } from "../support/paths";
 
-/** The oldest Node that provider/start/fromNpm.ts lets through. */
-const pluginTarget = "node22.19";
+const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
 /**
  * By this name a `path` in Pulumi.yaml finds it. On Windows it can't be started by itself: there
  * `PulumiPlugin.yaml` tells the engine to let Node do it.

@@ -54,3 +54,8 @@ test.each(packages)("the %s package is complete", (language, directory, about, p
   expect(read(instance)).toMatch(/Example Usage/);
   expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
 });
+
+test("README names the oldest Node that the plugin of the npm package runs on", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  expect(readme).toContain(`(${metadata.sdk.nodejs.pluginNode} or later)`);
+});

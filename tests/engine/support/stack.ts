@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { executable } from "../../../provider/executable";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { Running, type Outcome } from "./running";
@@ -52,7 +53,7 @@ export interface StateResource {
 }
 
 /** The plugin that was built, as a person starts it by hand. */
-export const plugin = join(root, "bin", "pulumi-resource-compute");
+export const plugin = join(root, "bin", executable);
 
 /** What V8 makes of the SDK and of TypeScript is kept: every command starts a process that loads them. */
 export const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };

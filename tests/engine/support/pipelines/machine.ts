@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { devNull } from "node:os";
 import { join } from "node:path";
+import { executable } from "../../../../provider/executable";
 import { captured } from "../../../../tools/support/command";
 import { writeWhole } from "../../../../tools/support/files";
 import { root } from "../../../../tools/support/paths";
@@ -10,7 +11,7 @@ import metadata from "../../../../metadata.json";
 import { pathWithRandom } from "../random/plugin";
 import { Running } from "../running";
 import { refuseSecrets } from "../secrets";
-import { compileCache } from "../stack";
+import { compileCache, plugin } from "../stack";
 
 /**
  * What would fetch what is not published yet, by how the line begins; done in another way here. What
@@ -101,8 +102,7 @@ export class Machine implements AsyncDisposable {
   /** Where `pulumi plugin install` puts it. */
   placePlugin(): void {
     const name = `resource-compute-v${metadata.version}`;
-    const executable = "pulumi-resource-compute";
-    const start = `#!/bin/sh\nexec '${join(root, "bin", executable)}' "$@"\n`;
+    const start = `#!/bin/sh\nexec '${plugin}' "$@"\n`;
     writeWhole(join(this.pulumiHome, "plugins", name, executable), start, 0o755);
   }
 
