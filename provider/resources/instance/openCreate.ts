@@ -9,6 +9,7 @@ import type { Sighting } from "./settle";
 export interface OpenCreate {
   urn: string;
   provider: string | undefined;
+  /** As messages show it (G8). */
   name: string;
   failure: RequestError;
 }
