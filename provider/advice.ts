@@ -75,8 +75,19 @@ export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)}`;
 }
 
+/** Of the plugin, as it can be typed where it runs. */
+export function ownCommand(...words: readonly string[]): string {
+  return [executablePath(), ...words].map(quote).join(" ");
+}
+
 export function discardCommand(urn: string): string {
-  return `${quote(executablePath())} discard ${quote(urn)}`;
+  return ownCommand("discard", urn);
+}
+
+/** `pulumi import` of a plan, into the stack it was made for. */
+export function importPlanCommand(file: string, stack: string | undefined): string {
+  const into = stack === undefined ? "" : ` --stack ${quote(stack)}`;
+  return `pulumi import --file ${quote(file)}${into}`;
 }
 
 /** For a POSIX shell; what needs no quotes gets none. */

@@ -3,7 +3,7 @@
  * reads; the state is exported without its secrets.
  */
 import { shownNote } from "../journal/notedName";
-import { summarise } from "./audit/findings";
+import { summarise, type Undecided } from "./audit/findings";
 import { listAt, look, type Listed } from "./audit/look";
 import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
 import type { Command, Given, Terminal } from "./command";
@@ -25,13 +25,13 @@ export const audit: Command = {
 
   async run(given, by) {
     const services: Service[] = [];
-    const report = await examine(given, by, services).finally(() =>
+    const undecided: Undecided[] = [];
+    const report = await examine(given, by, { services, undecided }).finally(() =>
       Promise.all(services.map((service) => service[Symbol.asyncDispose]())),
     );
-    if (report === undefined) return 3;
-    const code = exitCodeOf(report);
-    if (given.values["json"]) printData({ result: results[code], ...report }, by);
-    else printReport(report, by);
+    const code = report ? exitCodeOf(report) : 3;
+    if (given.values["json"]) printData({ result: results[code], undecided, ...report }, by);
+    else if (report) printReport(report, by);
     return code;
   },
 };
@@ -42,9 +42,13 @@ const results = { 0: "ok", 1: "found", 3: "undecided" } as const;
 async function examine(
   given: Given,
   by: Terminal,
-  services: Service[],
+  { services, undecided }: { services: Service[]; undecided: Undecided[] },
 ): Promise<Report | undefined> {
-  const failures: string[] = [];
+  const hindered = (what: string, error: unknown) => {
+    const lines = explained(error);
+    lines.forEach((line) => by.warn(line));
+    undecided.push({ what, why: lines.join(" ") });
+  };
   const places: Listed[] = [];
   for (const stack of given.lists["stack"] ?? [undefined]) {
     try {
@@ -54,21 +58,21 @@ async function examine(
       const place = await listAt(service);
       if (!places.some((it) => isSame(it, place))) places.push(place);
     } catch (error) {
-      const lines = explained(error);
-      lines.forEach((line) => by.warn(line));
-      failures.push(lines.join(" "));
+      hindered("a service", error);
     }
   }
   if (places.length === 0) return undefined;
   try {
     const looks = await look(places, by.env);
-    const open = openCreates(by.env, (text) => by.warn(`warning: ${text}`)).map(({ entry }) => ({
+    const noted = openCreates(by.env, (text) => by.warn(`warning: ${text}`));
+    const open = noted.map(({ entry, isHere }) => ({
       ...entry,
       name: shownNote(entry.name),
+      isHere,
     }));
-    return summarise(looks, open, failures);
+    return summarise(looks, open, undecided);
   } catch (error) {
-    explained(error).forEach((line) => by.warn(line));
+    hindered("the stacks", error);
     return undefined;
   }
 }

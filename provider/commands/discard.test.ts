@@ -59,6 +59,27 @@ test("with nothing left open it says so", async () => {
   expect(printed).toEqual(["No create is left open."]);
 });
 
+test("with the same URN in two backends it forgets that of the one in use, or asks", async () => {
+  const at = (backend: string) => ({ ...env(), PULUMI_BACKEND_URL: backend });
+  const noted = (backend: string) => new Journal(journalFolder(at(backend)), () => undefined);
+  const left = () => ["file:///a", "file:///b"].map((it) => noted(it).entries().length);
+  noted("file:///a").write(entry);
+  noted("file:///b").write(entry);
+
+  expect(
+    (await typed(discard, [], at("file:///a"))).lines.join("\n").split("another"),
+  ).toHaveLength(2);
+  const unclear = await typed(discard, [entry.urn], at("file:///c"));
+  expect(unclear.warnings.join()).toMatch(/Set PULUMI_BACKEND_URL/);
+  expect(unclear.code).toBe(1);
+  expect(left()).toEqual([1, 1]);
+  expect((await typed(discard, [entry.urn], at("file:///b"))).code).toBe(0);
+  expect(left()).toEqual([1, 0]);
+  // Typed without the backend that the run was told of: there is no other that could be meant.
+  expect((await typed(discard, [entry.urn], at("file:///c"))).code).toBe(0);
+  expect(left()).toEqual([0, 0]);
+});
+
 test("with a URN it forgets that create, and only that", async () => {
   const other = { ...entry, urn: `${entry.urn}-2`, id: "i-2" };
   journal().write(entry);

@@ -3,9 +3,11 @@
  * lists. It only reads, but for the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
-import { logicalName, nameCursor } from "../advice";
+import { importPlanCommand, logicalName, nameCursor } from "../advice";
+import { instanceStatuses } from "../api/documented";
 import { OperationFailed } from "../errors";
 import { isWhole } from "../listing/snapshot";
+import { closest } from "../property/closest";
 import { instanceToken } from "../tokens";
 import type { Command, Given, Terminal } from "./command";
 import { choose, type Choice } from "./importPlan/choose";
@@ -65,12 +67,15 @@ async function plan(given: Given, by: Terminal): Promise<void> {
   const warn = (text: string) => by.warn(`warning: ${text}`);
   const open = openCreates(by.env, warn).map(({ entry }) => entry);
   const isSayable = (text: string) => by.cleaner.clean(text) === text;
-  const choice = choose(
-    [...listing.items.values()],
-    { name, statuses },
-    { origin, state, open, isSayable },
-  );
-  const json = JSON.stringify(fileOf(choice, state, { parent, provider }), undefined, 2);
+  const listed = [...listing.items.values()];
+  const choice = choose(listed, { name, statuses }, { origin, state, open, isSayable });
+  const seen = [...instanceStatuses, ...listed.map(({ status = "" }) => status)];
+  for (const status of statuses.filter((it) => !seen.includes(it))) {
+    const near = closest(status, seen);
+    warn(`no instance has the status ${status}${near ? `; did you mean ${near}?` : ""}`);
+  }
+  const clean = (text: string) => by.cleaner.clean(text);
+  const json = JSON.stringify(fileOf(choice, state, { parent, provider }, clean), undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => by.print(line));
   else save(out, `${json}\n`);
 
@@ -82,7 +87,7 @@ async function plan(given: Given, by: Terminal): Promise<void> {
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
-  by.warn(summary(choice, out));
+  by.warn(summary(choice, out, stack));
 }
 
 /** Of the options that are texts, each at most once. */
@@ -107,9 +112,12 @@ function fileOf(
   { chosen }: Choice,
   state: StackState | undefined,
   related: Readonly<Record<"parent" | "provider", string | undefined>>,
+  clean: (text: string) => string,
 ): unknown {
   const taken = state?.instances.map(({ urn }) => logicalName(urn)) ?? [];
-  const names = namesFor(chosen, taken);
+  // An instance may be called like the token (G8).
+  const shown = chosen.map(({ name = "", ...item }) => ({ ...item, name: clean(name) }));
+  const names = namesFor(shown, taken);
   const given = Object.entries(related).filter(([, urn]) => urn !== undefined);
   return {
     // A resource names others by keys of this table.
@@ -125,13 +133,16 @@ function save(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new OperationFailed(`the plan can't be written: ${(error as Error).message}`);
+    throw new OperationFailed([
+      `the plan can't be written: ${(error as Error).message}`,
+      "→ Name another file with --out, or leave it out: the plan is printed then.",
+    ]);
   }
 }
 
-function summary({ chosen, held }: Choice, out = "FILE"): string {
+function summary({ chosen, held }: Choice, out = "FILE", stack: string | undefined): string {
   const already = held.length > 0 ? `; ${held.length} are in the stack already` : "";
-  const next = chosen.length > 0 ? ` Next: pulumi import --file ${out}` : "";
+  const next = chosen.length > 0 ? ` Next: ${importPlanCommand(out, stack)}` : "";
   const noun = chosen.length === 1 ? "instance is" : "instances are";
   return `${chosen.length} ${noun} in the plan${already}.${next}`;
 }

@@ -10,7 +10,7 @@ import { commands } from "./table";
 
 const helpFlags: readonly string[] = ["--help", "-h"];
 
-/** 0: done; 1: something is wrong; 2: wrong usage. Ctrl-C ends it with 130. */
+/** 0: done; 1: something is wrong; 2: wrong usage; 70: a defect of ours. Ctrl-C ends it with 130. */
 export async function runByHand([name = "", ...args]: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
   // The reader of a pipe may have had enough.
@@ -33,11 +33,15 @@ export async function runByHand([name = "", ...args]: readonly string[]): Promis
     commandHelp(entry, command).forEach(print);
     return 0;
   }
+  const by = terminal();
   try {
-    return await command.run(parse(command, args), terminal());
+    return await command.run(parse(command, args), by);
   } catch (error) {
-    if (!(error instanceof WrongUsage)) throw error;
-    return wrong(error.message, `${usage(name, command)} (see --help)`);
+    if (error instanceof WrongUsage)
+      return wrong(error.message, `${usage(name, command)} (see --help)`);
+    // Not 1, which for some commands is a finding.
+    by.warn(`defect in the ${metadata.name} provider: ${String(error)}`);
+    return 70;
   }
 }
 

@@ -39,8 +39,8 @@ export class Service implements AsyncDisposable {
     return await work(operation.signal);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.session.connection.api()).close();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.session.connection.close();
   }
 }
 

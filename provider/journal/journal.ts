@@ -70,16 +70,19 @@ export class Journal {
     }
   }
 
-  clear(place: Place, urn: string): void {
+  /** False where it can't be removed, which has been told. */
+  clear(place: Place, urn: string): boolean {
     const file = fileName(place, urn);
-    if (!this.#forget(file)) return;
+    if (!this.#forget(file)) return true;
     try {
       rmSync(join(this.folder, file), { force: true });
+      return true;
     } catch (error) {
       this.#complain(
         "remove",
         `an entry of the journal of unfinished creates can't be removed: ${reason(error)}`,
       );
+      return false;
     }
   }
 

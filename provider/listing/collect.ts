@@ -17,6 +17,8 @@ const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLI
 /** Far beyond any tenant the service's rate limit would let anyone list. */
 const mostPages = 500;
 
+type Pager = Pick<ComputeApi, "listPage">;
+
 interface CollectOptions {
   cursorParameter: string | undefined;
   onCursorIgnored: (why: string) => void;
@@ -25,7 +27,7 @@ interface CollectOptions {
 }
 
 export async function collect(
-  api: ComputeApi,
+  api: Pager,
   { cursorParameter, onCursorIgnored, pageSize: limit = pageLimit.max }: CollectOptions,
   signal: AbortSignal,
 ): Promise<Findings> {
@@ -68,7 +70,7 @@ class Seen {
 
 /** Pages on to the end, as long as each page shows instances that none before it did; else says why not. */
 async function followCursor(
-  api: ComputeApi,
+  api: Pager,
   { parameter, limit }: { parameter: string; limit: number },
   first: Page,
   seen: Seen,

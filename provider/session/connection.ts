@@ -40,6 +40,12 @@ export class Connection {
     return (this.#api ??= this.#createApi());
   }
 
+  /** Nothing to end where no client was made, or none could be. */
+  async close(): Promise<void> {
+    const api = await this.#api?.catch(() => undefined);
+    await api?.close();
+  }
+
   /** Where instances of this session live, as far as that is known without a request. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.settings;

@@ -5,6 +5,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { journalFolder } from "../../provider/journal/folder";
+import { Journal } from "../../provider/journal/journal";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
 import { World } from "./support/world";
@@ -56,6 +58,15 @@ async function prepared(program: string): Promise<World> {
 
 const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
   all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
+
+function noteElsewhere({ stack, service }: World, id: string): void {
+  const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
+  new Journal(journalFolder(env), () => undefined).write({
+    ...{ baseUrl: service.url, tokenKind: "test", tokenHash: "0", id, name: "other" },
+    ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::other", digest: "d" },
+    ...{ at: new Date().toISOString(), before: [], beforeComplete: true, replaces: false },
+  });
+}
 
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
   await using world = await prepared(
@@ -129,12 +140,12 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(ids(blind.gone)).toEqual([idOf(made, "db")]);
   writeFileSync(file, "{ broken");
   const nothing = await audit(world);
-  expect(nothing.output).toMatch(/^the stacks of the backend: `pulumi stack` failed/m);
+  expect(nothing.output).toMatch(/^the stacks of the backend: `pulumi stack ls` failed/m);
   expect(nothing.code).toBe(3);
 
   // None of it made or removed anything.
   expect(world.posts()).toBe(6);
-  expect(service.counts()["DELETE /v2/instances"]).toBeUndefined();
+  expect(Object.keys(service.counts()).filter((it) => it.startsWith("DELETE"))).toEqual([]);
 });
 
 test("killed during a POST: the open create is found, and its instance, if there is one", async () => {
@@ -162,6 +173,18 @@ test("killed during a POST: the open create is found, and its instance, if there
   expect((await stack.upAfterKill()).code).toBe(0);
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
   expect(await data(world)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
+
+  // What a run with another backend left open, its next one goes on with.
+  service.control.insert({ id: "i-other", name: "other" });
+  noteElsewhere(world, "i-other");
+  const other = await data(world);
+  expect(other.openCreates).toEqual([]);
+  expect(other.inNoStack).toEqual([
+    expect.objectContaining({
+      id: "i-other",
+      note: expect.stringMatching(/^the next `pulumi up` with another state backend takes it over/),
+    }),
+  ]);
 });
 
 test("what hinders it ends with 3, what is typed wrong with 2, and the token is in neither", async () => {
@@ -176,6 +199,13 @@ test("what hinders it ends with 3, what is typed wrong with 2, and the token is 
   service.control.declareToken(tokens.test, { state: "valid" });
   stack.setEnv("PULUMI_BACKEND_URL", "file:///nonexistent/backend");
   const nowhere = await audit(world, `--base-url '${service.url}'`);
-  expect(nowhere.output).toMatch(/^the stacks of the backend: `pulumi stack` failed/m);
+  expect(nowhere.output).toMatch(/^the stacks of the backend: `pulumi stack ls` failed/m);
   expect(nowhere.code).toBe(3);
+  stack.setEnv("HTTPS_PROXY", "not an address");
+  const unsent = await audit(world, "--json --base-url https://api.example.com/v2 2> said");
+  expect(JSON.parse(unsent.output)).toEqual({
+    result: "undecided",
+    undecided: [{ what: "a service", why: expect.stringMatching(/can't be called with these/) }],
+  });
+  expect(unsent.code).toBe(3);
 });

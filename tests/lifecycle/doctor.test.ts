@@ -295,6 +295,8 @@ test("a cursor that pages is proven with three instances, and with more than a p
 test("a cursor that the service does not know is found out by the provider's own proof", async () => {
   await withWorld({}, async (world) => {
     insert(world, 3);
+    // What is asked again is no second page.
+    world.service.control.fault({ kind: "status", status: 503, path: "/v2/instances" });
     const seen = await see(world, ["--cursor-parameter", "after"]);
     expect(seen.checks["paging"]).toMatch(
       /^warning: the service did not page by compute:cursorParameter "after" \(a page repeated/,
@@ -371,6 +373,10 @@ test("the journal: creates that are left open, and a folder that can't be writte
     const open = await see(world);
     expect(open.checks["journal"]).toMatch(/^warning: 1 create is left open.* → .*discard/);
     expect(open.code).toBe(0);
+    const elsewhere = await see(world, [], { PULUMI_BACKEND_URL: "file:///another" });
+    expect(elsewhere.checks["journal"]).toMatch(
+      /^ok: .*no create is left open; 1 with another state backend \(.*discard/,
+    );
     const file = join(world.home, "file");
     writeFileSync(file, "");
     const { checks } = await see(world, [], { PULUMI_HOME: file });

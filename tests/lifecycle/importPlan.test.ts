@@ -50,6 +50,10 @@ test("by name and status; PROVISIONING only where it is asked for", async () => 
     expect((await plan(world, "--name", "none*")).warnings).toEqual([
       "0 instances are in the plan.",
     ]);
+    expect((await plan(world, "--status", "active", "--status", "RESCUE")).warnings).toEqual([
+      "warning: no instance has the status active; did you mean ACTIVE?",
+      "1 instance is in the plan. Next: pulumi import --file FILE",
+    ]);
   });
 });
 
@@ -107,6 +111,16 @@ test("what the next up takes over, and an id that is no text to print, are left 
   });
 });
 
+test("an instance called like the token does not bring it into the plan (G8)", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ id: "i-1", name: testToken });
+    const file = join(world.home, "the plan.json");
+    const { warnings } = await plan(world, "--out", file);
+    expect(warnings).toEqual([`1 instance is in the plan. Next: pulumi import --file '${file}'`]);
+    expect(readFileSync(file, "utf8")).toContain('"name": "secret"');
+  });
+});
+
 test("--out writes the file; what goes wrong is said, with the next step, and ends with 1", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
@@ -134,7 +148,7 @@ test("--out writes the file; what goes wrong is said, with the next step, and en
     const nowhere = await plan(world, "--out", join(world.home, "no", "folder"));
     expect(nowhere).toMatchObject({
       code: 1,
-      warnings: [expect.stringMatching(/the plan can't be written/)],
+      warnings: [expect.stringMatching(/the plan can't be written/), expect.stringMatching(/^→/)],
     });
 
     const noStack = await plan(world, "--stack", "dev");

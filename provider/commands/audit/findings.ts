@@ -5,17 +5,19 @@ import type { JournalEntry } from "../../journal/entry";
 import { isSamePlace } from "../../origin";
 import type { HeldInstance } from "../pulumi/state";
 import type { Listed, Looks, Stacks } from "./look";
+import type { OpenCreate } from "../openCreates";
 import { isOfThisMachine, type Report, type Resource } from "./report";
 
 /** What `openCreates` gives. */
-type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind">;
+type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind"> &
+  Pick<OpenCreate, "isHere">;
 
-type Undecided = Report["undecided"][number];
+export type Undecided = Report["undecided"][number];
 
 export function summarise(
   looks: Looks,
   open: readonly Open[],
-  failures: readonly string[],
+  failures: readonly Undecided[],
 ): Report {
   const { places, stacks, first, second } = looks;
   const newest = second?.comparison ?? first;
@@ -42,7 +44,7 @@ export function summarise(
     })),
     gone: gone.sure,
     undecided: [
-      ...failures.map((why) => ({ what: "a service", why })),
+      ...failures,
       ...[...unread].map(([stack, why]) => ({ what: `stack ${stack}`, why })),
       ...places
         .filter(({ listing }) => !listing.complete)
@@ -116,7 +118,10 @@ function noteOn(
   held: readonly HeldInstance[],
 ): { note?: string } {
   const create = open.find((it) => it.id === id && isSamePlace(it, origin));
-  if (create) return { note: `the next \`pulumi up\` takes it over as ${create.urn}` };
+  if (create) {
+    const where = create.isHere ? "" : " with another state backend";
+    return { note: `the next \`pulumi up\`${where} takes it over as ${create.urn}` };
+  }
   const pending = openCreates.filter((it) => it.name === name && !isOfThisMachine(it));
   const [only] = pending;
   if (name !== undefined && only && pending.length === 1) {
@@ -140,7 +145,7 @@ function openOf(
   const pending = first.states.flatMap(({ stack, pending }) =>
     pending.filter(({ urn }) => later?.includes(stack + urn)).map((it) => ({ stack, ...it })),
   );
-  const noted = open.filter((it) => !isHeld(it));
+  const noted = open.filter((it) => it.isHere && !isHeld(it));
   return [
     ...noted.map(({ urn, name, at, id }) => ({
       ...pending.find((it) => it.urn === urn),

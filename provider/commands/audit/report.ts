@@ -1,6 +1,6 @@
 /** What an audit has found, as text and as data, and the exit code that it comes to. */
 import type { ListItem } from "../../api/contract";
-import { executable } from "../../executable";
+import { ownCommand } from "../../advice";
 import type { Place } from "../../origin";
 import type { Terminal } from "../command";
 import { count } from "../count";
@@ -25,7 +25,7 @@ export interface Report {
   notComparable: readonly (Resource & { id: string; why: string })[];
 }
 
-/** A create that the next run on this machine goes on with: its journal has it. */
+/** A create that the next run here goes on with: its journal has it. */
 export function isOfThisMachine({ at }: Report["openCreates"][number]): boolean {
   return at !== undefined;
 }
@@ -56,7 +56,7 @@ export function printReport(report: Report, by: Terminal): void {
   const billed = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
   section(by, "red", `Running but in no stack${billed ? ", and billed" : ""}`, {
     rows: report.inNoStack.map((it) => [shown(it), it.ipv4, it.note]),
-    next: `Take them over (${executable} import-plan), or remove them at the service (its portal).`,
+    next: `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
   });
   section(by, "red", "In a stack but gone", {
     rows: report.gone.map((it) => [it.id, it.stack, it.urn]),
@@ -72,7 +72,7 @@ export function printReport(report: Report, by: Terminal): void {
   ];
   section(by, "red", "Creates left open", {
     rows: report.openCreates.filter(isOfThisMachine).map(rowOf),
-    next: `Run \`pulumi up\`, which goes on with them; ${executable} discard lists those of this machine.`,
+    next: `Run \`pulumi up\`, which goes on with them; \`${ownCommand("discard")}\` lists them.`,
   });
   section(by, "red", "Creates left open, of which this machine knows nothing", {
     rows: report.openCreates.filter((it) => !isOfThisMachine(it)).map(rowOf),

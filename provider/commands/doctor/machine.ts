@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../../../metadata.json";
-import { executable } from "../../executable";
+import { ownCommand } from "../../advice";
 import { journalFolder, pulumiHome } from "../../journal/folder";
 import { bestFromEngine, isOlder, oldestEngine } from "../../versions";
 import { type Finding, ok, warning, failed } from "../finding";
@@ -83,16 +83,22 @@ function* journal(env: NodeJS.ProcessEnv): Generator<Finding> {
     return;
   }
   const complaints: string[] = [];
-  const { length: open } = openCreates(env, (text) => complaints.push(text));
+  const all = openCreates(env, (text) => complaints.push(text));
+  const open = all.filter(({ isHere }) => isHere).length;
+  const elsewhere = all.length - open;
+  const list = `\`${ownCommand("discard")}\` lists them`;
   if (open > 0) {
     yield warning(
       "journal",
       `${open} ${open === 1 ? "create is" : "creates are"} left open in it`,
-      `Run \`pulumi up\`, which goes on with them; ${executable} discard lists them.`,
+      `Run \`pulumi up\`, which goes on with them; ${list}.`,
     );
   } else if (complaints.length > 0) {
     yield warning("journal", complaints.join("; "), `Look at ${folder}.`);
-  } else yield ok("journal", `${folder}: no create is left open`);
+  } else {
+    const others = elsewhere > 0 ? `; ${elsewhere} with another state backend (${list})` : "";
+    yield ok("journal", `${folder}: no create is left open${others}`);
+  }
 }
 
 /** Tried without writing: the folder itself, or the nearest that would hold it. */

@@ -15,7 +15,6 @@ import type { Surroundings } from "../../surroundings";
 export type Asked<T> = { value: T } | { error: RequestError };
 
 export type Listed = Awaited<ReturnType<typeof collect>> & {
-  /** Requests that it took. */
   pages: number;
   /** Why the service did not page by the cursor it was given. */
   ignored: string | undefined;
@@ -67,13 +66,21 @@ export class Visit implements Disposable {
   /** In pages of this size, or as large as they may be. */
   listing(pageSize?: number): Promise<Asked<Listed>> {
     return this.#ask(async (api, signal) => {
-      const before = this.heads.length;
+      let pages = 0;
+      // Answers are more than pages: what is refused is asked again.
+      const pager: Pick<ComputeApi, "listPage"> = {
+        listPage: async (...query) => {
+          const page = await api.listPage(...query);
+          pages++;
+          return page;
+        },
+      };
       let ignored: string | undefined;
       const { cursorParameter } = this.settings;
       const onCursorIgnored = (why: string) => (ignored = why);
       const options = { cursorParameter, onCursorIgnored, ...(pageSize ? { pageSize } : {}) };
-      const found = await collect(api, options, signal);
-      return { ...found, ignored, pages: this.heads.length - before };
+      const found = await collect(pager, options, signal);
+      return { ...found, ignored, pages };
     });
   }
 

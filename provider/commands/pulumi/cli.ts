@@ -15,7 +15,8 @@ export function pulumi(args: readonly string[], env: NodeJS.ProcessEnv): Promise
     maxBuffer: Infinity,
     env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
   };
-  const command = `pulumi ${args[0]}`;
+  // Without what was asked with it.
+  const command = ["pulumi", ...args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word))].join(" ");
   const child = execFile(
     "pulumi",
     [...args, "--non-interactive"],

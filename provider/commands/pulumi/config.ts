@@ -1,6 +1,7 @@
 /** What a stack's configuration says of the provider, as the Pulumi CLI tells it. */
 import * as z from "zod";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
+import { count } from "../count";
 import { failed, type Finding, ok } from "../finding";
 import { parsedJson, pulumi } from "./cli";
 
@@ -27,6 +28,6 @@ export async function readStack(
     if (setting === undefined || value === undefined) return [];
     return [[setting, secret ? new Secret(value) : value] as const];
   });
-  const found = `${name}: ${ours.length} settings of compute`;
+  const found = `${name}: ${count(ours.length, "setting")} of compute`;
   return { finding: ok("stack", found), settings: propertyMap(Object.fromEntries(ours)) };
 }
