@@ -144,6 +144,21 @@ test("connections can be refused for a while, on the same port", async () => {
   expect(emulator.counts()).toEqual({ "GET /v2/account": 2 });
 });
 
+test("connections that are accepted from two sides at once are accepted once", async () => {
+  await using emulator = await startEmulator();
+  const { ask } = caller(emulator);
+  await emulator.refuseConnections();
+  await Promise.all([emulator.acceptConnections(), emulator.acceptConnections()]);
+  expect((await ask("GET", "/account")).status).toBe(200);
+});
+
+test("an emulator that is closed while it begins to accept connections stays closed", async () => {
+  const emulator = await startEmulator();
+  await emulator.refuseConnections();
+  await Promise.all([emulator.acceptConnections(), emulator.close()]);
+  await expect(fetch(emulator.url)).rejects.toThrow();
+});
+
 test("an emulator that was closed accepts no connections any more", async () => {
   const emulator = await startEmulator();
   await emulator.refuseConnections();

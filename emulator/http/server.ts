@@ -15,6 +15,7 @@ export class EmulatorServer {
   private readonly server;
   private readonly closing = new AbortController();
   private held: HeldPort | undefined;
+  private beginning: Promise<number> | undefined;
 
   constructor(
     listener: Listener,
@@ -34,8 +35,13 @@ export class EmulatorServer {
     this.server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** Resolves with the port; rejects with a ListenError. */
+  /** Resolves with the port; rejects with a ListenError. Who asks meanwhile waits for the same. */
   async listen(): Promise<number> {
+    this.beginning ??= this.begin().finally(() => (this.beginning = undefined));
+    return this.beginning;
+  }
+
+  private async begin(): Promise<number> {
     this.letGo();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const fail = (error: NodeJS.ErrnoException) => {
@@ -54,6 +60,7 @@ export class EmulatorServer {
 
   /** New connections are refused and the present ones reset, until `listen` is called again. */
   async stop(): Promise<void> {
+    await this.beginning?.catch(() => undefined);
     if (!this.server.listening) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.server.close(() => {

@@ -4,8 +4,15 @@ import type { Plugin } from "../support/plugin";
 import type { World } from "../support/world";
 import { pause } from "../support/until";
 
-/** Arms a fault at the requests that `where` matches; resolves when it strikes for the first time. */
-type Arm = (world: World, where: Where, plugin: Plugin) => { struck: Promise<void> };
+/** Arms a fault at the requests that `where` matches. */
+type Arm = (world: World, where: Where, plugin: Plugin) => Armed;
+
+interface Armed {
+  /** Resolves when it strikes for the first time. */
+  struck: Promise<void>;
+  /** Resolves once it has ended by itself, where it does. */
+  over?: Promise<void>;
+}
 
 export type Where = Pick<FaultScript, "method" | "path" | "after" | "times">;
 
@@ -101,7 +108,7 @@ export const faults: Readonly<Record<string, Fault>> = {
 };
 
 /** The service is away for a moment; a POST, which has a connection of its own, meets just that. */
-function refused({ service }: World, where: Where) {
+function refused({ service }: World, where: Where): Armed {
   const away = 250;
   const beforePost = where.method === "POST";
   // Its baseline is under way, and is answered on the connection that it has.
@@ -110,9 +117,9 @@ function refused({ service }: World, where: Where) {
   const struck = slow.firstHit.then(async () => {
     if (beforePost) service.refuseNewConnections();
     else await service.refuseConnections();
-    void pause(away).then(() => service.acceptConnections());
   });
-  return { struck };
+  const over = struck.then(() => pause(away)).then(() => service.acceptConnections());
+  return { struck, over };
 }
 
 function clockJump(milliseconds: number): Arm {

@@ -73,7 +73,8 @@ async function faultyRun(
   const plugin = await world.plugin(settings({ requestTimeoutSeconds }));
   world.service.control.forgetRequests();
   const times = it.lasting ? ("always" as const) : 1;
-  const { struck } = faults[it.fault]?.arm(world, { ...where, times }, plugin) ?? never(it.fault);
+  const { struck, over } =
+    faults[it.fault]?.arm(world, { ...where, times }, plugin) ?? never(it.fault);
   const timeoutSeconds = (it.lasting ? patience.lasting : patience.brief) * slowness;
   const options = { timeoutSeconds };
   const going =
@@ -87,7 +88,7 @@ async function faultyRun(
   // What is made after a run that gave up too early, too.
   readiness.seconds = quickSeconds;
   if (whileWaiting) world.service.control.settle();
-  await Promise.all([going, ended]);
+  await Promise.all([going, ended, outcome.struck ? over : undefined]);
   await world.leave(plugin);
 }
 
