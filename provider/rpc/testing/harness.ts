@@ -1,6 +1,6 @@
-import { systemClock } from "../../clock";
 import type { Provider } from "../../requests";
 import type { Messages } from "../../surroundings";
+import { VirtualClock } from "../../testing/virtualClock";
 import { Cleaner } from "../../text";
 import { instanceToken } from "../../tokens";
 import { EngineLog } from "../engineLog";
@@ -26,7 +26,9 @@ export async function withServer(
 ): Promise<void> {
   const cleaner = new Cleaner();
   const engine = await TestEngine.start();
-  const log = new EngineLog({ cleaner, clock: systemClock, address: engine.address });
+  // Its time stands still: no message is given up because the machine is busy.
+  const clock = new VirtualClock();
+  const log = new EngineLog({ cleaner, clock, address: engine.address });
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const server = createServer({
     provider,
