@@ -55,7 +55,7 @@ test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
     },
     stdio: "ignore",
   });
-  const ended = once(child, "exit");
+  const ended = once(child, "close");
   await hanging.firstHit;
   child.kill("SIGINT");
   expect(await ended).toEqual([130, null]);
@@ -100,7 +100,7 @@ async function onATerminal(...args: string[]): Promise<string> {
     });
   });
   // Once it serves, Ctrl-C ends it; the terminal passes that on.
-  const ended = once(child, "exit");
+  const ended = once(child, "close");
   child.stdin.write("\u0003");
   await ended;
   return said;
