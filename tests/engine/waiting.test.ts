@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { oneInstance } from "./support/programs";
 import { World } from "./support/world";
 
-const impatient = oneInstance({}, { customTimeouts: { create: "1s", update: "1s" } });
+const impatient = oneInstance({}, { customTimeouts: { create: "5s", update: "5s" } });
 const never = { provisioningSeconds: Infinity };
 
 test("after a time-out the id is in the state, and the next up finishes the same instance", async () => {
@@ -12,7 +12,7 @@ test("after a time-out the id is in the state, and the next up finishes the same
   const { code, output } = await world.stack.up();
 
   const [id] = world.ids();
-  expect(output).toContain(`instance ${id} was PROVISIONING for 1 s (customTimeouts)`);
+  expect(output).toContain(`instance ${id} was PROVISIONING for 5 s (customTimeouts)`);
   expect(output).toContain("the next `pulumi up` goes on waiting for it");
   expect(code).not.toBe(0);
   const kept = await world.stack.instance();
@@ -44,7 +44,7 @@ test("a refresh of an unfinished instance keeps it unfinished, and one of a fini
   expect(unfinished.initErrors?.join()).toContain("still PROVISIONING");
 
   const up = await world.stack.up();
-  expect(up.output).toContain(`instance ${id} was PROVISIONING for 1 s`);
+  expect(up.output).toContain(`instance ${id} was PROVISIONING for 5 s`);
   expect(up.code).not.toBe(0);
 
   world.service.control.settle();
@@ -61,6 +61,7 @@ test("an unfinished instance that was removed is made anew by the next up", asyn
   await world.stack.up();
   const [lost = ""] = world.ids();
   world.service.control.remove(lost);
+  world.stack.program(oneInstance());
 
   const up = world.stack.start("up", "--yes", "--skip-preview");
   await up.printed("PROVISIONING");
