@@ -37,10 +37,11 @@ afterAll(() => {
 });
 
 /** What was found after the fault and after the next clean `up`, and how that ended. */
-async function live({ command, fault, end, config }: FaultCase) {
+async function live({ command, fault, end, config, whileWaiting }: FaultCase) {
+  let provisioningSeconds = whileWaiting ? Infinity : 1;
   await using world = await World.create({
     program,
-    service: { provisioningSeconds: 1, destroyPath },
+    service: { provisioningSeconds: () => provisioningSeconds, destroyPath },
     config: { destroyPath, ...config },
   });
   await using elsewhere = await startEmulator();
@@ -62,10 +63,18 @@ async function live({ command, fault, end, config }: FaultCase) {
     await run.printed("PROVISIONING");
     await service.refuseConnections();
   }
-  if (end === "goes on" || !scripted) audit.hears((await run.ended).output);
-  else {
+  if (whileWaiting && scripted) await run.reached(scripted.firstHit);
+  const settle = () => {
+    provisioningSeconds = 1;
+    if (whileWaiting) service.control.settle();
+  };
+  if (end === "goes on" || !scripted) {
+    settle();
+    audit.hears((await run.ended).output);
+  } else {
     await run.reached(scripted.firstHit);
     audit.hears((await run.end(end, () => scripted.release())).output);
+    settle();
   }
   // Of a run that could not save its state, this is what tells.
   const saved = end === "goes on" || end === "Ctrl-C";

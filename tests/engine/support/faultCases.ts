@@ -9,6 +9,8 @@ export interface FaultCase {
   /** "refused": nobody listens, from the start or once the instance is there. */
   fault: FaultScript | "refused" | "refused later";
   end: "goes on" | End;
+  /** The instance stays in PROVISIONING until the fault has struck. */
+  whileWaiting: boolean;
   /** Settings, beside those that every case has. */
   config?: Readonly<Record<string, string>>;
 }
@@ -36,6 +38,7 @@ function cases(
     command,
     fault: typeof what === "string" ? what : ({ ...struck, ...what } as Fault),
     end: "goes on",
+    whileWaiting: struck.after !== undefined,
     ...(name.includes("time-out") ? { config: impatient } : {}),
   }));
 }
@@ -44,7 +47,7 @@ function cases(
 function ends(call: string, standstill: FaultScript, hows: readonly End[]): FaultCase[] {
   return hows.map((end) => ({
     title: `up, ${end} during ${call}`,
-    ...{ command: "up", fault: standstill, end },
+    ...{ command: "up", fault: standstill, end, whileWaiting: standstill.after !== undefined },
   }));
 }
 
