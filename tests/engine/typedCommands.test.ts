@@ -189,12 +189,17 @@ test("several candidates: the import takes the right one over", async () => {
 test("an extra instance: the import takes it over as a resource of its own", async () => {
   await using world = await World.create({
     program: oneInstance({ name: "web-main" }),
-    service: { provisioningSeconds: 4 },
+    service: { provisioningSeconds: Infinity },
   });
   const { control } = world.service;
   control.fault({ ...creates, kind: "status", status: 503, acted: true });
-  control.fault({ ...creates, kind: "appearsAfter", seconds: 3 });
-  const { output } = await world.stack.up();
+  // Seen by no look until the second one is accepted.
+  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
+  const up = world.stack.start("up", "--yes", "--skip-preview");
+  await up.printed("PROVISIONING");
+  hidden.remove();
+  control.settle();
+  const { output } = await up.ended;
   const [extra = ""] = world.ids();
 
   const command = printed(output, "pulumi import");
