@@ -31,8 +31,8 @@ async function interrupted(
 
     await mend(world);
     const next = await world.plugin();
-    const going = stack.up(next, web, { timeoutSeconds: 30 });
-    await until(() => next.logged.some(({ message }) => message.includes("PROVISIONING")));
+    const going = stack.up(next, web, { timeoutSeconds: 60 });
+    await until(() => next.said(/PROVISIONING/));
     service.control.settle();
     const run = await going;
     expect(Object.keys(run.failed)).toEqual([]);
@@ -49,7 +49,7 @@ async function interrupted(
 const nothing = () => undefined;
 
 test.concurrent("a time-out during the wait keeps the instance", () =>
-  interrupted(nothing, nothing, /PROVISIONING for 3 s \(customTimeouts\)/, 3),
+  interrupted(nothing, nothing, /PROVISIONING for 5 s \(customTimeouts\)/, 5),
 );
 
 test.concurrent("Ctrl-C during the wait keeps the instance", () =>
@@ -66,10 +66,12 @@ test.concurrent("a token revoked during the wait keeps the instance", () =>
 
 test.concurrent("refused connections during the wait keep the instance", () =>
   interrupted(
-    ({ service }) => service.refuseConnections(),
+    async (world, plugin) => {
+      await world.refuseConnections(plugin);
+      await plugin.client.cancel();
+    },
     ({ service }) => service.acceptConnections(),
-    /refused|broke|PROVISIONING/,
-    3,
+    /was canceled/,
   ),
 );
 
@@ -77,19 +79,22 @@ test.concurrent.each(["<<<", "", '{"data":7}', "[]", '{"object":"list"}'])(
   "answers of %j during the wait keep the instance",
   (text) =>
     interrupted(
-      ({ service }) => void service.control.fault({ kind: "body", text, times: "always" }),
+      async ({ service }, plugin) => {
+        const senseless = service.control.fault({ kind: "body", text, times: "always" });
+        await until(() => senseless.hits >= 5);
+        await plugin.client.cancel();
+      },
       ({ service }) => service.control.clearFaults(),
-      /PROVISIONING for 1 s/,
-      1,
+      /was canceled/,
     ),
 );
 
 test.concurrent("a service that comes back within the time-out fails nothing", async () => {
   await withWorld(pending, async (world) => {
-    const running = world.stack.up(await world.plugin(), web, { timeoutSeconds: 30 });
+    const plugin = await world.plugin();
+    const running = world.stack.up(plugin, web, { timeoutSeconds: 60 });
     await until(() => world.listings >= 2);
-    await world.service.refuseConnections();
-    await pause(300);
+    await world.refuseConnections(plugin);
     await world.service.acceptConnections();
     world.service.control.settle();
     expect((await running).failed).toEqual({});
@@ -102,8 +107,8 @@ test.concurrent(
   async () => {
     await withWorld(pending, async (world) => {
       const { stack } = world;
+      await world.leaveUnfinished(await world.plugin(), web);
       const plugin = await world.plugin();
-      await stack.up(plugin, web, { timeoutSeconds: 0.3 });
       const { id } = stack.held();
       const { failure } = await stack.refresh(plugin);
       expect(failure.unfinished).toMatchObject({ id, refreshBeforeUpdate: true });

@@ -84,6 +84,11 @@ export class Plugin {
     return this.engine.logged;
   }
 
+  /** Whether it has said that by now, to a person or in its debug log. */
+  said(like: RegExp): boolean {
+    return this.logged.some(({ message }) => like.test(message));
+  }
+
   /** The first warning like this; messages travel on their own and may come after the answer. */
   async warning(like: RegExp): Promise<string> {
     for (let look = 0; look < 100; look++) {

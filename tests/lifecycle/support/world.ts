@@ -7,7 +7,8 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emu
 import { journalFolder } from "../../../provider/journal/folder";
 import { isMap, type PropertyValue } from "../../../provider/property/value";
 import { Plugin, type Settings } from "./plugin";
-import { Stack } from "./stack";
+import { Stack, type Program, type Run } from "./stack";
+import { until } from "./until";
 
 /** G8: no test may ever see these anywhere, which each world looks for at its end. */
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
@@ -44,6 +45,20 @@ export class World {
   /** The end of a run as every engine makes it: Cancel, with no call running. */
   async leave(plugin = this.plugins.at(-1)): Promise<void> {
     if (plugin?.alive) await plugin.client.cancel();
+  }
+
+  /** Nobody listens any more, and the plugin has met that. */
+  async refuseConnections(plugin: Plugin): Promise<void> {
+    await this.service.refuseConnections();
+    await until(() => plugin.said(/the connection to .* was refused/));
+  }
+
+  /** A run of one resource that ends by Ctrl-C, once the instance is accepted and waited for. */
+  async leaveUnfinished(plugin: Plugin, program: Program): Promise<Run> {
+    const running = this.stack.up(plugin, program);
+    await until(() => plugin.said(/PROVISIONING/));
+    await plugin.client.cancel();
+    return running;
   }
 
   /** `kill -9`; the plugins after it find what it left on the disk. */
