@@ -1,18 +1,18 @@
 /** G1: Ctrl-C around the POST. */
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
+import { impatient } from "./support/plugin";
 import { inputs } from "./support/stack";
 import { pause } from "./support/until";
 import { withWorld } from "./support/world";
 
 const web = { web: inputs() };
-const slow = { requestTimeoutSeconds: 5 };
 
 test.each(["/v2/account", "/v2/instances"])(
   "Ctrl-C before the POST (while GET %s hangs): nothing is sent, and the call is CANCELLED",
   async (path) => {
     await withWorld({}, async (world) => {
-      const plugin = await world.plugin(slow);
+      const plugin = await world.plugin();
       const hang = world.service.control.fault({ kind: "hang", method: "GET", path });
       const running = world.stack.up(plugin, web);
       await hang.firstHit;
@@ -39,7 +39,7 @@ test("after Ctrl-C no further create is begun, until a new engine comes", async 
 
 test("Ctrl-C while the POST hangs: the answer, when it comes in the grace, brings the id back", async () => {
   await withWorld({}, async (world) => {
-    const plugin = await world.plugin(slow);
+    const plugin = await world.plugin();
     const hang = world.service.control.fault({ kind: "hang", method: "POST", acted: true });
     const running = world.stack.up(plugin, web);
     await hang.firstHit;
@@ -58,7 +58,7 @@ test("Ctrl-C while the POST hangs: the answer, when it comes in the grace, bring
 
 test("Ctrl-C while the POST hangs for good: the person is told, and the next run takes it over", async () => {
   await withWorld({}, async (world) => {
-    const plugin = await world.plugin();
+    const plugin = await world.plugin(impatient);
     const hang = world.service.control.fault({ kind: "hang", method: "POST", acted: true });
     const running = world.stack.up(plugin, web);
     await hang.firstHit;
@@ -75,10 +75,13 @@ test("Ctrl-C while the POST hangs for good: the person is told, and the next run
 
 test("a time-out while the POST hangs: the answer still brings the id back", async () => {
   await withWorld({}, async (world) => {
-    const plugin = await world.plugin(slow);
-    const delay = { kind: "delay", milliseconds: 900, acted: true, method: "POST" } as const;
-    world.service.control.fault(delay);
-    const { failure } = await world.stack.up(plugin, web, { timeoutSeconds: 0.5 });
+    const plugin = await world.plugin();
+    const hang = world.service.control.fault({ kind: "hang", method: "POST", acted: true });
+    const running = world.stack.up(plugin, web, { timeoutSeconds: 3 });
+    await hang.firstHit;
+    await pause(3000);
+    hang.release();
+    const { failure } = await running;
     expect(failure.unfinished?.id).toBe(world.ids[0]);
     world.expectAllHeld();
     expect(world.posts).toBe(1);

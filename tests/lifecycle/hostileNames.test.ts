@@ -133,7 +133,7 @@ test("resources of any name are told apart", async () => {
 
 test("a megabyte of any bytes in Base64 arrives as they are", async () => {
   await withWorld(service, async (world) => {
-    const plugin = await world.plugin({ ...quick, requestTimeoutSeconds: 10 });
+    const plugin = await world.plugin(quick);
     const bytes = Buffer.from(Array.from({ length: 2 ** 20 }, (_, n) => (n * 7919) % 251));
     const program = { web: inputs({ userDataBase64: new Secret(bytes.toString("base64")) }) };
     expect((await world.stack.up(plugin, program)).failed).toEqual({});

@@ -11,7 +11,7 @@ const web = { web: inputs({ userData: new Secret(userData) }) };
 
 /** Kills the plugin when its POST has reached the service and is not answered. */
 async function killed(world: World, program: Program, acted: boolean): Promise<void> {
-  const plugin = await world.plugin({ requestTimeoutSeconds: 30 });
+  const plugin = await world.plugin();
   const hang = world.service.control.fault({ kind: "hang", method: "POST", acted });
   const running = world.stack.up(plugin, program);
   await hang.firstHit;

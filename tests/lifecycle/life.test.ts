@@ -72,7 +72,7 @@ test.each([25, 100])(
   async (count) => {
     await withWorld({ provisioningSeconds: Infinity }, async (world) => {
       const { stack, service } = world;
-      const plugin = await world.plugin({ pollIntervalSeconds: 0.2, requestTimeoutSeconds: 10 });
+      const plugin = await world.plugin({ pollIntervalSeconds: 0.2 });
       const program = Object.fromEntries(
         Array.from({ length: count }, (_, n) => [`web-${n}`, inputs()]),
       );

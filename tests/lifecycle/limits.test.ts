@@ -13,7 +13,7 @@ test.concurrent.each([
 ])("429s on %s: 10 instances are made once each, and nothing fails", async (_, storm) => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "status", status: 429, ...storm });
-    const plugin = await world.plugin({ requestTimeoutSeconds: 10 });
+    const plugin = await world.plugin();
     expect((await world.stack.up(plugin, program(10))).failed).toEqual({});
     world.expectAllHeld();
     expect(world.instances).toHaveLength(10);

@@ -1,6 +1,7 @@
 /** G2: a POST that went wrong. Nothing is made twice, and nothing that was made is left unnamed. */
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";
+import { impatient } from "./support/plugin";
 import { inputs } from "./support/stack";
 import { withWorld } from "./support/world";
 
@@ -29,6 +30,10 @@ const acting: Record<string, FaultScript> = {
   "a redirect to itself": { kind: "redirect", location: "/v2/instances", acted: true },
 };
 
+/** What has no end is over by the time-out alone. */
+const settingsFor = (fault: FaultScript | undefined) =>
+  fault?.kind === "hang" || fault?.kind === "slowDrip" ? impatient : {};
+
 test.concurrent.each(Object.keys(acting))(
   "%s after the service acted: the instance is adopted, and no second POST is sent",
   async (what) => {
@@ -36,7 +41,7 @@ test.concurrent.each(Object.keys(acting))(
     for (const program of [generated, explicit]) {
       await withWorld({}, async (world) => {
         if (fault) world.service.control.fault({ ...fault, method: "POST" });
-        const plugin = await world.plugin();
+        const plugin = await world.plugin(settingsFor(fault));
         expect((await world.stack.up(plugin, program)).failed).toEqual({});
         world.expectAllHeld();
         expect(world.instances).toHaveLength(1);
@@ -96,7 +101,8 @@ test.concurrent.each(Object.keys(idle))(
     await withWorld({}, async (world) => {
       const { control } = world.service;
       if (fault) control.fault({ ...fault, method: "POST" });
-      const { failure } = await world.stack.up(await world.plugin(), explicit);
+      const plugin = await world.plugin(settingsFor(fault));
+      const { failure } = await world.stack.up(plugin, explicit);
       expect(failure.message).toMatch(/Whether it was created is not known/);
       expect(failure.message).toContain('"db"');
       expect(world.posts).toBe(1);

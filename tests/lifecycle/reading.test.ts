@@ -2,7 +2,9 @@
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";
 import { expectKept, withOne } from "./support/one";
+import { impatient, type Settings } from "./support/plugin";
 import { inputs } from "./support/stack";
+import { until } from "./support/until";
 import { withWorld } from "./support/world";
 
 test("gone needs two complete listings, not one", async () => {
@@ -82,14 +84,14 @@ test("has_more true for ever proves nothing, and ends", async () => {
   }, "starting_after");
 });
 
-const faults: Record<string, [FaultScript, RegExp]> = {
+const faults: Record<string, [FaultScript, RegExp, Settings?]> = {
   "500": [{ kind: "status", status: 500 }, /HTTP 500.*request_id req_/],
   "503": [{ kind: "status", status: 503 }, /HTTP 503/],
   "401": [{ kind: "status", status: 401 }, /HTTP 401.*apiToken/],
   "403": [{ kind: "status", status: 403 }, /HTTP 403.*scope/],
   "404": [{ kind: "status", status: 404 }, /HTTP 404/],
   "a reset": [{ kind: "reset" }, /connection broke/],
-  "no answer": [{ kind: "hang" }, /within 1 s/],
+  "no answer": [{ kind: "hang" }, /within 1 s/, impatient],
   "an empty body": [{ kind: "emptyBody" }, /body/],
   "a cut body": [{ kind: "cutBody" }, /broke|cut/],
   "a page": [{ kind: "html" }, /HTML/],
@@ -103,7 +105,7 @@ test.concurrent.each(Object.keys(faults))(
   "%s while reading: Read fails, the state stays",
   async (what) => {
     await withOne(async (world) => {
-      const [fault, message] = faults[what] ?? [];
+      const [fault, message, settings = {}] = faults[what] ?? [];
       if (!fault || !message) throw new Error(what);
       world.service.control.fault({
         ...fault,
@@ -111,17 +113,22 @@ test.concurrent.each(Object.keys(faults))(
         method: "GET",
         times: "always",
       });
-      await expectKept(world, {}, message);
+      await expectKept(world, settings, message);
     });
   },
 );
 
 test("a create just before is never judged by a listing that is older", async () => {
   await withWorld({ provisioningSeconds: Infinity }, async (world) => {
-    const plugin = await world.plugin();
-    await world.stack.up(plugin, { web: inputs() }, { timeoutSeconds: 0.2 });
+    await world.leaveUnfinished(await world.plugin(), { web: inputs() });
     world.service.control.fault({ kind: "appearsAfter", seconds: 0.3, method: "POST" });
-    const running = world.stack.up(plugin, { web: inputs(), b: inputs() }, { timeoutSeconds: 1 });
+    const plugin = await world.plugin();
+    const running = world.stack.up(plugin, { web: inputs(), b: inputs() });
+    await until(() => world.ids.length === 2);
+    // Each a poll interval after the one before: so many are more than the instance is late.
+    const before = world.listings;
+    await until(() => world.listings >= before + 10);
+    await plugin.client.cancel();
     const { failed } = await running;
     expect(
       Object.values(failed)

@@ -8,7 +8,7 @@ import { withWorld, type World } from "./support/world";
 const count = 300;
 const program = Object.fromEntries(Array.from({ length: count }, (_, n) => [`web-${n}`, inputs()]));
 const cursor = { cursorParameter: "starting_after" };
-const patient = { requestTimeoutSeconds: 20, requestsPerMinute: 100_000 };
+const patient = { requestsPerMinute: 100_000 };
 
 /** The list requests so far, in their order: which page, or which status. */
 function pages(world: World): string[] {
