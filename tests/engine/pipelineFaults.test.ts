@@ -72,10 +72,10 @@ test("a create that times out fails the job, and the job run again goes on with 
   forge.edit("environment.ts", (text) =>
     text.replace(
       /(interpolate.*\n\s*\{ parent: this)( \})/,
-      '$1, customTimeouts: { create: "2s" }$2',
+      '$1, customTimeouts: { create: "5s" }$2',
     ),
   );
-  const commit = await forge.push("main", "Wait no longer than two seconds");
+  const commit = await forge.push("main", "Wait no longer than five seconds");
   const posts = forge.posts();
   const first = await job(forge, { ...dev, commit });
   expect(first.output).toContain("customTimeouts");

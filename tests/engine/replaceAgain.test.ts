@@ -30,7 +30,7 @@ test.each(["--replace", "taint"])(
 
 test("claims of an import that a time-out cut short are no change to the next up", async () => {
   await using world = await World.create({
-    program: oneInstance({ name: "web-main" }, { customTimeouts: { update: "1s" } }),
+    program: oneInstance({ name: "web-main" }, { customTimeouts: { update: "5s" } }),
   });
   const { stack, service } = world;
   const { id } = service.control.insert({ name: "web-main", status: "PROVISIONING" });

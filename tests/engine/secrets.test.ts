@@ -60,7 +60,7 @@ const secretName = { "fn::secret": canaries.name };
 test("as verbose as the engine can be without printing them itself, no secret is written or kept", async () => {
   const inputs = { userData, name: secretName };
   await using world = await World.create({
-    program: oneInstance(inputs, { customTimeouts: { create: "1s" } }),
+    program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
     env: { COMPUTE_DEBUG: "1" },
     service: { provisioningSeconds: Infinity },
   });

@@ -71,7 +71,7 @@ test("previews of states that released versions wrote show no replacement", asyn
 
 test("an unfinished instance with 1 MB of user data is kept, and the next up goes on with it", async () => {
   const userData = "# a line of a long script\n".repeat(40_000);
-  const timeouts = { customTimeouts: { create: "2s" } };
+  const timeouts = { customTimeouts: { create: "5s" } };
   await using world = await World.create({
     program: oneInstance({ userData }, timeouts),
     service: { provisioningSeconds: Infinity },
