@@ -8,7 +8,7 @@ import { withWorld, type World } from "./support/world";
 const count = 300;
 const program = Object.fromEntries(Array.from({ length: count }, (_, n) => [`web-${n}`, inputs()]));
 const cursor = { cursorParameter: "starting_after" };
-const patient = { requestsPerMinute: 100_000 };
+const unlimited = { requestsPerMinute: 100_000 };
 
 /** The list requests so far, in their order: which page, or which status. */
 function pages(world: World): string[] {
@@ -21,7 +21,7 @@ function pages(world: World): string[] {
 /** Creates them all with a cursor; resolves to the list requests of some looks in the meantime. */
 async function createAll(world: World): Promise<string[]> {
   const { service, stack } = world;
-  const running = stack.up(await world.plugin({ ...patient, ...cursor }), program);
+  const running = stack.up(await world.plugin({ ...unlimited, ...cursor }), program);
   await until(() => world.instances.length === count);
   service.control.forgetRequests();
   await until(() => pages(world).length >= 20);
@@ -34,7 +34,7 @@ async function createAll(world: World): Promise<string[]> {
 
 async function refreshAll(world: World, settings: Settings): Promise<string[]> {
   world.service.control.forgetRequests();
-  const { failed } = await world.stack.refresh(await world.plugin({ ...patient, ...settings }));
+  const { failed } = await world.stack.refresh(await world.plugin({ ...unlimited, ...settings }));
   expect(failed).toEqual({});
   expect(world.stack.ids).toHaveLength(count);
   expect(world.service.counts()["GET /v2/account"]).toBe(1);
