@@ -135,6 +135,7 @@ test("a create just before is never judged by a listing that is older", async ()
         .map(({ unfinished }) => unfinished?.id)
         .sort(),
     ).toEqual(world.ids.sort());
+    for (const { message } of Object.values(failed)) expect(message).toMatch(/was canceled/);
     world.expectAllHeld();
   });
 });

@@ -47,6 +47,7 @@ async function interrupted(
 }
 
 const nothing = () => undefined;
+const lookInVain = (plugin: Plugin) => until(() => plugin.said(/last look failed, trying again/));
 
 test.concurrent("a time-out during the wait keeps the instance", () =>
   interrupted(nothing, nothing, /PROVISIONING for 5 s \(customTimeouts\)/, 5),
@@ -66,8 +67,9 @@ test.concurrent("a token revoked during the wait keeps the instance", () =>
 
 test.concurrent("refused connections during the wait keep the instance", () =>
   interrupted(
-    async (world, plugin) => {
-      await world.refuseConnections(plugin);
+    async ({ service }, plugin) => {
+      await service.refuseConnections();
+      await lookInVain(plugin);
       await plugin.client.cancel();
     },
     ({ service }) => service.acceptConnections(),
@@ -80,8 +82,8 @@ test.concurrent.each(["<<<", "", '{"data":7}', "[]", '{"object":"list"}'])(
   (text) =>
     interrupted(
       async ({ service }, plugin) => {
-        const senseless = service.control.fault({ kind: "body", text, times: "always" });
-        await until(() => senseless.hits >= 5);
+        service.control.fault({ kind: "body", text, times: "always" });
+        await lookInVain(plugin);
         await plugin.client.cancel();
       },
       ({ service }) => service.control.clearFaults(),
