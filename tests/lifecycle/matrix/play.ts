@@ -28,8 +28,6 @@ export interface Outcome {
 }
 
 const program = { web: inputs() };
-/** Long enough for two busy cores. */
-export const lenient = { requestTimeoutSeconds: 20 };
 /** When a run gives up, in seconds: where a fault stays, and where it does not. */
 const patience = { lasting: 2.5, brief: 10 };
 
@@ -47,7 +45,7 @@ export async function play(it: Case, slowness = 1): Promise<Outcome> {
   const readiness: Readiness = { seconds: whileWaiting ? Infinity : quickSeconds };
   const provisioningSeconds = () => readiness.seconds;
   await withWorld({ provisioningSeconds, destroyPath }, async (world) => {
-    if (run !== "up") await world.stack.up(await world.plugin(settings(lenient)), program);
+    if (run !== "up") await world.stack.up(await world.plugin({ destroyPath }), program);
     const before = world.stack.ids;
     if (run !== "up") await world.leave();
     await faultyRun(world, it, outcome, { slowness, readiness });
@@ -57,8 +55,6 @@ export async function play(it: Case, slowness = 1): Promise<Outcome> {
   });
   return outcome;
 }
-
-const settings = (more: object) => ({ destroyPath, ...more });
 
 async function faultyRun(
   world: World,
@@ -70,7 +66,7 @@ async function faultyRun(
   // A time-out is met sooner than a busy machine is slow; the rest should not depend on either.
   const slow = /time-out|drops/.test(it.fault);
   const requestTimeoutSeconds = (slow ? 0.5 : 5) * slowness;
-  const plugin = await world.plugin(settings({ requestTimeoutSeconds }));
+  const plugin = await world.plugin({ destroyPath, requestTimeoutSeconds });
   world.service.control.forgetRequests();
   const times = it.lasting ? ("always" as const) : 1;
   const { struck, over } =
@@ -115,12 +111,12 @@ async function cleanRuns(world: World, it: Case, outcome: Outcome): Promise<void
   // What an instance that is listed late needs is a test of its own (waits.test.ts).
   if (it.fault === "an instance listed late") await pause(300);
   if (spot(it.spot).run === "destroy") {
-    failed("destroy", await stack.destroy(await world.plugin(settings(lenient))));
+    failed("destroy", await stack.destroy(await world.plugin({ destroyPath })));
     outcome.lost.push(...world.ids);
     outcome.doubled.push(...extraPosts(world, 0));
     return;
   }
-  const second = await world.plugin(settings(lenient));
+  const second = await world.plugin({ destroyPath });
   failed("up", await stack.up(second, program));
   await world.leave(second);
   const now = world.ids;
@@ -131,7 +127,7 @@ async function cleanRuns(world: World, it: Case, outcome: Outcome): Promise<void
   const told = await everythingTold(world);
   outcome.lost.push(...now.filter((id) => !stack.ids.includes(id) && !told.includes(id)));
   outcome.doubled.push(...now.slice(1), ...extraPosts(world, allowedPosts(it)));
-  const { did } = await stack.up(await world.plugin(settings(lenient)), program);
+  const { did } = await stack.up(await world.plugin({ destroyPath }), program);
   if (did.join() !== "same web") outcome.stuck.push(`the run after: ${did.join()}`);
 }
 

@@ -13,7 +13,7 @@ import { pause } from "../support/until";
 import { withWorld, type World } from "../support/world";
 import { ends, endNames } from "./ends";
 import { faults } from "./faults";
-import { everythingTold, lenient, mend, never } from "./play";
+import { everythingTold, mend, never } from "./play";
 import { spot, spots, type SpotName } from "./spots";
 
 jest.setTimeout(1_800_000);
@@ -80,11 +80,11 @@ async function play(it: Scenario): Promise<void> {
       hold();
     }
     await mend(world);
-    if (it.refresh) await stack.refresh(await world.plugin(lenient));
+    if (it.refresh) await stack.refresh(await world.plugin());
     const stopped = await cleanUp(world, program);
     await followAdvice(world, stopped);
     const failed = Object.keys(stopped).length > 0 ? await cleanUp(world, program) : {};
-    const { did } = await stack.up(await world.plugin(lenient), program);
+    const { did } = await stack.up(await world.plugin(), program);
 
     figures.cases++;
     const wrong = { ...(await judge(world, held)), failed: Object.values(failed).map(String) };
@@ -118,7 +118,7 @@ async function faultyRun(world: World, program: Program, it: Run): Promise<void>
 }
 
 async function cleanUp(world: World, program: Program) {
-  const plugin = await world.plugin(lenient);
+  const plugin = await world.plugin();
   const { failed } = await world.stack.up(plugin, program);
   await world.leave(plugin);
   return failed;
@@ -130,7 +130,7 @@ async function followAdvice(world: World, stopped: Record<string, CallFailed>): 
     const commands = printedCommands(message, "pulumi import");
     const id = world.ids.find((it) => commands.some((command) => command.endsWith(` ${it}`)));
     if (id === undefined) throw new Error(`no advice: ${message}`);
-    await world.stack.import(await world.plugin(lenient), name, id);
+    await world.stack.import(await world.plugin(), name, id);
     figures["taken over by hand"]++;
   }
 }
