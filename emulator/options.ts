@@ -109,8 +109,9 @@ function check(settings: Settings): void {
   const spans = typeof time === "function" ? [] : typeof time === "number" ? [time] : [...time];
   if (spans.some((span) => !(span >= 0)) || (spans[1] ?? Infinity) < (spans[0] ?? 0))
     throw new OptionError("provisioningSeconds must be 0 or more, and a range must go upwards");
-  for (const key of ["sandboxLifetimeSeconds", "destroySeconds"] as const)
-    if (!(settings[key] >= 0)) throw new OptionError(`${key} must be 0 or more`);
+  if (!(settings.sandboxLifetimeSeconds > 0))
+    throw new OptionError("sandboxLifetimeSeconds must be more than 0");
+  if (!(settings.destroySeconds >= 0)) throw new OptionError("destroySeconds must be 0 or more");
   if (!(settings.requestsPerMinute >= 1))
     throw new OptionError("requestsPerMinute must be 1 or more");
   if (cursorParameter !== undefined && !/^[A-Za-z0-9_.[\]-]+$/.test(cursorParameter))

@@ -91,6 +91,16 @@ test("sandbox instances end with their lifetime, production ones stay", async ()
   expect(emulator.control.instances().map(({ name }) => name)).toEqual(["stays"]);
 });
 
+test("a sandbox instance that ends as soon as it is made was made all the same", async () => {
+  const clock = new VirtualClock();
+  await using emulator = await startEmulator({ clock, sandboxLifetimeSeconds: 1e-6 });
+  expect((await caller(emulator).create("a")).status).toBe(202);
+  expect(await caller(emulator).names()).toEqual([]);
+  await expect(startEmulator({ sandboxLifetimeSeconds: 0 })).rejects.toThrow(
+    "sandboxLifetimeSeconds must be more than 0",
+  );
+});
+
 test("no two instances share an address", () => {
   const numbers = Array.from({ length: 200_000 }, (_, index) => index + 1);
   expect(new Set(numbers.map(publicIpv4)).size).toBe(numbers.length);

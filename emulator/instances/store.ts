@@ -79,8 +79,10 @@ export class Store {
     this.run("UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq", {
       ...{ seq, ipv4: publicIpv4(seq), networks: JSON.stringify(networks) },
     });
-    const added = this.find(id);
-    if (added === undefined) throw new Error(`instance ${id} was gone as soon as it was made`);
+    // Also when its lifetime is over by now.
+    const sql = `SELECT ${columns} FROM instance WHERE seq = :seq`;
+    const [added] = this.rows(sql, { seq, now: this.now() });
+    if (added === undefined) throw new Error(`instance ${id} is not in the table`);
     return added;
   }
 
