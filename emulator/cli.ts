@@ -1,6 +1,13 @@
 /** The emulator as a program of its own. */
 import { help, readCommandLine, type CommandLine } from "./cliOptions";
-import { ListenError, OptionError, startEmulator, type Emulator } from "./index";
+import {
+  ListenError,
+  OptionError,
+  startEmulator,
+  type Emulator,
+  type EmulatorOptions,
+} from "./index";
+import { wellFormedKind } from "./tokens";
 
 /** Exit codes: 0 stopped when asked to, 1 cannot listen, 2 wrong options. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -29,10 +36,22 @@ async function start({ options, log }: CommandLine): Promise<Emulator> {
 /** One line, which a person can copy from and a program can wait for. */
 function startLine({ url }: Emulator, { options }: CommandLine): string {
   const where = options.database === undefined ? "in memory" : `in ${options.database}`;
+  const token = usableToken(options);
   return (
     `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). To use it: ` +
-    `pulumi config set compute:baseUrl ${url} && export COMPUTE_API_TOKEN=sk_test_emulator`
+    (token === undefined
+      ? "no --token is a valid sk_live_ or sk_test_ one, and --strict-tokens accepts no other"
+      : `pulumi config set compute:baseUrl ${url} && export COMPUTE_API_TOKEN=${token}`)
   );
+}
+
+/** One that it accepts; of those that are declared, one with all scopes before any other. */
+function usableToken({ tokens = {}, strictTokens }: EmulatorOptions): string | undefined {
+  if (strictTokens !== true) return "sk_test_emulator";
+  const valid = Object.keys(tokens).filter(
+    (token) => wellFormedKind(token) !== undefined && (tokens[token]?.state ?? "valid") === "valid",
+  );
+  return valid.find((token) => tokens[token]?.scopes === undefined) ?? valid[0];
 }
 
 function stopSignal(): Promise<void> {

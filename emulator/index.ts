@@ -70,7 +70,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     service.store.close();
     throw error;
   }
-  const origin = `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${String(port)}`;
+  const origin = `http://${reachableAt(settings.host)}:${String(port)}`;
   let closed: Promise<void> | undefined;
   const close = () =>
     (closed ??= server.close().then(() => {
@@ -91,4 +91,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** As a part of a URL. Who listens on all addresses is reached on loopback, where plain http will do. */
+function reachableAt(host: string): string {
+  if (/^0(\.0){0,3}$/.test(host)) return "127.0.0.1";
+  if (!host.includes(":")) return host;
+  return /^[0:]+$/.test(host) ? "[::1]" : `[${host}]`;
 }

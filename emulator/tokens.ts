@@ -36,6 +36,12 @@ export function tenantOf(token: string): string {
   return tenant ?? defaultTenant;
 }
 
+/** Nothing for what can be no token of the service. */
+export function wellFormedKind(token = ""): TokenKind | undefined {
+  const kind = tokenKindOf(token);
+  return kind !== undefined && token.length > tokenPrefixes[kind].length ? kind : undefined;
+}
+
 /** The token of a header, when there is one; says nothing on whether it is any good. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer ([\x21-\x7e]+)$/.exec(authorization ?? "")?.[1];
@@ -61,8 +67,8 @@ export class TokenBook {
     if (authorization === undefined)
       throw unauthorized("missing_token", "The header Authorization: Bearer <API_KEY> is missing.");
     const token = bearerToken(authorization);
-    const kind = token === undefined ? undefined : tokenKindOf(token);
-    if (token === undefined || kind === undefined || token.length <= tokenPrefixes[kind].length)
+    const kind = wellFormedKind(token);
+    if (token === undefined || kind === undefined)
       throw unauthorized("invalid_token", "The token is invalid.");
     const declaration = this.declared.get(token);
     if (declaration === undefined && this.onlyDeclared)
