@@ -112,7 +112,41 @@ describe("the process", () => {
   test("--help names every option", async () => {
     const { output, ended } = start("--help");
     expect(await ended).toBe(0);
-    for (const flag of Object.keys(flags)) expect(output.stdout).toContain(flag);
+    for (const flag of Object.keys(flags))
+      expect(output.stdout).toMatch(new RegExp(`^  --(no-)?${flag}(?= )`, "m"));
+    expect(output.stdout).toMatch(/^ {2}--port <number> .* \(8420\)$/m);
+    expect(output.stdout).toMatch(/^ {2}--rate-window <window> +sliding, fixed +\(sliding\)$/m);
+  });
+
+  test("on all addresses, it is reached on loopback, which the provider needs for plain http", async () => {
+    const { ready } = start("--port", "0", "--host", "0.0.0.0");
+    const { url } = await ready;
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v2$/);
+    expect((await caller({ url }).ask("GET", "/account")).status).toBe(200);
+  });
+
+  test("with --strict-tokens it names a token that it accepts", async () => {
+    const declared = [
+      "sk_test_old=revoked",
+      "sk_test_narrow=list",
+      "sk_test_=valid",
+      "sk_test_whole",
+    ];
+    const { ready } = start(
+      ...["--port", "0", "--strict-tokens"],
+      ...declared.flatMap((token) => ["--token", token]),
+    );
+    const { line, url } = await ready;
+    const token = /COMPUTE_API_TOKEN=(\S+)$/.exec(line)?.[1] ?? "";
+    expect(token).toBe("sk_test_whole");
+    expect((await caller({ url }, token).ask("GET", "/account")).status).toBe(200);
+  });
+
+  test("with --strict-tokens and none declared it says that it accepts none", async () => {
+    const { ready } = start("--port", "0", "--strict-tokens");
+    const { line } = await ready;
+    expect(line).toContain("--strict-tokens accepts no other");
+    expect(line).not.toContain("COMPUTE_API_TOKEN");
   });
 });
 

@@ -1,58 +1,152 @@
 /** The command line of the emulator: what can be given, and what it means. */
-import { parseArgs } from "node:util";
+import { parseArgs, type ParseArgsConfig } from "node:util";
 import { like } from "./faults/script";
-import { listOrders, OptionError, rateScopes, rateWindows, type EmulatorOptions } from "./options";
+import {
+  listOrders,
+  OptionError,
+  rateScopes,
+  rateWindows,
+  settingsFrom,
+  type EmulatorOptions,
+} from "./options";
 import { scopes, type Scope, type TokenDeclaration } from "./tokens";
+
+const defaults = settingsFrom({});
+/** Of the program; a test's own emulator takes any free one. */
+const port = "8420";
+
+/** `takes`, `says` and `otherwise` are the help's: the value, the meaning, what holds without it. */
+export const flags = {
+  port: {
+    type: "string",
+    default: port,
+    takes: "number",
+    says: "port to listen on; 0 takes any free one",
+    otherwise: port,
+  },
+  host: {
+    type: "string",
+    takes: "address",
+    says: "address to listen on",
+    otherwise: defaults.host,
+  },
+  database: {
+    type: "string",
+    takes: "file",
+    says: "keep the instances in a file",
+    otherwise: "in memory",
+  },
+  "provisioning-seconds": {
+    type: "string",
+    takes: "n|n-m",
+    says: 'time in PROVISIONING; "never" is possible',
+    otherwise: String(defaults.provisioningSeconds),
+  },
+  offline: {
+    type: "string",
+    multiple: true,
+    default: [] as string[],
+    takes: "pattern",
+    says: "names that end OFFLINE, * for any text; repeatable",
+  },
+  "mac-addresses": {
+    type: "boolean",
+    default: defaults.macAddresses,
+    says: "leave mac_address out of networks",
+  },
+  "ipv4-while-pending": {
+    type: "boolean",
+    default: defaults.ipv4WhilePending,
+    says: "leave ipv4_public out while in PROVISIONING",
+  },
+  "list-order": {
+    type: "string",
+    takes: "order",
+    says: listOrders.join(", "),
+    otherwise: defaults.listOrder,
+  },
+  "cursor-parameter": {
+    type: "string",
+    takes: "name",
+    says: "turn paging on: id of the last item seen",
+    otherwise: "off",
+  },
+  "requests-per-minute": {
+    type: "string",
+    takes: "number",
+    says: "rate limit",
+    otherwise: String(defaults.requestsPerMinute),
+  },
+  "rate-window": {
+    type: "string",
+    takes: "window",
+    says: rateWindows.join(", "),
+    otherwise: defaults.rateWindow,
+  },
+  "rate-scope": {
+    type: "string",
+    takes: "scope",
+    says: `${rateScopes.join(", ")}: GET and POST apart or not`,
+    otherwise: defaults.rateScope,
+  },
+  "sandbox-lifetime-seconds": {
+    type: "string",
+    takes: "n",
+    says: "how long instances of sk_test_ tokens live",
+    otherwise: String(defaults.sandboxLifetimeSeconds),
+  },
+  token: {
+    type: "string",
+    multiple: true,
+    default: [] as string[],
+    takes: "token>=<what",
+    says: `revoked, expired, valid, or the scopes it has\n(${scopes.join(",")}); repeatable`,
+  },
+  "strict-tokens": {
+    type: "boolean",
+    default: defaults.strictTokens,
+    says: "accept no other tokens than those of --token",
+  },
+  "destroy-path": {
+    type: "string",
+    takes: "path",
+    says: "offer DELETE there, say /v2/instances/{id}",
+    otherwise: "off",
+  },
+  "destroy-seconds": {
+    type: "string",
+    takes: "number",
+    says: "time from DELETE until gone",
+    otherwise: String(defaults.destroySeconds),
+  },
+  control: {
+    type: "boolean",
+    default: defaults.controlEndpoints,
+    says: "offer /control/... to tests on this machine",
+  },
+  log: { type: "boolean", default: false, says: "print a line for each request" },
+  help: { type: "boolean", short: "h", default: false, says: "print this" },
+} as const satisfies Record<string, Flag>;
+
+type Flag = NonNullable<ParseArgsConfig["options"]>[string] & {
+  takes?: string;
+  says: string;
+  otherwise?: string;
+};
 
 export const help = `The Compute Instances Service, emulated.
 
 Usage: npm run emulator -- [options]
 
-  --port <number>                  port to listen on; 0 takes any free one        (8420)
-  --host <address>                 address to listen on                           (127.0.0.1)
-  --database <file>                keep the instances in a file                   (in memory)
-  --provisioning-seconds <n|n-m>   time in PROVISIONING; "never" is possible      (5)
-  --offline <pattern>              names that end OFFLINE, * for any text; repeatable
-  --no-mac-addresses               leave mac_address out of networks
-  --no-ipv4-while-pending          leave ipv4_public out while in PROVISIONING
-  --list-order <order>             ${listOrders.join(", ")}                       (oldest)
-  --cursor-parameter <name>        turn paging on: id of the last item seen       (off)
-  --requests-per-minute <number>   rate limit                                     (1000)
-  --rate-window <window>           ${rateWindows.join(", ")}                                  (sliding)
-  --rate-scope <scope>             ${rateScopes.join(", ")}: GET and POST apart or not     (endpoint)
-  --sandbox-lifetime-seconds <n>   how long instances of sk_test_ tokens live     (86400)
-  --token <token>=<what>           revoked, expired, valid, or the scopes it has
-                                   (${scopes.join(",")}); repeatable
-  --strict-tokens                  accept no other tokens than those of --token
-  --destroy-path <path>            offer DELETE there, say /v2/instances/{id}     (off)
-  --destroy-seconds <number>       time from DELETE until gone                    (0)
-  --control                        offer /control/... to tests on this machine
-  --log                            print a line for each request
-  --help                           print this
+${Object.entries<Flag>(flags).map(helpLine).join("\n")}
 `;
 
-export const flags = {
-  port: { type: "string", default: "8420" },
-  host: { type: "string" },
-  database: { type: "string" },
-  "provisioning-seconds": { type: "string" },
-  offline: { type: "string", multiple: true, default: [] as string[] },
-  "mac-addresses": { type: "boolean", default: true },
-  "ipv4-while-pending": { type: "boolean", default: true },
-  "list-order": { type: "string" },
-  "cursor-parameter": { type: "string" },
-  "requests-per-minute": { type: "string" },
-  "rate-window": { type: "string" },
-  "rate-scope": { type: "string" },
-  "sandbox-lifetime-seconds": { type: "string" },
-  token: { type: "string", multiple: true, default: [] as string[] },
-  "strict-tokens": { type: "boolean", default: false },
-  "destroy-path": { type: "string" },
-  "destroy-seconds": { type: "string" },
-  control: { type: "boolean", default: false },
-  log: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
-} as const;
+function helpLine([name, { default: on, takes, says, otherwise }]: [string, Flag]): string {
+  const flag = `--${on === true ? "no-" : ""}${name}${takes === undefined ? "" : ` <${takes}>`}`;
+  const meaning = says.replace("\n", `\n${" ".repeat(35)}`);
+  const line = `  ${flag.padEnd(33)}${meaning}`;
+  return otherwise === undefined ? line : `${line.padEnd(82)}(${otherwise})`;
+}
 
 export interface CommandLine {
   help: boolean;
