@@ -136,6 +136,32 @@ describe("GitLab", () => {
   });
 });
 
+describe("a pull request runs the program's tests, of a fork as well: without any token", () => {
+  const installAndTest = ["npm ci --ignore-scripts", "npm test"];
+
+  test("GitHub", () => {
+    const [job, ...more] = jobs.filter(({ steps }) => steps.some(({ run }) => run === "npm test"));
+    expect(more).toEqual([]);
+    expect(job?.workflow.on).toHaveProperty("pull_request");
+    expect(job?.steps.flatMap(({ run }) => run ?? [])).toEqual(installAndTest);
+    expect(job?.job).not.toHaveProperty("if");
+    expect(job?.job).not.toHaveProperty("environment");
+    expect(job?.job.permissions).toEqual({ contents: "read" });
+    expect(JSON.stringify(job?.job)).not.toContain("secrets.");
+  });
+
+  test("GitLab", () => {
+    const pipeline = parse(textOf(gitlab)) as Record<string, { extends?: string }>;
+    const job = extended(pipeline, "test");
+    expect(job).toMatchObject({
+      rules: [{ if: '$CI_PIPELINE_SOURCE == "merge_request_event"' }],
+      script: installAndTest,
+    });
+    // A token is a variable of an environment's scope.
+    for (const key of ["environment", "id_tokens"]) expect(job).not.toHaveProperty(key);
+  });
+});
+
 type NamedCrd = Parameters<typeof schemaOf>[0] & { spec: { names: { kind: string } } };
 
 describe("Kubernetes", () => {

@@ -29,6 +29,7 @@ export interface Job {
 }
 
 export interface Workflow {
+  on: unknown;
   permissions: unknown;
   concurrency?: Concurrency;
   env?: Texts;
