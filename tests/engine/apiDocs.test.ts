@@ -8,53 +8,56 @@ import { linksOf, type Link, type Page } from "../../tools/docs/markdown";
 import { pages } from "../../tools/docs/pages";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
+import { describeUnless, lackOfGo } from "../../tools/support/unless";
 import { ensureGoTool } from "../../tools/go/tools";
 
 // The generator is built, the first time.
 const out = mkdtempSync(join(tmpdir(), "compute-api-docs-"));
 const docs = new Map<string, Page>();
 
-beforeAll(async () => {
-  const schema = join(root, "schema.json");
-  await captured(await ensureGoTool("docsgen"), [
-    "-schema",
-    schema,
-    "-language",
-    "docs",
-    "-out",
-    out,
-  ]);
-  for (const name of globSync("**/*.md", { cwd: out })) {
-    docs.set(name, { name, text: readFileSync(join(out, name), "utf8") });
-  }
-});
-
-afterAll(() => rmSync(out, { recursive: true, force: true }));
-
-test("there is a page for everything that the provider offers", () => {
-  expect([...docs.keys()].map((name) => posix.dirname(name)).sort()).toEqual(
-    [".", "getaccount", "getinstance", "getinstances", "instance", "provider"].sort(),
-  );
-});
-
-test("each link within them leads somewhere", () => {
-  const links = [...docs.values()].flatMap(linksOf);
-  expect(links.length).toBeGreaterThan(100);
-  const broken = links.flatMap((link) => {
-    const problem = problemWith(link);
-    return problem === undefined ? [] : [`${link.page}:${link.line}: ${link.target}: ${problem}`];
+describeUnless(lackOfGo(), "the pages of the API docs", () => {
+  beforeAll(async () => {
+    const schema = join(root, "schema.json");
+    await captured(await ensureGoTool("docsgen"), [
+      "-schema",
+      schema,
+      "-language",
+      "docs",
+      "-out",
+      out,
+    ]);
+    for (const name of globSync("**/*.md", { cwd: out })) {
+      docs.set(name, { name, text: readFileSync(join(out, name), "utf8") });
+    }
   });
-  expect(broken).toEqual([]);
-});
 
-test("each page of the Registry that links to them finds its page", () => {
-  const targets = pages
-    .filter(isOnRegistry)
-    .flatMap(linksOf)
-    .map(({ target }) => apiPageOf(target));
-  const named = targets.filter((name) => name !== undefined);
-  expect(named).toContain("instance");
-  expect(named.filter((name) => !docs.has(`${name}/_index.md`))).toEqual([]);
+  afterAll(() => rmSync(out, { recursive: true, force: true }));
+
+  test("there is a page for everything that the provider offers", () => {
+    expect([...docs.keys()].map((name) => posix.dirname(name)).sort()).toEqual(
+      [".", "getaccount", "getinstance", "getinstances", "instance", "provider"].sort(),
+    );
+  });
+
+  test("each link within them leads somewhere", () => {
+    const links = [...docs.values()].flatMap(linksOf);
+    expect(links.length).toBeGreaterThan(100);
+    const broken = links.flatMap((link) => {
+      const problem = problemWith(link);
+      return problem === undefined ? [] : [`${link.page}:${link.line}: ${link.target}: ${problem}`];
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test("each page of the Registry that links to them finds its page", () => {
+    const targets = pages
+      .filter(isOnRegistry)
+      .flatMap(linksOf)
+      .map(({ target }) => apiPageOf(target));
+    const named = targets.filter((name) => name !== undefined);
+    expect(named).toContain("instance");
+    expect(named.filter((name) => !docs.has(`${name}/_index.md`))).toEqual([]);
+  });
 });
 
 function problemWith({ page, target }: Link): string | undefined {

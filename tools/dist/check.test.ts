@@ -4,17 +4,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
-import { onPath } from "../support/onPath";
-import { describeUnless } from "../support/unless";
+import { describeUnless, lackOfGo } from "../support/unless";
 import { checkExecutable, formats } from "./check";
 import { checkSignature } from "./formats/macho";
 import { platformNames, platforms } from "./platforms";
 
-const noGo = onPath("go") === undefined ? "there is no Go on this machine" : undefined;
-
 const compiled = ["linux-arm64", "darwin-arm64", "windows-amd64"] as const;
 
-describeUnless(noGo, "executables of the Go compiler", () => {
+describeUnless(lackOfGo(), "executables of the Go compiler", () => {
   const made = {} as Record<(typeof compiled)[number], Buffer>;
 
   beforeAll(() => {

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { onPath } from "../support/onPath";
-import { testUnless } from "../support/unless";
+import { lackOfGo, testUnless } from "../support/unless";
 import { lockedPackage } from "./lockfile";
 import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
@@ -36,9 +35,7 @@ const words = {
 /** It asks that changes to their own files be public, and there are none. */
 const hashicorp = { of: "github.com/hashicorp/", words: "Mozilla Public License" };
 
-const noGo = onPath("go") === undefined ? "there is no Go on this machine" : undefined;
-
-testUnless(noGo, "so has all that the Go SDK brings along", async () => {
+testUnless(lackOfGo(), "so has all that the Go SDK brings along", async () => {
   const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
   const cwd = join(root, "sdk/go/compute");
   const lines = await captured("go", ["list", "-deps", "-f", format, "./..."], { cwd });

@@ -2,9 +2,25 @@
  * Tests of what not every machine has. Where it is lacking, the title says what, and `npm test` repeats
  * the title at its end.
  */
+import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
+import { onPath } from "./onPath";
 
 type Lack = string | undefined;
+
+export function lackOfGo(): Lack {
+  return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
+}
+
+/** Some systems have the two apart. */
+export function lackOfPython(): Lack {
+  try {
+    execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "there is no Python 3 with venv on this machine";
+  }
+}
 
 export function testUnless(lack: Lack, title: string, body: () => Promise<void> | void): void {
   if (lack === undefined) test(title, body);

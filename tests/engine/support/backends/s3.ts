@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureGoTool } from "../../../../tools/go/tools";
+import { lackOfGo } from "../../../../tools/support/unless";
 import { canaries } from "../secrets";
 import type { BackendKind } from "./backend";
 import { startProgram } from "./program";
@@ -11,6 +12,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
 export const s3: BackendKind = {
   title: "S3-compatible",
+  hindrance: lackOfGo,
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
