@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { ListenError, startEmulator, type Emulator } from "../emulator";
+import { ListenError, OptionError, startEmulator, type Emulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { ownPulumi } from "./support/ownPulumi";
@@ -63,9 +63,14 @@ async function sameEmulatorAsBefore(): Promise<Emulator> {
     writeFileSync(remembered, String(emulator.port));
     return emulator;
   } catch (error) {
+    const wayOut = `forget the instances of the demo: delete ${relative(process.cwd(), demo)}`;
+    if (error instanceof OptionError)
+      throw new ToolError(
+        `What the demo has kept can't be used (${error.message}). Start anew, and ${wayOut}`,
+      );
     if (!(error instanceof ListenError)) throw error;
     throw new ToolError(
-      `Port ${port} is taken, and the instances of the demo live at that address. Is another \`npm start\` running? Free the port, or forget them: delete ${relative(process.cwd(), demo)}`,
+      `Port ${port} is taken, and the instances of the demo live at that address. Is another \`npm start\` running? Free the port, or ${wayOut}`,
     );
   }
 }
