@@ -1,6 +1,8 @@
 /**
  * `npm run toolchain`: the Pulumi CLI and what belongs to it, found on PATH or built from Go modules.
- * Everything built is stamped with what it was made from: a second run does nothing.
+ * Once programs in TypeScript can run it prints the PATH for a shell of your own; the hosts of the other
+ * languages and the generators of the SDKs follow. Everything built is stamped with what it was made from:
+ * a second run does nothing.
  */
 import { execFile } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
@@ -103,9 +105,11 @@ function describe(path: string): string {
 }
 
 async function main(): Promise<void> {
-  const { binDirs } = await ensureToolchain();
+  const { binDirs } = await ensureToolchain({ languages: ["nodejs"] });
+  say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
+  await ensureToolchain({ say: () => undefined });
   for (const generator of ["sdkgen", "sdkgen-more"] as const) await ensureGoTool(generator);
-  say(`Ready. For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
+  say("Ready.");
 }
 
 if (require.main === module) runTool({}, main);
