@@ -43,6 +43,6 @@ export function drawScaling(rows: readonly Row[], title: string): string {
       }),
     })),
   );
-  const description = "The table above says the same in figures.";
+  const description = "The table below says the same in figures.";
   return drawChart({ title, description, panels });
 }
