@@ -14,6 +14,7 @@ import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
 import { onPath } from "../support/onPath";
+import { platforms, thisPlatform } from "./platforms";
 
 interface Step {
   title: string;
@@ -91,7 +92,7 @@ async function loadOnOldest(): Promise<string> {
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), "{}");
   const oldest = (range: string) => /\d+(\.\d+)*/.exec(range)?.[0] ?? "";
-  const runtime = `node-${process.platform}-${process.arch}`;
+  const runtime = platforms[thisPlatform()].node;
   const packages = [file, `@pulumi/pulumi@${oldest(pulumiRange)}`, `${runtime}@${oldest(node)}`];
   await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
     cwd,
