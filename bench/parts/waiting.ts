@@ -3,6 +3,8 @@
  * requests, and how long after "ACTIVE at the service" each Create returns.
  */
 import { join } from "node:path";
+import { pageLimit } from "../../provider/api/documented";
+import { settingsFrom } from "../../provider/config/settings";
 import { root } from "../../tools/support/paths";
 import { figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
@@ -12,9 +14,8 @@ import { median, seconds, takeTurns } from "../statistics";
 import { TerraformProject } from "../terraform";
 import type { Tools } from "../tools";
 
-const pageSize = 100;
-/** The default of `compute:pollIntervalSeconds`. */
-const pollIntervalMs = 3000;
+/** By default. */
+const { pollIntervalMs } = settingsFrom({ baseUrl: "", apiToken: "sk_test_any" });
 
 interface Wait {
   /** From the first call to the last answer. */
@@ -86,7 +87,7 @@ async function wait(
 }
 
 function figuresOf(what: string, size: number, waits: readonly Wait[]): Figure[] {
-  const pages = Math.ceil(size / pageSize);
+  const pages = Math.ceil(size / pageLimit.max);
   return [
     figure({
       what: `${what}: until all are created`,

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
 import { root } from "../support/paths";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -11,10 +12,11 @@ function npmPackages(path: string): string[] {
   const groups = ["dependencies", "devDependencies", "optionalDependencies", "overrides"];
   const json = JSON.parse(read(path)) as Record<string, Record<string, string>>;
   // Those of this repository are no others' work.
-  return groups.flatMap((group) => Object.keys(json[group] ?? {})).filter((it) => it !== sdk);
+  return groups
+    .flatMap((group) => Object.keys(json[group] ?? {}))
+    .filter((it) => it !== metadata.sdk.nodejs.package);
 }
 
-const sdk = "pulumi-compute-instances";
 const dependencies = [
   ...["package.json", ...found("{examples,tools/npm}/*/package.json")].flatMap(npmPackages),
   ...found("tools/go/*/go.sum").map((path) => basename(join(path, ".."))),

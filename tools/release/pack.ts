@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { copyOf, ensurePacked } from "../sdk/pack";
 import type { Language } from "../sdk/languages";
 import { captured } from "../support/command";
+import { goEnvironment } from "../support/go";
 import { toolsDir } from "../support/paths";
 import { ensurePythonTools } from "../support/python";
 
@@ -36,7 +37,8 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   /** Nothing is uploaded: the proxy fetches the tag. This is what it will make of it. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
-    await captured("go", ["vet", "./..."], { cwd: copyOf("go/compute"), env: goEnvironment() });
+    const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
+    await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
   /** The jar with its sources, its documentation and, where there is a key, their signatures. */
   async java(out) {
@@ -60,10 +62,6 @@ export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<voi
     ["--batch-mode", "--quiet", "--activate-profiles=release", repository, ...signing, goal],
     { cwd },
   );
-}
-
-function goEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, GOWORK: "off", GOFLAGS: "-mod=readonly", CGO_ENABLED: "0" };
 }
 
 function copyInto(out: string, from: string, pattern: string): void {

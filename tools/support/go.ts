@@ -149,7 +149,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
 }
 
 /** The person's own Go settings hold, but for those that would build something else. */
-function goEnvironment(): NodeJS.ProcessEnv {
+export function goEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];

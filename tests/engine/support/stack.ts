@@ -63,6 +63,11 @@ export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
 }
 
+/** A Pulumi.yaml with these in the place of what it says of plugins. */
+export function withPlugins(text: string, plugins: string): string {
+  return text.replace(/^plugins:\n(^ .*\n?)+/m, plugins);
+}
+
 export class Stack implements AsyncDisposable {
   readonly folder: string;
   readonly home: string;
@@ -137,7 +142,7 @@ export class Stack implements AsyncDisposable {
     for (const name of globSync("**/Pulumi.yaml", own)) {
       const file = join(this.project, name);
       const text = readFileSync(file, "utf8");
-      writeFileSync(file, text.replace(/^plugins:\n(^ .*\n?)+/m, this.#plugins));
+      writeFileSync(file, withPlugins(text, this.#plugins));
     }
   }
 

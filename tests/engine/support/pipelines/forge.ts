@@ -9,7 +9,7 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../../
 import { writeWhole } from "../../../../tools/support/files";
 import { root } from "../../../../tools/support/paths";
 import { refuseSecrets, refuseSecretsOnDisk } from "../secrets";
-import { tokens } from "../stack";
+import { tokens, withPlugins } from "../stack";
 import { git, Machine } from "./machine";
 
 const examples = join(root, "examples");
@@ -82,7 +82,7 @@ export class Forge implements AsyncDisposable {
     cpSync(join(examples, "pipelines", "gitlab"), this.#work, { recursive: true });
     for (const file of this.#files("**/Pulumi.yaml")) {
       // As with a released provider.
-      this.edit(file, (text) => text.replace(/^plugins:\n(^ .*\n?)+/m, ""));
+      this.edit(file, (text) => withPlugins(text, ""));
     }
     const settings = [
       "  compute:pollIntervalSeconds: 0.2",
