@@ -30,14 +30,16 @@ export function runJest(args: readonly string[], env: NodeJS.ProcessEnv = {}): v
   const figures = join(scratch, "figures");
   try {
     const jest = join(root, "node_modules", "jest", "bin", "jest.js");
+    const isWatching = args.some((arg) => /^--watch/.test(arg));
     const { status } = spawnSync(
       process.execPath,
       ["--disable-warning=ExperimentalWarning", jest, "--json", `--outputFile=${results}`, ...args],
       {
         cwd: root,
         env: { ...process.env, ...env, [figuresVariable]: figures },
-        // jest prints its JSON to stdout as well; what a person reads goes to stderr.
-        stdio: ["ignore", "ignore", "inherit"],
+        // Its keys are for `--watch`. jest prints its JSON to stdout as well; what a person reads goes
+        // to stderr.
+        stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
       },
     );
     const result = readResult(results);
