@@ -3,6 +3,8 @@
  * person copies works.
  */
 import { beforeAll, expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
 import { csharp } from "./support/blocks/csharp";
@@ -11,7 +13,7 @@ import { go } from "./support/blocks/go";
 import { java } from "./support/blocks/java";
 import { python, yaml } from "./support/blocks/programs";
 import { samples, type Check, type Sample } from "./support/blocks/samples";
-import { problemsInText, shell } from "./support/blocks/shell";
+import { problemsInText, problemWith, shell } from "./support/blocks/shell";
 import { typescript } from "./support/blocks/typescript";
 
 // Most of it is downloads, the first time.
@@ -33,6 +35,23 @@ const current = pages.filter(({ name }) => name !== "CHANGELOG.md");
 
 test.each(current)("$name: each command in the running text is one that there is", async (page) => {
   expect(await problemsInText(page)).toEqual([]);
+});
+
+test("a path to the installed plugin names its version", () => {
+  const paths = current.flatMap(({ text }) => [...text.matchAll(/resource-compute-v([\d.]+\d)/g)]);
+  expect(paths.length).toBeGreaterThan(2);
+  expect(new Set(paths.map(([, version]) => version))).toEqual(new Set([metadata.version]));
+});
+
+test.each([
+  ["npx pulumi-compute audit --jsno", "audit has no --jsno"],
+  ["pulumi-resource-compute audit --json --stack dev", undefined],
+  ["pulumi-resource-compute audit --jsno", "audit has no --jsno"],
+  ["pulumi-resource-compute doctor --out=plan.json", "doctor has no --out"],
+  ["pulumi-resource-compute docto", "--help has no docto"],
+])("of %s is said: %s", async (text, problem) => {
+  const [command] = commandsIn(text);
+  expect(command && (await problemWith(command, "README.md"))).toBe(problem);
 });
 
 for (const check of new Set(Object.values(checks))) {

@@ -50,9 +50,10 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
 }
 
 /** Two names for one program: the engine looks for the first, a person types the second. */
+export const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
+
 function packageJson(file: string): string {
   const generated = JSON.parse(readFileSync(file, "utf8")) as { files: string[] };
-  const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
   const files = [...generated.files, "plugin"];
   return `${JSON.stringify({ ...generated, files, bin }, undefined, 4)}\n`;
 }

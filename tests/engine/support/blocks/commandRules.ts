@@ -1,10 +1,11 @@
 /** What makes a command line on a page a good one, by its program. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../../../metadata.json";
 import rootPackage from "../../../../package.json";
 import { captured } from "../../../../tools/support/command";
 import { root } from "../../../../tools/support/paths";
+import { bin as ownBin } from "../../../../tools/sdk/npmPackage";
 import { ensureBuilt } from "../../../../tools/build";
 
 /** Gets the words behind the program and the page's folder; gives what is wrong. */
@@ -23,18 +24,13 @@ export const rules: Readonly<Record<string, Rule>> = {
     const help = await captured("npm", [command, "--help"]).catch(() => undefined);
     return help === undefined ? `there is no npm ${command}` : undefined;
   },
-  npx: async ([command = ""]) => {
-    const sdk = readFileSync(join(root, "sdk", "nodejs", "package.json"), "utf8");
-    const own = (JSON.parse(sdk) as { bin?: Record<string, string> }).bin ?? {};
-    const there = command in own || existsSync(join(root, "node_modules", ".bin", command));
+  npx: async ([command = "", ...args]) => {
+    if (command in ownBin) return pluginProblem(args);
+    const there = existsSync(join(root, "node_modules", ".bin", command));
     return there || command === "pulumi" ? undefined : `npx finds no ${command}`;
   },
   pulumi: pulumiProblem,
-  "pulumi-resource-compute": async ([command]) => {
-    if (command === undefined) return undefined;
-    const usage = await captured(await ensureBuilt(), ["--help"]);
-    return usage.includes(` ${command}`) ? undefined : `--help has no ${command}`;
-  },
+  "pulumi-resource-compute": pluginProblem,
   go: async ([command = "", ...args]) => {
     if (command === "get") return strangePackage(args, root, [metadata.sdk.go.module]);
     const words = [command, ...args.slice(0, command === "mod" ? 1 : 0)];
@@ -151,6 +147,22 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
   );
   if (strange !== undefined) return `pulumi ${path.join(" ")} has no ${strange}`;
   return path.join(" ") === "plugin install" ? strangePlugin(args.slice(2)) : undefined;
+}
+
+/** The command is one that the plugin's own help has, and each flag one that the command's has. */
+async function pluginProblem([command, ...args]: readonly string[]): Promise<string | undefined> {
+  if (command === undefined || command === "--help") return undefined;
+  const plugin = await ensureBuilt();
+  const lists = async (...words: string[]) => {
+    const help = await captured(plugin, [...words, "--help"]);
+    return [...help.matchAll(/^ {2}(?:pulumi-resource-compute )?(\S+)/gm)].map(([, it]) => it);
+  };
+  if (!(await lists()).includes(command)) return `--help has no ${command}`;
+  const flags = args.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]);
+  if (flags.length === 0) return undefined;
+  const known = ["--help", ...(await lists(command))];
+  const strange = flags.find((flag) => !known.includes(flag));
+  return strange === undefined ? undefined : `${command} has no ${strange}`;
 }
 
 /** The plugin that is to be installed is this one. */

@@ -5,6 +5,7 @@
 import { basename, dirname, join } from "node:path";
 import { commandsIn, type Command } from "../../../../tools/docs/commandLines";
 import { codeSpansOf, type Page } from "../../../../tools/docs/markdown";
+import { executable as pluginName } from "../../../../provider/executable";
 import { root } from "../../../../tools/support/paths";
 import { tokens } from "../stack";
 import { World } from "../world";
@@ -17,7 +18,7 @@ export const shell: Check = {
     for (const sample of samples) {
       const commands = commandsIn(sample.text);
       for (const command of commands) {
-        const problem = await problemWith(command, sample.block.page);
+        const problem = misspelt(command) ?? (await problemWith(command, sample.block.page));
         if (problem !== undefined) report(sample, `${lineOf(sample, command.line)}: ${problem}`);
       }
       const script = commands.filter(isHarmless).map(({ text }) => text);
@@ -30,6 +31,12 @@ export const shell: Check = {
     }
   },
 };
+
+/** The pages have one spelling of the plugin's commands; README.md says where the executable is. */
+function misspelt({ words: [program = ""] }: Command): string | undefined {
+  const isPlugin = basename(program) === pluginName && program !== pluginName;
+  return isPlugin ? `${program}: pages write ${pluginName}` : undefined;
+}
 
 /** What is wrong with the commands in a page's running text, as far as it is a command that we know. */
 export async function problemsInText(page: Page): Promise<string[]> {
@@ -82,7 +89,7 @@ async function type(script: readonly string[]): Promise<string | undefined> {
     const filled = line
       .replace(/https:\/\/…\/v2\/?/, service.url)
       .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
-      .replace(/^(?:bin\/)?(?=pulumi-resource-compute)/, `${join(root, "bin")}/`);
+      .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
     // It asks for the value.
     return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
   });
