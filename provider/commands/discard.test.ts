@@ -3,26 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { journalFolder } from "../journal/folder";
-import type { JournalEntry } from "../journal/entry";
 import { Journal } from "../journal/journal";
 import { notedName } from "../journal/notedName";
+import { journalEntry } from "../testing/journalEntry";
 import { WrongUsage } from "./command";
 import { discard } from "./discard";
 import { typed } from "./testing/typed";
 
-const entry: JournalEntry = {
-  baseUrl: "https://api.example.com/v2",
-  tokenKind: "live",
-  tokenHash: "0123456789ab",
-  urn: "urn:pulumi:dev::proj::compute:index:Instance::web",
-  name: "web-0123abc",
-  digest: "d",
-  at: "2026-11-21T04:00:00.000Z",
-  before: [],
-  beforeComplete: true,
-  replaces: false,
-  id: "i-1",
-};
+const entry = journalEntry("web", { tokenKind: "live", name: "web-0123abc", id: "i-1" });
 
 let home: string;
 let printed: string[];

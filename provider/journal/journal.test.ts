@@ -10,22 +10,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { journalEntry } from "../testing/journalEntry";
 import { temporaryFolder, urnOf } from "../testing/scene";
-import type { JournalEntry } from "./entry";
 import { Journal } from "./journal";
 
-const entry: JournalEntry = {
-  baseUrl: "https://api.example.com/v2",
-  tokenKind: "live",
-  tokenHash: "0123456789ab",
-  urn: urnOf("web"),
-  name: "web-0123abc",
-  digest: "d",
-  at: "2026-01-01T00:00:00.000Z",
-  before: ["i-0"],
-  beforeComplete: true,
-  replaces: false,
-};
+const entry = journalEntry("web", { tokenKind: "live", name: "web-0123abc", before: ["i-0"] });
 
 function open(home = temporaryFolder()) {
   const folder = join(home, "compute", "journal");

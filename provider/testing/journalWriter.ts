@@ -2,23 +2,14 @@
  * A process that writes a journal as hard as it can: `journalWriter.ts FOLDER NAME ROUNDS`. Leaves
  * open one entry of its own for each round, and prints every warning.
  */
-import type { JournalEntry } from "../journal/entry";
 import { Journal } from "../journal/journal";
+import { journalEntry } from "./journalEntry";
 
 const [folder = "", name = "", rounds = ""] = process.argv.slice(2);
 const journal = new Journal(folder, (text) => process.stdout.write(`${text}\n`));
-const entry = (resource: string): JournalEntry => ({
-  baseUrl: "https://api.example.com/v2",
-  tokenKind: "test",
-  tokenHash: "0123456789ab",
-  urn: `urn:pulumi:dev::proj::compute:index:Instance::${resource}`,
-  name: resource,
-  digest: "d",
-  at: new Date().toISOString(),
-  before: Array.from({ length: 50 }, (_, n) => `i-${n}-of-${name}`),
-  beforeComplete: true,
-  replaces: false,
-});
+const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${name}`);
+const entry = (resource: string) =>
+  journalEntry(resource, { at: new Date().toISOString(), before });
 
 for (let round = 0; round < Number(rounds); round++) {
   // The same resource in every process: only its lock keeps two runs of a stack apart.

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { journalFolder } from "../../provider/journal/folder";
 import { Journal } from "../../provider/journal/journal";
+import { journalEntry } from "../../provider/testing/journalEntry";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
 import { World } from "./support/world";
@@ -61,11 +62,8 @@ const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
 
 function noteElsewhere({ stack, service }: World, id: string): void {
   const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
-  new Journal(journalFolder(env), () => undefined).write({
-    ...{ baseUrl: service.url, tokenKind: "test", tokenHash: "0", id, name: "other" },
-    ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::other", digest: "d" },
-    ...{ at: new Date().toISOString(), before: [], beforeComplete: true, replaces: false },
-  });
+  const entry = journalEntry("other", { baseUrl: service.url, id });
+  new Journal(journalFolder(env), () => undefined).write(entry);
 }
 
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {

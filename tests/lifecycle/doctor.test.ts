@@ -13,6 +13,7 @@ import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { doctor } from "../../provider/commands/doctor";
 import { typed } from "../../provider/commands/testing/typed";
 import { Journal } from "../../provider/journal/journal";
+import { journalEntry } from "../../provider/testing/journalEntry";
 import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
@@ -364,11 +365,7 @@ test("a proxy variable that is no address is named, without its value", async ()
 
 test("the journal: creates that are left open, and a folder that can't be written", async () => {
   await withWorld({}, async (world) => {
-    const entry = {
-      ...{ baseUrl: world.service.url, tokenKind: "test", tokenHash: "0123456789ab" },
-      ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::web", name: "web", digest: "d" },
-      ...{ at: "2026-11-21T04:00:00.000Z", before: [], beforeComplete: true, replaces: false },
-    };
+    const entry = journalEntry("web", { baseUrl: world.service.url });
     new Journal(world.journal, () => undefined).write(entry);
     const open = await see(world);
     expect(open.checks["journal"]).toMatch(/^warning: 1 create is left open.* → .*discard/);

@@ -5,6 +5,7 @@ import { expect, test } from "@jest/globals";
 import { importPlan } from "../../provider/commands/importPlan";
 import { typed } from "../../provider/commands/testing/typed";
 import { Journal } from "../../provider/journal/journal";
+import { journalEntry } from "../../provider/testing/journalEntry";
 import { testToken, withWorld, type World } from "./support/world";
 
 interface Planned {
@@ -93,12 +94,8 @@ test("what the next up takes over, and an id that is no text to print, are left 
     control.insert({ id: "i-open", name: "open" });
     control.insert({ id: "i-\u001b[2Jevil", name: "a\nFAILED" });
     control.insert({ id: `i-${testToken}`, name: `n-${testToken}` });
-    new Journal(world.journal, () => undefined).write({
-      ...{ baseUrl: world.service.url, tokenKind: "test", tokenHash: "0" },
-      ...{ urn: "urn:pulumi:dev::proj::compute:index:Instance::open", name: "open", digest: "d" },
-      ...{ at: "2026-11-21T04:00:00.000Z", before: [], beforeComplete: true, replaces: false },
-      id: "i-open",
-    });
+    const noted = journalEntry("open", { baseUrl: world.service.url, id: "i-open" });
+    new Journal(world.journal, () => undefined).write(noted);
     const { plan: made, warnings } = await plan(world);
     expect(made).toEqual([]);
     const [evil, token, open, ...rest] = warnings;
