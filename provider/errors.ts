@@ -2,7 +2,13 @@
  * The ways an operation can end other than well. `rpc/errors.ts` alone turns them into gRPC; any
  * other error that reaches it is a defect of ours and is reported as one.
  */
+import metadata from "../metadata.json";
 import type { PropertyMap } from "./property/value";
+
+/** What a person is told of any other error. */
+export function defect(what: string): string {
+  return `defect in the ${metadata.name} provider: ${what}`;
+}
 
 /** Cannot go on, and nothing needs keeping: wrong settings, a refused request, a failed Read. */
 export class OperationFailed extends Error {

@@ -66,7 +66,8 @@ async function plan(given: Given, by: Terminal): Promise<void> {
 
   const warn = (text: string) => by.warn(`warning: ${text}`);
   const open = openCreates(by.env, warn).map(({ entry }) => entry);
-  const isSayable = (text: string) => by.cleaner.clean(text) === text;
+  const clean = (text: string) => by.cleaner.clean(text);
+  const isSayable = (text: string) => clean(text) === text;
   const listed = [...listing.items.values()];
   const choice = choose(listed, { name, statuses }, { origin, state, open, isSayable });
   const seen = [...instanceStatuses, ...listed.map(({ status = "" }) => status)];
@@ -74,7 +75,6 @@ async function plan(given: Given, by: Terminal): Promise<void> {
     const near = closest(status, seen);
     warn(`no instance has the status ${status}${near ? `; did you mean ${near}?` : ""}`);
   }
-  const clean = (text: string) => by.cleaner.clean(text);
   const json = JSON.stringify(fileOf(choice, state, { parent, provider }, clean), undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => by.print(line));
   else save(out, `${json}\n`);

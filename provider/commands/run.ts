@@ -1,6 +1,7 @@
 /** From a command line that a person typed to an exit code; loaded only for that. */
 import { styleText } from "node:util";
 import metadata from "../../metadata.json";
+import { defect } from "../errors";
 import { executable } from "../executable";
 import { closest } from "../property/closest";
 import { Cleaner } from "../text";
@@ -40,7 +41,7 @@ export async function runByHand([name = "", ...args]: readonly string[]): Promis
     if (error instanceof WrongUsage)
       return wrong(error.message, `${usage(name, command)} (see --help)`);
     // Not 1, which for some commands is a finding.
-    by.warn(`defect in the ${metadata.name} provider: ${String(error)}`);
+    by.warn(defect(String(error)));
     return 70;
   }
 }

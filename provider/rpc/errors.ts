@@ -7,8 +7,8 @@ import {
   ErrorResourceInitFailed,
 } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import metadata from "../../metadata.json";
 import {
+  defect,
   InstanceUnfinished,
   MissingSettings,
   NotFound,
@@ -36,7 +36,7 @@ export function toFailure(error: unknown, context: FailureContext): Failure {
     return translate(error, context);
   } catch (second) {
     context.debug(`an error could not be reported: ${describe(second).stack}`);
-    return { code: status.INTERNAL, details: defect(describe(error).message, context) };
+    return { code: status.INTERNAL, details: text(defect(describe(error).message), context) };
   }
 }
 
@@ -51,16 +51,12 @@ function translate(error: unknown, context: FailureContext): Failure {
   }
   const { message, stack } = describe(error);
   context.debug(stack);
-  return { code: status.INTERNAL, details: defect(message, context) };
+  return { code: status.INTERNAL, details: text(defect(message), context) };
 }
 
 function codeOf(error: OperationFailed): status {
   if (error instanceof OperationCanceled) return status.CANCELLED;
   return error instanceof NotFound ? status.NOT_FOUND : status.FAILED_PRECONDITION;
-}
-
-function defect(message: string, context: FailureContext): string {
-  return text(`defect in the ${metadata.name} provider: ${message}`, context);
 }
 
 function missingSettings(error: MissingSettings, context: FailureContext): Failure {
