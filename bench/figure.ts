@@ -1,7 +1,7 @@
 /** A figure: something of ours beside the same thing of a peer, or beside a physical limit. */
 import { spread, type Spread } from "./statistics";
 
-export const partNames = ["waiting", "refresh", "startup", "throughput"] as const;
+export const partNames = ["waiting", "limit", "refresh", "startup", "throughput"] as const;
 export type PartName = (typeof partNames)[number];
 
 export type Unit = "ms" | "s" | "requests" | "requests/s" | "MB" | "kB";

@@ -61,6 +61,37 @@ test("a resource of the program's own provider is imported through it, or it wou
     `${command} --provider own=${provider}`,
   );
   expect(explicitProvider(provider)).toBe(provider);
-  expect(explicitProvider(provider.replace("own", "default_0_1_0"))).toBeUndefined();
   expect(explicitProvider(undefined)).toBeUndefined();
+});
+
+test.each([
+  "default",
+  "default_0_1_0",
+  "default_1_22_333_beta_2",
+  "default_0_1_0_alpha_1699_abc-def",
+  "default_0_1_0_github_/api.github.com/compute-instances/pulumi-compute",
+  "default_https_/example.com/dl",
+  "", // `pulumi do … --stateless`
+])("%j is the engine's own name of a default provider", (name) => {
+  expect(explicitProvider(`urn:pulumi:dev::proj::pulumi:providers:compute::${name}`)).toBe(
+    undefined,
+  );
+});
+
+test.each([
+  "default-eu",
+  "default_eu",
+  "default_0_1",
+  "defaults",
+  "default_1_0_0x",
+  "defaultProvider",
+  "default/eu",
+])("a provider that the program named %j is its own", (name) => {
+  const urn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
+  expect(explicitProvider(urn)).toBe(urn);
+});
+
+test("a default provider has no parent", () => {
+  const urn = "urn:pulumi:dev::proj::my:mod:Group$pulumi:providers:compute::default";
+  expect(explicitProvider(urn)).toBe(urn);
 });

@@ -46,9 +46,21 @@ export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
 
-/** The URN of the program's own provider; the engine makes the default ones, and names them so. */
+/**
+ * How the engine names a default provider: `default`, with the parts of the version that the SDK asks
+ * for, if any, and with its download address, if any (`default_0_1_0_https_/example.com/dl`).
+ */
+const defaultProvider =
+  /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
+
+/** The URN of the program's own provider; undefined for a default one, which the engine makes. */
 export function explicitProvider(urn: string | undefined): string | undefined {
-  return urn !== undefined && logicalName(urn).startsWith("default") ? undefined : urn;
+  if (urn === undefined) return undefined;
+  const [, , type = "", ...name] = urn.split("::");
+  // Without a name, it is that of `pulumi do --stateless`.
+  if (name.join("::") === "") return undefined;
+  const isDefault = !type.includes("$") && defaultProvider.test(name.join("::"));
+  return isDefault ? undefined : urn;
 }
 
 /** For a resource of the program, by its URN and that of its own provider. */

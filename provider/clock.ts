@@ -5,7 +5,7 @@
 export interface Clock {
   /** Milliseconds on a scale that never goes back, whatever happens to the wall clock. */
   now(): number;
-  /** Date and time of day, for people and for the journal only. */
+  /** Date and time of day, for people and for the ledger only. */
   date(): Date;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

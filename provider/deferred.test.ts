@@ -28,7 +28,7 @@ test("Cancel and a new engine load nothing", () => {
 test("the first call loads, once, and those that come meanwhile follow in their order", async () => {
   const { provider, open, loads, called } = setUp();
   const first = provider.checkConfig(request);
-  const second = provider.configure({ args: propertyMap({}) });
+  const second = provider.configure({ scope: { kind: "none" }, args: propertyMap({}) });
   open();
   await Promise.all([first, second, provider.checkConfig(request)]);
   expect(called()).toEqual(["checkConfig", "configure", "checkConfig"]);

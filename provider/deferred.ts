@@ -29,9 +29,9 @@ export function deferred(load: () => Promise<Provider>): Provider {
     delete: async (request) => (await provider()).delete(request),
     invoke: async (request) => (await provider()).invoke(request),
     list: async (request) => (await provider()).list(request),
-    cancel: (idle) => {
+    cancel: (idle, engineGone) => {
       canceled = true;
-      loaded?.cancel(idle);
+      loaded?.cancel(idle, engineGone);
     },
     renew: () => {
       canceled = false;

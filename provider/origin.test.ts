@@ -29,6 +29,12 @@ test.each([
   expect(originDifference(here, { ...here, ...change })).toContain(words);
 });
 
+test("of another account it is said how to go on where the id is a user's, not a tenant's", () => {
+  expect(originDifference(here, { ...here, account: "acc-2" })).toContain(
+    "compute:validateCredentials to false",
+  );
+});
+
 test("another token, or an account that is not told, is no difference", () => {
   expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
   const { account: _, ...without } = here;

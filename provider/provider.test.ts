@@ -1,9 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
+import { isOpen } from "./ledger/record";
 import { propertyMap, Secret, type PropertyMap } from "./property/value";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
-import { errorOf, inputsOf, liveToken, scene, urnOf, type Scene } from "./testing/scene";
+import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
 
 const urn = urnOf("web");
 const common = { urn };
@@ -14,7 +15,7 @@ const settings = propertyMap({
 
 async function configured(world: Scene = scene()) {
   const provider = createProvider(world.around);
-  await provider.configure({ args: settings });
+  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
   return { ...world, provider };
 }
 const state = (name = "web"): PropertyMap =>
@@ -84,6 +85,7 @@ test("Ctrl-C before anything was changed is told as such; a new engine begins an
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
   provider.cancel(false);
   provider.renew();
+  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
   service.posts.push(ready);
   expect((await provider.create(creation)).id).toBe("i-1");
 });
@@ -95,44 +97,63 @@ test("a time-out before anything was changed is told as such", async () => {
   expect(error.message).toContain("nothing was changed: the 5 s of the operation");
 });
 
-// --- the journal: cleared when a call carries the id out of the state, and not before (G1) ---
+test("attach mode: a second configuration is refused, and the same one is not (defect 19)", async () => {
+  const { provider } = await configured();
+  const again = { args: settings, scope: { kind: "known" as const, id: scopeId } };
+  await provider.configure(again);
+  const other = { ...again, scope: { kind: "known" as const, id: "another" } };
+  expect((await errorOf(provider.configure(other))).message).toContain("another configuration");
+  // A Cancel ends the session; the next engine may configure what it likes.
+  provider.cancel(true);
+  provider.renew();
+  await provider.configure(other);
+});
 
-async function withOpenCreate() {
+// --- the ledger: a record is settled by the stamp of another session, and by nothing else (G1) ---
+
+async function withPendingCreate() {
   const world = scene();
   const { provider } = await configured(world);
   world.service.posts.push(ready);
-  await provider.create(creation);
+  const { outputs } = await provider.create(creation);
+  // The process is gone, and with it its lock.
+  provider.cancel(false);
+  provider.renew();
   const next = await configured(world.nextRun());
-  return { ...next, open: () => next.session.journal.entries().length };
+  const open = () => next.session.ledger.read().filter(({ record }) => isOpen(record)).length;
+  return { ...next, open, outputs };
 }
 const empty = propertyMap({});
 
 test.each(["diff", "update", "refresh", "delete"])(
-  "%s carries the id: nothing is open any more",
+  "%s carries outputs with the stamp of an earlier session: nothing is pending any more",
   async (call) => {
-    const { provider, open } = await withOpenCreate();
-    const change = { ...removal, news: inputsOf() };
+    const { provider, open, outputs } = await withPendingCreate();
+    expect(open()).toBe(1);
+    const change = { ...removal, oldOutputs: outputs, news: inputsOf() };
     if (call === "diff") await provider.diff(change);
     if (call === "update") await provider.update({ ...change, preview: false });
-    if (call === "refresh")
-      await provider.read({ ...removal, inputs: inputsOf(), outputs: state() });
-    if (call === "delete") await provider.delete(removal).catch(() => undefined);
+    if (call === "refresh") await provider.read({ ...removal, inputs: inputsOf(), outputs });
+    if (call === "delete") await provider.delete(change).catch(() => undefined);
     expect(open()).toBe(0);
   },
 );
 
-test("an import that succeeds takes the instance over; one that fails, and a `.get()`, clear nothing", async () => {
-  const { provider, open } = await withOpenCreate();
-  const imported = { ...removal, inputs: undefined, outputs: undefined };
+test("without a stamp none of them proves anything, nor does an import or a `.get()` (defects 2, 26)", async () => {
+  const { provider, open } = await withPendingCreate();
+  const change = { ...removal, news: inputsOf() };
+  await provider.diff(change);
+  await provider.read({ ...removal, inputs: inputsOf(), outputs: state() });
   await provider.read({ ...removal, inputs: empty, outputs: empty });
-  expect(await provider.read({ ...imported, id: "wrong" })).toBeUndefined();
+  const imported = await provider.read({ ...removal, inputs: undefined, outputs: undefined });
   expect(open()).toBe(1);
-  await provider.read(imported);
-  expect(open()).toBe(0);
+  // Check and Diff of the same process follow a previewed import, too.
+  await provider.diff({ ...change, oldOutputs: imported?.outputs ?? empty });
+  expect(open()).toBe(1);
 });
 
-test("deleting the instance that was to be replaced does not forget the one created for it", async () => {
-  const { provider, open, service } = await withOpenCreate();
+test("deleting the instance that was to be replaced does not settle the one created for it", async () => {
+  const { provider, open, service } = await withPendingCreate();
   service.has("old");
   service.instances.delete("old");
   await provider.delete({ ...removal, id: "old" });
@@ -140,17 +161,14 @@ test("deleting the instance that was to be replaced does not forget the one crea
 });
 
 test.each([
-  { cancels: [true], answered: true },
+  { cancels: [true], stage: "delivered" },
   // Ctrl-C, and once more: the engine may have ended without saving what was answered between.
-  { cancels: [false, true], answered: undefined },
-])(
-  "of Cancels, idle: $cancels, the first tells whether the engine kept the answers",
-  async (row) => {
-    const world = scene();
-    const { provider, service, session } = await configured(world);
-    service.posts.push(ready);
-    await provider.create(creation);
-    for (const idle of row.cancels) provider.cancel(idle);
-    expect(session.journal.entries().map((entry) => entry.answered)).toEqual([row.answered]);
-  },
-);
+  { cancels: [false, true], stage: "replied" },
+])("after Cancels, idle: $cancels, the create is $stage", async ({ cancels, stage }) => {
+  const world = scene();
+  const { provider, service, session } = await configured(world);
+  service.posts.push(ready);
+  await provider.create(creation);
+  for (const idle of cancels) provider.cancel(idle);
+  expect(session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
+});

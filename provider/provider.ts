@@ -1,4 +1,5 @@
 /** The provider behind the wire: hands each request to the resource or function it is for. */
+import { randomBytes } from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
@@ -6,7 +7,7 @@ import { checkConfig, resolveSettings } from "./config/configuration";
 import { hideToken } from "./config/hideToken";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { hasSecret, secretTexts, type PropertyMap } from "./property/value";
-import { isRefresh, type Provider } from "./requests";
+import { isRefresh, type Provider, type Scope } from "./requests";
 import { instances } from "./resources/instance";
 import { invoke, list } from "./resources/lookups";
 import { Session } from "./session/session";
@@ -14,14 +15,15 @@ import type { Surroundings } from "./surroundings";
 
 export function createProvider(around: Surroundings): Provider {
   let cancellation = new AbortController();
-  let current: Session | undefined;
+  let sessionId = newSessionId();
+  let current: { session: Session; configured: string; scope: Scope } | undefined;
 
   const session = (): Session => {
     if (!current)
       throw new OperationFailed("the compute provider was called before it was configured");
-    return current;
+    return current.session;
   };
-  /** What must never be printed is known before anything about the call can be. */
+  /** Tells the redaction of a call's secrets before anything about the call can be printed. */
   const hide = (...maps: (PropertyMap | undefined)[]) => {
     for (const map of maps) {
       if (hasSecret(map)) for (const text of secretTexts(map)) around.cleaner.hide(text);
@@ -38,19 +40,28 @@ export function createProvider(around: Surroundings): Provider {
     configure: (request) =>
       guarded(() => {
         hideToken(around, request.args);
-        current = new Session(
-          resolveSettings(request.args, around.env),
-          around,
-          () => cancellation.signal,
-          explicitProvider(request.urn),
-        );
+        const settings = resolveSettings(request.args, around.env);
+        const { urn, scope } = request;
+        const configured = JSON.stringify({ settings, urn, scope });
+        if (current) {
+          // Attach mode: one process serves whatever provider the engine configures.
+          if (current.configured === configured) return;
+          throw new OperationFailed(secondConfiguration);
+        }
+        const session = new Session(settings, around, () => cancellation.signal, {
+          session: sessionId,
+          scope: scope.kind === "known" ? scope.id : undefined,
+          stateless: urn?.endsWith("::") === true,
+          provider: explicitProvider(urn),
+        });
+        current = { session, configured, scope };
       }),
 
     check: (request) =>
       guarded(() => {
         hide(request.olds, request.news);
-        current?.state.checked(request.urn);
-        const checked = instances.check(request);
+        current?.session.state.checked(request.urn);
+        const checked = instances.check(request, current?.scope ?? { kind: "none" });
         hide(checked.inputs);
         return checked;
       }),
@@ -102,20 +113,32 @@ export function createProvider(around: Surroundings): Provider {
         return list(session(), request);
       }),
 
-    cancel: (idle) => {
-      // Amid calls it is Ctrl-C: what they answer is lost should a second one end the engine at once.
-      if (idle && !cancellation.signal.aborted) current?.creates.noteAnswered();
+    cancel: (idle, engineGone) => {
+      if (engineGone) current?.session.abandon();
+      // With calls running it is Ctrl-C: their answers are lost if a second one ends the engine at once.
+      if (idle && !cancellation.signal.aborted) current?.session.ledger.delivered();
       cancellation.abort(new Canceled());
     },
     renew: () => {
-      if (cancellation.signal.aborted) cancellation = new AbortController();
+      if (!cancellation.signal.aborted) return;
+      cancellation = new AbortController();
+      sessionId = newSessionId();
+      void current?.session.close();
+      current = undefined;
     },
   };
 }
 
+const secondConfiguration =
+  "this process already serves another configuration of the provider, and can't tell the calls of the two apart. With PULUMI_DEBUG_PROVIDERS give the program one provider, or don't attach";
+
+function newSessionId(): string {
+  return randomBytes(6).toString("hex");
+}
+
 /**
- * Whatever ends an operation early is told in the words of the provider's own errors. Once something
- * was sent that may change anything, the operation itself says what became of it.
+ * Turns whatever ends an operation early into one of the provider's own errors. After a request that may
+ * have changed anything, the operation itself says what became of that.
  */
 async function guarded<T>(operation: () => T | Promise<T>): Promise<T> {
   try {

@@ -18,9 +18,16 @@ export interface CheckResponse {
   failures: CheckFailure[];
 }
 
+/**
+ * Whose run this is: the id of the provider resource itself, the same in every run of a stack and
+ * another in every other stack. Unknown in a new stack's first preview.
+ */
+export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
+
 export interface ConfigureRequest {
-  /** The provider resource this configures; engines before 3.143 do not tell. */
+  /** The provider resource this configures. */
   urn?: string | undefined;
+  scope: Scope;
   args: PropertyMap;
 }
 
@@ -129,9 +136,9 @@ export interface Provider {
   list(request: ListRequest): Promise<ListedResource[]>;
   /**
    * Ctrl-C, and every normal shutdown: ends waits with the state kept. Never exits. `idle`: every call
-   * has been answered.
+   * has been answered. `engineGone`: answers reach nobody any more.
    */
-  cancel(idle: boolean): void;
+  cancel(idle: boolean, engineGone?: boolean): void;
   /** A new engine has come (Handshake, Attach): a Cancel of the one before no longer counts. */
   renew(): void;
 }

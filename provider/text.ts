@@ -14,6 +14,11 @@ const controlCharacters =
   // eslint-disable-next-line no-control-regex -- these are what must go
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
+/** One line of well-formed text that moves no cursor; secrets stay in it. */
+export function printable(text: string): string {
+  return text.toWellFormed().replace(lineBreaks, " ").replace(controlCharacters, "");
+}
+
 export class Cleaner {
   readonly #secrets = new Set<string>();
   #longestFirst: string[] | undefined;
@@ -47,10 +52,7 @@ export class Cleaner {
    * A message of several is cleaned line by line.
    */
   clean(text: string): string {
-    const line = this.#redact(text)
-      .toWellFormed()
-      .replace(lineBreaks, " ")
-      .replace(controlCharacters, "");
+    const line = printable(this.#redact(text));
     // Once more, since what is gone now may have stood inside a secret.
     return this.#redact(line);
   }

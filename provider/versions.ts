@@ -1,10 +1,7 @@
 /** Which of two versions is older, and which Pulumi engines the provider works with. */
 
-/** The oldest one. */
-export const oldestEngine = "3.142.0";
-
-/** From this one on, an unfinished instance is read before the next update (`refresh_before_update`). */
-export const bestFromEngine = "3.172.0";
+/** The oldest one: those before refuse the resource option `import:`. */
+export const oldestEngine = "3.180.0";
 
 /** By their numbers; what stands after these does not count, and what has none is older than nothing. */
 export function isOlder(version: string, than: string): boolean {

@@ -3,13 +3,14 @@
  * or a limit's of the same run. A quarter of an hour; only a whole run replaces bench/results.json and
  * the charts.
  *
- *   --quick                  less of everything, in two minutes
+ *   --quick                  less of everything, in three minutes
  *   --only waiting,startup   some parts
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
 import { format } from "prettier";
 import { partNames, type PartName, type PartResult, type Results } from "../bench/figure";
+import { limit } from "../bench/parts/limit";
 import { refresh } from "../bench/parts/refresh";
 import { startup } from "../bench/parts/startup";
 import { throughput } from "../bench/parts/throughput";
@@ -23,6 +24,7 @@ import { root, toolsDir } from "./support/paths";
 
 const parts: Record<PartName, (tools: Tools, quick: boolean) => Promise<PartResult>> = {
   waiting,
+  limit,
   refresh,
   startup,
   throughput,

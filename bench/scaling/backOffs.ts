@@ -1,12 +1,12 @@
 /** What else a 429 could do to a path: the choices that the provider's own is held against. */
-import type { BackOff, BackOffOptions, Ticket } from "../../provider/api/http/slowDown";
+import type { BackOff, BackOffOptions } from "../../provider/api/http/backOff";
 
 /** A pause that doubles to 30 s, then one request that tries the way, then all that wait at once. */
 class PauseAndBurst implements BackOff {
-  #pauses = 0;
+  #pausedAt = -Infinity;
   #inARow = 0;
   #until = 0;
-  #probe: Ticket | undefined;
+  #probing = false;
 
   constructor(
     private readonly options: BackOffOptions,
@@ -16,30 +16,29 @@ class PauseAndBurst implements BackOff {
 
   msToWait(now: number): number {
     if (this.#inARow === 0) return 0;
-    return this.#until > now ? this.#until - now : this.#probe ? Infinity : 0;
+    return this.#until > now ? this.#until - now : this.#probing ? Infinity : 0;
   }
-  start(): Ticket {
-    const ticket = { pauses: this.#pauses };
-    if (this.#inARow > 0) this.#probe = ticket;
-    return ticket;
+  start(): void {
+    this.#probing = this.#inARow > 0;
   }
-  end(ticket: Ticket, letIn: boolean): void {
-    if (this.#probe === ticket) this.#probe = undefined;
-    if (letIn && ticket.pauses === this.#pauses) this.#inARow = 0;
+  end(started: number, letIn: boolean): void {
+    if (started <= this.#pausedAt) return;
+    this.#probing = false;
+    if (letIn) this.#inARow = 0;
   }
-  tooMany(ticket: Ticket, now: number): void {
-    this.end(ticket, false);
-    if (ticket.pauses !== this.#pauses) return;
-    this.#pauses++;
+  tooMany(started: number, now: number): number | undefined {
+    if (started <= this.#pausedAt) return undefined;
+    this.#probing = false;
+    this.#pausedAt = now;
     const most = Math.min(30_000, 1000 * 2 ** this.#inARow++);
     this.#until = now + most * (1 - this.jitter * this.options.random());
-    this.options.onSlowedDown(this.#until - now);
+    return this.#until - now;
   }
 }
 
 /** A rate that every 429 halves and every second raises a little, without any pause: as TCP does it. */
 class HalvedRate implements BackOff {
-  #pauses = 0;
+  #halvedAt = -Infinity;
   /** Requests a second. */
   #rate = Infinity;
   #next = 0;
@@ -49,19 +48,18 @@ class HalvedRate implements BackOff {
   msToWait(now: number): number {
     return Math.max(0, this.#next - now);
   }
-  start(now: number): Ticket {
+  start(now: number): void {
     this.#next = now + this.#distance();
-    return { pauses: this.#pauses };
   }
-  end(_: Ticket, letIn: boolean): void {
+  end(_: number, letIn: boolean): void {
     if (letIn) this.#rate += 1 / 60 / this.#rate;
   }
-  tooMany(ticket: Ticket, now: number): void {
-    if (ticket.pauses !== this.#pauses) return;
-    this.#pauses++;
+  tooMany(started: number, now: number): number | undefined {
+    if (started <= this.#halvedAt) return undefined;
+    this.#halvedAt = now;
     this.#rate = Math.max(0.1, Math.min(this.#rate, this.options.limit / 60) / 2);
     this.#next = now + this.#distance();
-    this.options.onSlowedDown(this.#next - now);
+    return this.#next - now;
   }
   #distance(): number {
     return (1000 / this.#rate) * (0.5 + this.options.random());

@@ -8,7 +8,8 @@ import { RateLimiter } from "../../emulator/rateLimit";
 import { seeded } from "../../emulator/random";
 import { documentedRequestsPerMinute as limit } from "../../provider/api/contract";
 import { type Call, chain, type Send } from "../../provider/api/http/exchange";
-import { pace, type PaceOptions } from "../../provider/api/http/pace";
+import { pace } from "../../provider/api/http/pace";
+import { RateLimit, type RateLimitOptions } from "../../provider/api/http/rateLimit";
 import { refuseErrors } from "../../provider/api/http/refuseErrors";
 import { withRetry } from "../../provider/api/http/retry";
 import { VirtualClock } from "../../provider/testing/virtualClock";
@@ -23,7 +24,7 @@ export interface Crowd {
   /** Runners that come along the way with a single request each. */
   latecomers?: number;
   /** Left out: the provider's own. */
-  backOff?: PaceOptions["backOff"];
+  backOff?: RateLimitOptions["backOff"];
   seed?: number;
 }
 
@@ -70,8 +71,8 @@ export async function simulate(crowd: Crowd): Promise<Outcome> {
   const run = async (count: number, startMs: number, onLetIn = () => undefined as void) => {
     await clock.sleep(startMs);
     const send: Send = () => serve(onLetIn);
-    const links = [refuseErrors, pace({ clock, random, requestsPerMinute, backOff })];
-    const exchange = chain(links, send);
+    const own = new RateLimit({ clock, random, requestsPerMinute, backOff });
+    const exchange = chain([refuseErrors, pace(own, clock)], send);
     const request = () => withRetry(call, () => exchange(call), { clock, random });
     await Promise.all(Array.from({ length: count }, request));
     return (clock.now() - startMs) / 1000;

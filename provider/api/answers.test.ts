@@ -31,6 +31,25 @@ test("a page has its items, and counts those it cannot read", async () => {
   );
 });
 
+test("texts of a listing are cleaned of what moves a terminal's cursor, and an id with it is not read (G8)", async () => {
+  const data = [
+    { id: "a", name: "we\u001b[2Jb", status: "ACT\u202eIVE", ipv4_public: "192.0.2.1\nforged" },
+    ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028"].map((id) => ({
+      id,
+    })),
+  ];
+  await withServer(
+    [{ expect: list, react: answer(200, { data, has_more: false }) }],
+    async ({ baseUrl }) => {
+      expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toEqual({
+        items: [{ id: "a", name: "we[2Jb", status: "ACTIVE", ipv4_public: "192.0.2.1 forged" }],
+        hasMore: false,
+        unreadable: 7,
+      });
+    },
+  );
+});
+
 test("limit, status and cursor are in the query, below the path prefix of the base address", async () => {
   const expected = "GET /cloud/eu/v2/instances?limit=7&status=ACTIVE&starting_after=a%26b";
   await withServer(

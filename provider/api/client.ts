@@ -1,7 +1,10 @@
 /** The service as the rest of the provider sees it: types only, so that importing them loads nothing. */
 import type { Clock } from "../clock";
-import type { InstanceStatus, CreateBody, ListItem, WireNetwork } from "./contract";
+import type { InstanceStatus, CreateBody, ListItem } from "./contract";
 import type { RequestError } from "./errors";
+import type { PostOutcome } from "./postOutcome";
+
+export type { Accepted } from "./postOutcome";
 
 /** One page of GET /v2/instances. */
 export interface Page {
@@ -19,18 +22,9 @@ export interface PageQuery {
   cursor?: { parameter: string; value: string };
 }
 
-/** The 202 of POST /v2/instances. */
-export interface Accepted {
-  id: string;
-  name?: string | undefined;
-  status?: string | undefined;
-  createdAt?: string | undefined;
-  networks: WireNetwork[];
-}
-
 /**
- * The service, one method a call of its document. Each rejects with `RequestError`, or with the
- * signal's reason when it was aborted before the request was sent.
+ * The service, with a method for each call of its document. Each but `createInstance` rejects with `RequestError`,
+ * or with the signal's reason when it was aborted before the request was sent.
  */
 export interface ComputeApi {
   /** GET /v2/account. The answer is not shown in the document: any 200 counts, JSON or not. */
@@ -38,27 +32,33 @@ export interface ComputeApi {
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
   /**
-   * POST /v2/instances, on a fresh connection, sent at most once (G2): only what the service surely
-   * did not see (no connection, 429) is repeated. `unsent` stops what was not sent yet; `grace`
-   * gives up on an answer under way, which leaves the outcome open (`kind` "unanswered").
+   * Waits until the rate limit lets a POST go (G6); rejects with the signal's reason. Each permit is
+   * either used or released.
+   */
+  createPermit(signal: AbortSignal): Promise<CreatePermit>;
+  /**
+   * POST /v2/instances, once, on a fresh connection (G2). Never rejects, and uses up the permit. When
+   * `unsent` is aborted before a byte was sent, nothing is (`notSent`); when `grace` is aborted, an answer
+   * that has not come is no longer waited for (`unclear`).
    */
   createInstance(
     body: CreateBody,
+    permit: CreatePermit,
     signals: { unsent: AbortSignal; grace: AbortSignal },
-    turn?: Turn,
-  ): Promise<Accepted>;
+  ): Promise<PostOutcome>;
   /** DELETE on `compute:destroyPath`; a 404 is a `RequestError` like any other. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** Follows a request through the rate limit. */
-export interface Turn {
-  /** From now on it waits: at first, and again after a 429 or where there was no connection. */
-  awaited(): void;
-  /** It is about to be sent. What this throws ends the call, and nothing is sent. */
-  come(): void;
+/**
+ * Lets one POST leave. It counts towards the limit from when it is given until a minute after the end of its
+ * request; not at all where nothing was sent.
+ */
+export interface CreatePermit {
+  /** Gives an unused one back. Does nothing after use, or when it was given back before. */
+  release(): void;
 }
 
 /** What `createClient` (in `./createClient`, which loads undici and zod) is given. */
@@ -79,7 +79,7 @@ export interface ClientOptions {
   clean: (text: string) => string;
   /** COMPUTE_DEBUG=1: takes one redacted line a request. */
   debug?: ((line: string) => void) | undefined;
-  /** Told once each time a 429 makes a path pause. */
+  /** Told once each time a 429 makes an endpoint pause. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
   /** Told of each try that failed, also where it is made again. */
   onFailedTry?: ((error: RequestError) => void) | undefined;
@@ -91,7 +91,7 @@ export interface ClientOptions {
   random: () => number;
 }
 
-/** An answer but for its body, and between which moments of this machine's clock it was made. */
+/** Status and headers of an answer, with this machine's time before the request and after the answer. */
 export interface AnswerHead {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -100,6 +100,7 @@ export interface AnswerHead {
 }
 
 export interface SlowedDown {
+  method: string;
   path: string;
   retryInMs: number;
 }

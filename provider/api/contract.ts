@@ -4,6 +4,7 @@
  * present. (The emulator holds what it sends against strict forms of its own.)
  */
 import * as z from "zod";
+import { printable } from "../text";
 
 export * from "./documented.js";
 
@@ -18,14 +19,17 @@ export const createBody = z.object({
 });
 export type CreateBody = z.infer<typeof createBody>;
 
-/** JSON can say half a character, which nothing after it can: such a text is mended. */
-const text = z.string().transform((value) => value.toWellFormed());
+/**
+ * Texts reach the state, and from there a terminal: what JSON can say and a line of text should not hold
+ * (half a character, ESC, bidi marks) is mended or dropped (G8).
+ */
+const text = z.string().transform(printable);
 
-/** An id has to stay what it is, or what it names could be taken for gone (G3). */
+/** An id has to stay what it is, or what it names could be taken for gone (G3): an odd one is not read. */
 const id = z
   .string()
   .min(1)
-  .refine((value) => value.isWellFormed());
+  .refine((value) => value === printable(value) && !value.includes("\t"));
 
 /** A field that is dropped, not fatal, when it has another type than the document says. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);

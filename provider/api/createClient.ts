@@ -2,7 +2,7 @@
  * The client of the service. Loading this module loads undici and zod, so the plugin imports it when
  * it makes its first request.
  */
-import type { ClientOptions, ComputeApi, PageQuery } from "./client";
+import type { ClientOptions, ComputeApi, CreatePermit, PageQuery } from "./client";
 import { paths } from "./contract";
 import { RequestError } from "./errors";
 import { addressOf } from "./http/address";
@@ -13,22 +13,27 @@ import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
 import { heads } from "./http/heads";
 import { pace } from "./http/pace";
+import { Permit, RateLimit } from "./http/rateLimit";
 import { redirects } from "./http/redirects";
 import { refuseErrors } from "./http/refuseErrors";
 import { withRetry } from "./http/retry";
 import { send } from "./http/send";
+import { outcomeOf } from "./postOutcome";
 
 const MiB = 1024 * 1024;
 
 /** @throws when `baseUrl` or a proxy variable cannot be used. */
 export function createClient(options: ClientOptions): ComputeApi {
-  const { clean, destroyPath } = options;
+  const { clean, clock, destroyPath } = options;
   const address = addressOf(options.baseUrl);
   const connections = new Connections(address, options.env, options.requestTimeoutMs);
 
-  // The order of the links, outermost first: withRetry, the reading of the answer, and then these.
+  const limit = new RateLimit(options);
+
+  // The order of the links, outermost first. Around them come the reading of the answer and, but for a
+  // POST, withRetry.
   const exchange = chain(
-    [refuseErrors, redirects(address), pace(options), debugLog(options), heads(options)],
+    [refuseErrors, redirects(address), pace(limit, clock), debugLog(options), heads(options)],
     send({ ...options, address, connections }),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {
@@ -55,14 +60,23 @@ export function createClient(options: ClientOptions): ComputeApi {
       return request(call, readPage);
     },
 
-    createInstance(body, { unsent, grace }, turn) {
-      const call = callOf("POST", paths.instances, AbortSignal.any([unsent, grace]), {
-        underWay: grace,
-        turn,
-        body: JSON.stringify(body),
-        clean: hideUserData(body, clean),
-      });
-      return request(call, readAccepted);
+    createPermit: (signal) => limit.enter("POST", paths.instances, signal),
+
+    async createInstance(body, permit, { unsent, grace }) {
+      const signal = AbortSignal.any([unsent, grace]);
+      try {
+        const call = callOf("POST", paths.instances, signal, {
+          underWay: grace,
+          permit: ownPermit(permit),
+          body: JSON.stringify(body),
+          clean: hideUserData(body, clean),
+        });
+        return { kind: "accepted", accepted: readAccepted(await exchange(call), call) };
+      } catch (error) {
+        return outcomeOf(error, signal);
+      } finally {
+        permit.release();
+      }
     },
 
     async destroyInstance(id, signal) {
@@ -74,6 +88,13 @@ export function createClient(options: ClientOptions): ComputeApi {
 
     close: () => connections.close(),
   };
+}
+
+/** @throws where it is none of `createPermit`: without one nothing is sent. */
+function ownPermit(permit: CreatePermit): Permit {
+  if (permit instanceof Permit) return permit;
+  const cause = "its permit is none of this client";
+  throw new RequestError({ kind: "unsendable", method: "POST", path: paths.instances, cause });
 }
 
 function search({ limit, status, cursor }: PageQuery): string {

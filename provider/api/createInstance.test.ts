@@ -1,12 +1,18 @@
 import { expect, test } from "@jest/globals";
-import type { ClientOptions, ComputeApi } from "./client";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, close, cut, hang, raw, reset, type Reaction } from "./testing/scriptedServer";
 import { ScriptedServer } from "./testing/scriptedServer";
-import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+import {
+  create,
+  createBody,
+  failedPost,
+  never,
+  testClient,
+  withServer,
+} from "./testing/testClient";
 
 const post = "POST /v2/instances";
-const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
+const envelope = { error: { code: "invalid_parameter", message: "no" } };
 const accepted = {
   id: "i-1",
   name: "web",
@@ -15,20 +21,19 @@ const accepted = {
   networks: [{ type: "private", ipv4: "10.0.0.2", mac_address: "02:00:00:00:00:01" }],
 };
 
-function create(baseUrl: string, more: Partial<ClientOptions> = {}) {
-  return testClient(baseUrl, more).createInstance(body, { unsent: never, grace: never });
-}
-
 test("the body is sent as JSON, and the 202 gives the id and what else it holds", async () => {
   await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl, seen }) => {
-    expect(await create(baseUrl)).toEqual({
-      id: "i-1",
-      name: "web",
-      status: "PROVISIONING",
-      createdAt: "2026-01-01T00:00:00Z",
-      networks: accepted.networks,
+    expect(await create(testClient(baseUrl))).toEqual({
+      kind: "accepted",
+      accepted: {
+        id: "i-1",
+        name: "web",
+        status: "PROVISIONING",
+        createdAt: "2026-01-01T00:00:00Z",
+        networks: accepted.networks,
+      },
     });
-    expect(JSON.parse(seen[0]?.body ?? "")).toEqual(body);
+    expect(JSON.parse(seen[0]?.body ?? "")).toEqual(createBody);
     expect(seen[0]?.headers["content-type"]).toBe("application/json");
   });
 });
@@ -38,9 +43,29 @@ test.each([200, 201, 202])("an id is enough, with %i and odd networks", async (s
   await withServer(
     [{ expect: post, react: answer(status, { id: "i-1", name: 1, networks }) }],
     async ({ baseUrl }) => {
-      const created = await create(baseUrl);
-      expect(created.id).toBe("i-1");
-      expect(created.networks).toEqual([{ type: "private" }]);
+      expect(await create(testClient(baseUrl))).toMatchObject({
+        kind: "accepted",
+        accepted: { id: "i-1", networks: [{ type: "private" }] },
+      });
+    },
+  );
+});
+
+test("texts of the 202 are cleaned of what moves a terminal's cursor, and an id with it is not taken (G8)", async () => {
+  const odd = { ...accepted, name: "\u001b[2Jweb", networks: [{ type: "pri\u202evate" }] };
+  await withServer(
+    [
+      { expect: post, react: answer(202, odd) },
+      { expect: post, react: answer(202, { ...odd, id: "i-1\u001b[2J" }) },
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl);
+      expect(await create(client)).toMatchObject({
+        accepted: { name: "[2Jweb", networks: [{ type: "private" }] },
+      });
+      const failure = await failedPost(create(client));
+      expect(failure).toMatchObject({ kind: "unreadable" });
+      expect(failure.message).toContain("wrong or missing fields: id");
     },
   );
 });
@@ -54,10 +79,10 @@ test("every POST opens a connection of its own, also while an idle one is there 
       { expect: "GET /v2/account", react: answer(200) },
     ],
     async ({ baseUrl, seen }) => {
-      const client: ComputeApi = testClient(baseUrl);
+      const client = testClient(baseUrl);
       await client.account(never);
-      await client.createInstance(body, { unsent: never, grace: never });
-      await client.createInstance(body, { unsent: never, grace: never });
+      await create(client);
+      await create(client);
       await client.account(never);
       expect(seen.map(({ connection }) => connection)).toEqual([1, 2, 3, 1]);
       expect(seen[1]?.headers["connection"]).toBe("close");
@@ -65,101 +90,159 @@ test("every POST opens a connection of its own, also while an idle one is there 
   );
 });
 
-const open: [string, Reaction, string, number | undefined][] = [
+const unclear: [string, Reaction, string, number | undefined][] = [
   ["a reset", reset, "unanswered", undefined],
   ["a connection closed without a word", close, "unanswered", undefined],
   ["a cut 202", cut(202, '{"id":"i-1"}'), "unanswered", 202],
+  ["a cut 400", cut(400, JSON.stringify(envelope)), "unanswered", 400],
   ["a cut 500", cut(500, "{"), "unanswered", 500],
   ["no HTTP", raw("hello\r\n\r\n"), "unanswered", undefined],
   ["a 202 without JSON", answer(202, "<html>ok</html>"), "unreadable", 202],
   ["a 202 without an id", answer(202, { name: "web" }), "unreadable", 202],
   ["a 202 with an empty id", answer(202, { id: "" }), "unreadable", 202],
-  ["a 500", answer(500), "answered", 500],
+  ["a 500", answer(500, envelope), "answered", 500],
   ["a 503 with Retry-After", answer(503, "", { "retry-after": "1" }), "answered", 503],
-  ["a 408", answer(408), "answered", 408],
+  ["a 408", answer(408, envelope), "answered", 408],
+  ["a 409", answer(409, envelope), "answered", 409],
+  ["a 404 of something on the way", answer(404, "<html>no route</html>"), "answered", 404],
+  ["a 403 in other JSON", answer(403, { message: "no" }), "answered", 403],
+  ["an envelope that says nothing", answer(400, { error: {} }), "answered", 400],
 ];
-test.each(open)("%s is not followed by a second POST (G2)", async (_, react, kind, status) => {
-  await withServer([{ expect: post, react }], async ({ baseUrl }) => {
-    expect(await failureOf(create(baseUrl))).toMatchObject({ kind, status });
-  });
-});
+test.each(unclear)(
+  "%s leaves it unclear, and is not followed by a second POST (G2)",
+  async (_, react, kind, status) => {
+    await withServer([{ expect: post, react }], async ({ baseUrl }) => {
+      const outcome = await create(testClient(baseUrl));
+      expect(outcome).toMatchObject({ kind: "unclear", failure: { kind, status } });
+    });
+  },
+);
 
-test("a POST that is not answered in time is unanswered, and not repeated (G2)", async () => {
+test.each([400, 401, 403, 404, 410, 413, 422])(
+  "a %i with the document's error envelope refuses",
+  async (status) => {
+    await withServer([{ expect: post, react: answer(status, envelope) }], async ({ baseUrl }) => {
+      const outcome = await create(testClient(baseUrl));
+      expect(outcome).toMatchObject({ kind: "refused", failure: { status, hasEnvelope: true } });
+    });
+  },
+);
+
+test("a POST that is not answered in time is unclear, and not repeated (G2)", async () => {
   await withServer([{ expect: post, react: hang }], async ({ baseUrl }) => {
-    const failure = await failureOf(create(baseUrl, { requestTimeoutMs: 60 }));
-    expect(failure).toMatchObject({ kind: "unanswered", status: undefined });
-    expect(failure.message).toMatch(/no answer of .* within/);
+    const outcome = create(testClient(baseUrl, { requestTimeoutMs: 60 }));
+    expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
+    expect((await failedPost(outcome)).message).toMatch(/no answer of .* within/);
   });
 });
 
-test("a refused connection is unreachable, and tried a few times, since nothing was sent", async () => {
+test("after a refused connection nothing was sent, and the next try is the caller's", async () => {
   const gone = await ScriptedServer.start([]);
   const { baseUrl } = gone;
   await gone.done();
   const clock = new VirtualClock();
-  clock.autoAdvance();
-  const failure = await failureOf(create(baseUrl, { clock }));
-  expect(failure).toMatchObject({ kind: "unreachable", status: undefined });
-  expect(failure.message).toMatch(/connection to 127\.0\.0\.1:\d+ was refused/);
-  // 500 ms, 1 s, 2 s.
-  expect(clock.now()).toBe(3500);
+  const outcome = create(testClient(baseUrl, { clock }));
+  expect(await outcome).toMatchObject({
+    kind: "notSent",
+    failure: { kind: "unreachable", status: undefined, lasting: false },
+  });
+  expect((await failedPost(outcome)).message).toMatch(/connection to 127\.0\.0\.1:\d+ was refused/);
+  expect(clock.now()).toBe(0);
 });
 
-test("a host that does not exist is unreachable", async () => {
-  const failure = await failureOf(create("https://compute.invalid/v2", { requestTimeoutMs: 5000 }));
-  expect(failure.kind).toBe("unreachable");
+test("of a host that does not exist nothing was sent", async () => {
+  const client = testClient("https://compute.invalid/v2", { requestTimeoutMs: 5000 });
+  expect(await create(client)).toMatchObject({ kind: "notSent" });
 });
 
-test("a 429 is repeated until the service lets the POST in (G6)", async () => {
+test.each([
+  ["a 429", answer(429)],
+  ["a cut 429", cut(429, "")],
+])("%s comes back as rate-limited, and holds the next permit back (G6)", async (_, react) => {
+  const clock = new VirtualClock();
   await withServer(
     [
-      ...times(12, { expect: post, react: answer(429) }),
-      { expect: post, react: cut(429, "") },
+      { expect: post, react },
       { expect: post, react: answer(202, accepted) },
     ],
-    async ({ baseUrl }) => expect((await create(baseUrl)).id).toBe("i-1"),
+    async ({ baseUrl, seen }) => {
+      const client = testClient(baseUrl, { clock });
+      expect(await create(client)).toMatchObject({ kind: "rateLimited", failure: { status: 429 } });
+      const second = create(client);
+      await clock.advance(999);
+      expect(seen).toHaveLength(1);
+      await clock.advance(1);
+      expect(await second).toMatchObject({ kind: "accepted" });
+    },
   );
 });
 
-test("unsent stops a POST that waits after a 429", async () => {
+test("who waits for a permit after a 429 can leave", async () => {
   const clock = new VirtualClock();
   await withServer([{ expect: post, react: answer(429) }], async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { clock });
+    await create(client);
     const unsent = new AbortController();
-    const slowedDown = Promise.withResolvers<void>();
-    const client = testClient(baseUrl, { clock, onSlowedDown: () => slowedDown.resolve() });
-    const call = client.createInstance(body, { unsent: unsent.signal, grace: never });
-    await slowedDown.promise;
+    const permit = client.createPermit(unsent.signal);
     const reason = new Error("cancelled");
     unsent.abort(reason);
-    await expect(call).rejects.toBe(reason);
+    await expect(permit).rejects.toBe(reason);
     expect(clock.sleeping).toBe(0);
   });
 });
 
-test("what is cancelled before it is sent makes no connection", async () => {
+test("what is cancelled before it is sent makes no connection, and does not count", async () => {
   await withServer([], async (server) => {
     const reason = new Error("cancelled");
-    const client = testClient(server.baseUrl);
-    const aborted = AbortSignal.abort(reason);
-    const call = client.createInstance(body, { unsent: aborted, grace: never });
-    await expect(call).rejects.toBe(reason);
+    const client = testClient(server.baseUrl, { requestsPerMinute: 1 });
+    for (const signals of [
+      { unsent: AbortSignal.abort(reason), grace: never },
+      { unsent: never, grace: AbortSignal.abort(reason) },
+    ]) {
+      expect(await create(client, { signals })).toEqual({ kind: "notSent", failure: reason });
+    }
     expect(server.connections).toBe(0);
   });
 });
 
-test("once sent, unsent no longer matters; grace gives up on the answer and leaves it open", async () => {
+test("a permit lets one POST go, and one that was given back none", async () => {
+  await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl }) => {
+    const clock = new VirtualClock();
+    const client = testClient(baseUrl, { clock, requestsPerMinute: 2 });
+    const signals = { unsent: never, grace: never };
+    const unused = await client.createPermit(never);
+    unused.release();
+    unused.release();
+    const permit = await client.createPermit(never);
+    const post = () => client.createInstance(createBody, permit, signals);
+    const first = post();
+    permit.release();
+    expect(await first).toMatchObject({ kind: "accepted" });
+    expect(await post()).toMatchObject({ kind: "notSent", failure: { lasting: true } });
+    expect(await client.createInstance(createBody, unused, signals)).toMatchObject({
+      kind: "notSent",
+    });
+    // The limit is one in a minute: what was given back left it as it was.
+    const next = client.createPermit(never);
+    await clock.advance(60_000);
+    expect(clock.sleeping).toBe(1);
+    await clock.advance(1);
+    await next;
+  });
+});
+
+test("once sent, unsent no longer matters; grace gives up on the answer and leaves it unclear", async () => {
   await withServer([{ expect: post, react: hang }], async (server) => {
     const unsent = new AbortController();
     const grace = new AbortController();
-    const client = testClient(server.baseUrl);
-    const call = client.createInstance(body, { unsent: unsent.signal, grace: grace.signal });
-    const failure = failureOf(call);
+    const signals = { unsent: unsent.signal, grace: grace.signal };
+    const outcome = create(testClient(server.baseUrl), { signals });
     await server.received(1);
     unsent.abort(new Error("cancelled"));
     await new Promise(setImmediate);
     grace.abort(new Error("grace is over"));
-    expect(await failure).toMatchObject({ kind: "unanswered", status: undefined });
-    expect((await failure).message).toMatch(/given up while waiting/);
+    expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
+    expect((await failedPost(outcome)).message).toMatch(/given up while waiting/);
   });
 });
 
@@ -170,11 +253,22 @@ test("an answer within the grace brings the id home", async () => {
   };
   await withServer([{ expect: post, react }], async (server) => {
     const unsent = new AbortController();
-    const client = testClient(server.baseUrl);
-    const call = client.createInstance(body, { unsent: unsent.signal, grace: never });
+    const signals = { unsent: unsent.signal, grace: never };
+    const outcome = create(testClient(server.baseUrl), { signals });
     await server.received(1);
     unsent.abort(new Error("cancelled"));
     answerNow();
-    expect((await call).id).toBe("i-1");
+    expect(await outcome).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
+  });
+});
+
+test("a defect met along the way is an outcome too, and never one that says that nothing was made", async () => {
+  const broken = () => {
+    throw new Error("broken log");
+  };
+  await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl }) => {
+    const outcome = create(testClient(baseUrl, { debug: broken }));
+    expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
+    expect((await failedPost(outcome)).message).toContain("broken log");
   });
 });

@@ -1,7 +1,16 @@
 import { expect, test } from "@jest/globals";
 import type { RequestError } from "./errors";
 import { answer, flood, type Reaction } from "./testing/scriptedServer";
-import { failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
+import {
+  create,
+  createBody,
+  failedPost,
+  failureOf,
+  never,
+  testClient,
+  testToken,
+  withServer,
+} from "./testing/testClient";
 
 const account = "GET /v2/account";
 
@@ -23,6 +32,7 @@ test("the error envelope becomes fields and one line of text (G9)", async () => 
   expect(failure).toMatchObject({
     kind: "answered",
     status: 400,
+    hasEnvelope: true,
     method: "GET",
     path: "/v2/account",
     service: {
@@ -70,7 +80,9 @@ const bodies: [string, Reaction, RegExp][] = [
   ["endless", flood(404, 50), /Not Found: x{199}… \(HTTP 404\)$/],
 ];
 test.each(bodies)("a body of an error that is %s is told in short", async (_, react, message) => {
-  expect((await refused(react)).message).toMatch(message);
+  const failure = await refused(react);
+  expect(failure.message).toMatch(message);
+  expect(failure.hasEnvelope).toBe(false);
 });
 
 test("an error page that repeats the request shows no user data (G8)", async () => {
@@ -80,12 +92,9 @@ test("an error page that repeats the request shows no user data (G8)", async () 
   await withServer(
     [{ expect: "POST /v2/instances", react: answer(422, page) }],
     async ({ baseUrl }) => {
-      const call = testClient(baseUrl).createInstance(
-        { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v", user_data },
-        { unsent: never, grace: never },
-      );
-      const { message } = await failureOf(call);
-      expect(message).toMatch(/sent: \[secret\] and \[secret\] \[secret\] and \[secret\]/);
+      const call = create(testClient(baseUrl), { body: { ...createBody, user_data } });
+      const { message } = await failedPost(call);
+      expect(message).toMatch(/sent: \[secret\] and \[secret\] and \[secret\]/);
       expect(message).not.toMatch(/canary/);
     },
   );

@@ -43,6 +43,7 @@ export class RequestError extends Error {
   readonly method: string;
   readonly path: string;
   readonly status: number | undefined;
+  /** Empty where the answer carried no error envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
 
@@ -54,6 +55,11 @@ export class RequestError extends Error {
     this.status = failure.status;
     this.service = failure.service ?? {};
     this.lasting = failure.lasting ?? false;
+  }
+
+  /** Whether the answer carried the document's error envelope. */
+  get hasEnvelope(): boolean {
+    return this.service.code !== undefined || this.service.message !== undefined;
   }
 
   /** Worth asking again, for a request that changes nothing. */

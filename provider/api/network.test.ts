@@ -2,19 +2,17 @@ import { describe, expect, test } from "@jest/globals";
 import { testServer } from "./testing/certificates";
 import { startConnectProxy } from "./testing/connectProxy";
 import { answer, ScriptedServer, type Step } from "./testing/scriptedServer";
-import { failureOf, never, testClient, withServer } from "./testing/testClient";
+import { create, failedPost, failureOf, never, testClient, withServer } from "./testing/testClient";
 import { trustTestAuthority } from "./testing/trust";
 
 const account: Step = { expect: "GET /v2/account", react: answer(200, { id: 1 }) };
 const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1" }) };
-const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
-const signals = { unsent: never, grace: never };
 
 test("a certificate by an unknown authority is unreachable: nothing was sent, and says what to do", async () => {
   const server = await ScriptedServer.start([], testServer);
   const client = testClient(`https://localhost:${server.port}/v2`);
-  const failure = await failureOf(client.createInstance(body, signals));
-  expect(failure.kind).toBe("unreachable");
+  const failure = await failedPost(create(client));
+  expect(failure).toMatchObject({ kind: "unreachable", lasting: true });
   expect(failure.message).toMatch(/certificate of localhost:\d+ is not trusted .*NODE_EXTRA_CA/);
   await server.done();
 });
@@ -22,7 +20,7 @@ test("a certificate by an unknown authority is unreachable: nothing was sent, an
 test("a server that does not speak TLS is unreachable", async () => {
   await withServer([], async ({ port }) => {
     const client = testClient(`https://localhost:${port}/v2`, { requestTimeoutMs: 200 });
-    expect((await failureOf(client.createInstance(body, signals))).kind).toBe("unreachable");
+    expect((await failedPost(create(client))).kind).toBe("unreachable");
   });
 });
 
@@ -33,7 +31,7 @@ describe("with the authority of the tests among the trusted ones", () => {
     const server = await ScriptedServer.start([account, post, account], testServer);
     const client = testClient(`https://localhost:${server.port}/v2`);
     expect(await client.account(never)).toEqual({ id: 1 });
-    expect((await client.createInstance(body, signals)).id).toBe("i-1");
+    expect(await create(client)).toMatchObject({ kind: "accepted" });
     await client.account(never);
     expect(server.seen.map(({ connection }) => connection)).toEqual([1, 2, 1]);
     await client.close();
@@ -48,7 +46,7 @@ describe("with the authority of the tests among the trusted ones", () => {
       const address = proxy.url.replace("http://", "user:p%40ss@");
       const client = testClient("https://compute.test/v2", { env: { [variable]: address } });
       await client.account(never);
-      await client.createInstance(body, signals);
+      await create(client);
       await client.account(never);
       expect(server.seen.map(({ connection }) => connection)).toEqual([1, 2, 1]);
       expect(proxy.seen).toHaveLength(2);
@@ -84,7 +82,7 @@ describe("with the authority of the tests among the trusted ones", () => {
     async (status) => {
       const proxy = await startConnectProxy(0, status);
       const client = testClient("https://compute.test/v2", { env: { HTTPS_PROXY: proxy.url } });
-      const failure = await failureOf(client.createInstance(body, signals));
+      const failure = await failedPost(create(client));
       expect(failure).toMatchObject({ kind: "unreachable", status: undefined });
       expect(failure.message).toMatch(/the proxy refused to connect to compute\.test/);
       await proxy.stop();
@@ -94,7 +92,7 @@ describe("with the authority of the tests among the trusted ones", () => {
   test("a proxy that cannot be reached is unreachable", async () => {
     const env = { HTTPS_PROXY: "http://user:canary@127.0.0.1:1" };
     const client = testClient("https://compute.test/v2", { env });
-    const failure = await failureOf(client.createInstance(body, signals));
+    const failure = await failedPost(create(client));
     expect(failure.kind).toBe("unreachable");
     expect(failure.message).not.toContain("canary");
   });

@@ -2,7 +2,17 @@ import { inspect } from "node:util";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, cut, reset } from "./testing/scriptedServer";
-import { failureOf, never, testClient, testToken, times, withServer } from "./testing/testClient";
+import {
+  create,
+  createBody,
+  failedPost,
+  failureOf,
+  never,
+  testClient,
+  testToken,
+  times,
+  withServer,
+} from "./testing/testClient";
 
 const list = "GET /v2/instances?limit=5&after=%1Btok";
 
@@ -34,7 +44,7 @@ test("neither the token nor the user data is in a debug line or an error, whatev
   const lines: string[] = [];
   const user_data = Buffer.from("#!/bin/sh\necho canary-user-data\n").toString("base64");
   const echo = `Bearer ${testToken} ${user_data}`;
-  const body = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v", user_data };
+  const body = { ...createBody, user_data };
   const post = "POST /v2/instances";
   await withServer(
     [
@@ -49,8 +59,7 @@ test("neither the token nor the user data is in a debug line or an error, whatev
       const client = testClient(baseUrl, { debug: (line) => lines.push(line) });
       const failures = [];
       for (let post = 0; post < 5; post++) {
-        const call = client.createInstance(body, { unsent: never, grace: never });
-        failures.push(await failureOf(call));
+        failures.push(await failedPost(create(client, { body })));
       }
       failures.push(await failureOf(client.account(never)));
       const written = [...lines, ...failures.map((failure) => inspect(failure, { depth: 9 }))];

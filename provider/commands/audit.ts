@@ -2,7 +2,7 @@
  * `pulumi-resource-compute audit`: what the service lists against all stacks of the backend. It only
  * reads; the state is exported without its secrets.
  */
-import { shownNote } from "../journal/notedName";
+import { shownNote } from "../ledger/notedName";
 import { summarise, type Undecided } from "./audit/findings";
 import { listAt, look, type Listed } from "./audit/look";
 import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
@@ -64,10 +64,10 @@ async function examine(
   if (places.length === 0) return undefined;
   try {
     const looks = await look(places, by.env);
-    const noted = openCreates(by.env, (text) => by.warn(`warning: ${text}`));
-    const open = noted.map(({ entry, isHere }) => ({
-      ...entry,
-      name: shownNote(entry.name),
+    const left = openCreates(by.env, (text) => by.warn(`warning: ${text}`));
+    const open = left.map(({ record, isHere }) => ({
+      ...record,
+      name: shownNote(record.name),
       isHere,
     }));
     return summarise(looks, open, undecided);

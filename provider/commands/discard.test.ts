@@ -1,86 +1,159 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { journalFolder } from "../journal/folder";
-import { Journal } from "../journal/journal";
-import { notedName } from "../journal/notedName";
-import { journalEntry } from "../testing/journalEntry";
+import { mkdirSync, rmSync } from "node:fs";
+import { beforeEach, expect, test } from "@jest/globals";
+import { ledgerFolder } from "../ledger/folder";
+import { Ledger } from "../ledger/ledger";
+import { notedName } from "../ledger/notedName";
+import type { LedgerRecord } from "../ledger/record";
+import { leaveOpen as leaveIn, newRecord } from "../testing/ledgerRecord";
+import { temporaryFolder } from "../testing/temporaryFolder";
 import { WrongUsage } from "./command";
 import { discard } from "./discard";
 import { typed } from "./testing/typed";
 
-const entry = journalEntry("web", { tokenKind: "live", name: "web-0123abc", id: "i-1" });
+const { urn } = newRecord("web");
 
 let home: string;
-let printed: string[];
-const env = () => ({ PULUMI_HOME: home });
-const run = async (...args: string[]) => {
-  const { code, lines } = await typed(discard, args, env());
-  printed.push(...lines);
-  return code;
-};
-const journal = () => new Journal(journalFolder(env()), (text) => printed.push(text));
-
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "compute-discard-"));
-  printed = [];
+  home = temporaryFolder();
 });
-afterEach(() => rmSync(home, { recursive: true }));
+const at = (backend?: string) => ({
+  PULUMI_HOME: home,
+  ...(backend === undefined ? {} : { PULUMI_BACKEND_URL: backend }),
+});
 
-test("without a URN it lists what is left open, with the command that takes it over", async () => {
-  journal().write(entry);
-  expect(await run()).toBe(0);
-  expect(printed.join("\n")).toContain(entry.urn);
-  expect(printed.join("\n")).toContain("pulumi import compute:index:Instance web i-1");
+const leaveOpen = (resource = "web", more: Partial<LedgerRecord> = {}, backend?: string) =>
+  leaveIn(ledgerFolder(at(backend)), resource, {
+    ...{ tokenKind: "live", stage: "accepted", id: "i-1" },
+    ...more,
+  });
+
+const run = (...args: string[]) => typed(discard, args, at());
+
+/** The keys of what `discard` lists. */
+async function left(backend?: string): Promise<string[]> {
+  const { lines } = await typed(discard, [], at(backend));
+  return lines.flatMap((line) => /^ {2}record (\S+):/.exec(line)?.[1] ?? []);
+}
+
+test("without an argument it lists what is left open, with the commands that take it over and forget it", async () => {
+  const { key, at: begun } = await leaveOpen();
+  const { code, lines } = await run();
+  expect(code).toBe(0);
+  expect(lines).toEqual([
+    urn,
+    `  record ${key}: "web" at https://api.example.com/v2 (live token), begun ${begun}, instance i-1`,
+    "  take it over: pulumi import compute:index:Instance web i-1",
+    expect.stringMatching(new RegExp(`^  forget it: .* discard ${key}$`)),
+  ]);
 });
 
 test("a name that was secret is shown as one (G8)", async () => {
-  journal().write({ ...entry, name: notedName("db1", true, { apiToken: "sk_test_1" }) });
-  await run();
-  await run(entry.urn);
-  expect(printed.filter((line) => line.includes('"[secret]"'))).toHaveLength(2);
+  await leaveOpen("web", { name: notedName("db1", true, { apiToken: "sk_test_1" }) });
+  expect((await run()).lines.join("\n")).toContain(': "[secret]" at');
+  expect((await run(urn)).lines.join("\n")).toContain('the create of "[secret]" at');
 });
 
-test("with nothing left open it says so", async () => {
-  expect(await run()).toBe(0);
-  expect(printed).toEqual(["No create is left open."]);
+test("by its key also a create is forgotten whose result a state held (defect 29)", async () => {
+  const { key } = await leaveOpen("web", { stage: "delivered", at: new Date().toISOString() });
+  expect((await run(urn)).code).toBe(1);
+  expect(await run(key)).toMatchObject({ code: 0, lines: [expect.stringContaining(key)] });
+  expect((await run(key)).code).toBe(1);
+});
+
+test("what is refused, delivered or settled is not left open", async () => {
+  for (const stage of ["refused", "delivered", "settled"] as const) {
+    await leaveOpen(stage, { stage, at: new Date().toISOString() });
+  }
+  expect(await run()).toEqual({ code: 0, lines: ["No create is left open."], warnings: [] });
 });
 
 test("with the same URN in two backends it forgets that of the one in use, or asks", async () => {
-  const at = (backend: string) => ({ ...env(), PULUMI_BACKEND_URL: backend });
-  const noted = (backend: string) => new Journal(journalFolder(at(backend)), () => undefined);
-  const left = () => ["file:///a", "file:///b"].map((it) => noted(it).entries().length);
-  noted("file:///a").write(entry);
-  noted("file:///b").write(entry);
+  const [a = "", b = ""] = ["file:///a", "file:///b"];
+  const { key: inA } = await leaveOpen("web", {}, a);
+  const { key: inB } = await leaveOpen("web", {}, b);
 
-  expect(
-    (await typed(discard, [], at("file:///a"))).lines.join("\n").split("another"),
-  ).toHaveLength(2);
-  const unclear = await typed(discard, [entry.urn], at("file:///c"));
+  expect((await typed(discard, [], at(a))).lines.join("\n").split("another")).toHaveLength(2);
+  const unclear = await typed(discard, [urn], at("file:///c"));
   expect(unclear.warnings.join()).toMatch(/Set PULUMI_BACKEND_URL/);
   expect(unclear.code).toBe(1);
-  expect(left()).toEqual([1, 1]);
-  expect((await typed(discard, [entry.urn], at("file:///b"))).code).toBe(0);
-  expect(left()).toEqual([1, 0]);
+  expect((await left()).sort()).toEqual([inA, inB].sort());
+  expect((await typed(discard, [urn], at(b))).code).toBe(0);
+  expect(await left()).toEqual([inA]);
   // Typed without the backend that the run was told of: there is no other that could be meant.
-  expect((await typed(discard, [entry.urn], at("file:///c"))).code).toBe(0);
-  expect(left()).toEqual([0, 0]);
+  expect((await typed(discard, [urn], at("file:///c"))).code).toBe(0);
+  expect(await left()).toEqual([]);
 });
 
-test("with a URN it forgets that create, and only that", async () => {
-  const other = { ...entry, urn: `${entry.urn}-2`, id: "i-2" };
-  journal().write(entry);
-  journal().write(other);
-  expect(await run(entry.urn)).toBe(0);
-  expect(journal().entries()).toEqual([other]);
+test("with a key it forgets that create of its resource, and says which", async () => {
+  const { key } = await leaveOpen();
+  const other = await leaveOpen("web", { stage: "replied", id: "i-2" });
+  const { code, lines } = await run(key);
+  expect(code).toBe(0);
+  expect(lines).toEqual([
+    `Forgotten: the create of "web" at https://api.example.com/v2 (2026-01-01T00:00:00.000Z), record ${key}, instance i-1.`,
+  ]);
+  expect(await left()).toEqual([other.key]);
 });
 
-test("a URN that is not there is an error", async () => {
-  expect(await run(entry.urn)).toBe(1);
-  expect(printed[0]).toContain("No create is left open for");
+test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as const)(
+  "with a key it also forgets one that a state held, %j",
+  async (more) => {
+    const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
+    expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
+    expect((await run(key)).lines).toEqual([`No create is left open for ${key}.`]);
+    expect((await run(urn)).lines).toEqual([`No create is left open for ${urn}.`]);
+  },
+);
+
+test("with a URN it forgets every create of that resource, and no other", async () => {
+  await leaveOpen();
+  await leaveOpen("web", { stage: "sending" });
+  const other = await leaveOpen("db");
+  const { code, lines } = await run(urn);
+  expect(code).toBe(0);
+  expect(lines).toHaveLength(2);
+  expect(await left()).toEqual([other.key]);
 });
 
-test("an option is not a URN", async () => {
+test("a create that a run is at just now is neither listed nor forgotten", async () => {
+  const ended = await leaveOpen();
+  const running = new Ledger(ledgerFolder(at()), "abc", () => undefined, {
+    date: () => new Date(),
+  });
+  const key = await running.begin(newRecord("web"));
+  expect(await left()).toEqual([ended.key]);
+  const refused = await run(key);
+  expect(refused).toMatchObject({ code: 1, lines: [] });
+  expect(refused.warnings.join()).toMatch(/^Not forgotten: a run is at the create of "web"/);
+  expect((await run(urn)).code).toBe(1);
+  expect(await left()).toEqual([]);
+  expect(
+    running
+      .read()
+      .map(({ record }) => record.stage)
+      .sort(),
+  ).toEqual(["sending", "settled"]);
+  await running.close();
+  expect((await run(key)).code).toBe(0);
+});
+
+test("where files can't be locked it says that a run may be at it, and does as told", async () => {
+  const { key } = await leaveOpen();
+  const lock = join(ledgerFolder(at()), "take.lock");
+  rmSync(lock);
+  mkdirSync(lock);
+  expect((await run()).lines.join("\n")).toContain("a run may be at it just now");
+  expect((await run(key)).code).toBe(0);
+  expect(await left()).toEqual([]);
+});
+
+test("what is not there is an error", async () => {
+  const { code, lines } = await run(urn);
+  expect(code).toBe(1);
+  expect(lines).toEqual([`No create is left open for ${urn}.`]);
+});
+
+test("an option is no key", async () => {
   await expect(run("--all")).rejects.toThrow(WrongUsage);
 });

@@ -1,60 +1,85 @@
 /**
- * `pulumi-resource-compute discard [URN]`: forgets a create that an earlier run left open (G1), once a
- * person knows that nothing of it runs. Without a URN, lists them.
+ * `pulumi-resource-compute discard [KEY|URN]`: forgets a pending create (G1), once a person knows that nothing
+ * of it runs; by its key, also one whose result a state held. Without an argument, lists the pending ones.
  */
-import { importCommand } from "../advice";
-import { shownNote } from "../journal/notedName";
+import { discardCommand, importCommand } from "../advice";
+import { shownNote } from "../ledger/notedName";
+import { isOpen, mayBecome } from "../ledger/record";
 import type { Command } from "./command";
-import { openCreates, type OpenCreate } from "./openCreates";
+import { allCreates, openCreates, type OpenCreate } from "./openCreates";
 
 export const discard: Command = {
-  positionals: "[URN]",
+  positionals: "[KEY|URN]",
   mostPositionals: 1,
-  async run({ positionals: [urn] }, { env, print, warn }) {
-    const noted = openCreates(env, warn);
-    if (urn === undefined) {
-      if (noted.length === 0) print("No create is left open.");
-      for (const it of noted) describe(it).forEach((line) => print(line));
+  async run({ positionals: [keyOrUrn] }, { env, print, warn }) {
+    if (keyOrUrn === undefined) {
+      const open = openCreates(env, warn);
+      if (open.length === 0) print("No create is left open.");
+      for (const it of open) describe(it).forEach((line) => print(line));
       return 0;
     }
-    const found = noted.filter(({ entry }) => entry.urn === urn);
+    // Where its delete would fail, also a create whose result a state held stands in the way of the next.
+    const found = allCreates(env, warn).filter(
+      ({ record }) =>
+        (record.key === keyOrUrn && mayBecome(record, discarded)) ||
+        (record.urn === keyOrUrn && isOpen(record)),
+    );
     if (found.length === 0) {
-      print(`No create is left open for ${urn}.`);
+      print(`No create is left open for ${keyOrUrn}.`);
       return 1;
     }
     const meant = meantBy(found);
     if (!meant) {
       warn(
-        `Several state backends have an open create for ${urn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
+        `Several state backends have an open create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
       );
       return 1;
     }
-    return forget(meant, print) ? 0 : 1;
+    const forgotten = meant.map((it) => forget(it, print, warn));
+    return forgotten.every(Boolean) ? 0 : 1;
   },
 };
 
-/** Stacks of two backends may have the same URN: those of the one used here, or of the only other one. */
+/**
+ * Stacks of two backends may have the same URN: the records of the backend that is used here, or of the only
+ * one that has any; undefined where several others do.
+ */
 function meantBy(found: readonly OpenCreate[]): readonly OpenCreate[] | undefined {
   const here = found.filter(({ isHere }) => isHere);
   if (here.length > 0) return here;
-  return new Set(found.map(({ journal }) => journal)).size === 1 ? found : undefined;
+  return new Set(found.map(({ ledger }) => ledger)).size === 1 ? found : undefined;
 }
 
-function forget(noted: readonly OpenCreate[], print: (line: string) => void): boolean {
-  const gone = noted.filter(({ journal, entry }) => journal.clear(entry, entry.urn));
-  for (const { entry } of gone) {
-    const { name, baseUrl, at } = entry;
-    print(`Forgotten: the create of "${shownNote(name)}" at ${baseUrl} (${at}).`);
+const discarded = { stage: "settled", settled: "discarded" } as const;
+
+type Say = (line: string) => void;
+
+/** Prints what came of it; false where it is not forgotten. */
+function forget({ ledger, record, inFlight }: OpenCreate, print: Say, warn: Say): boolean {
+  const { key, name, baseUrl, at, id } = record;
+  const create = `the create of "${shownNote(name)}" at ${baseUrl} (${at})`;
+  if (inFlight) {
+    warn(
+      `Not forgotten: a run is at ${create} just now. Wait until it has ended, and run this again.`,
+    );
+    return false;
   }
-  return gone.length === noted.length;
+  if (!ledger.settle(key, "discarded")) {
+    warn(`Not forgotten: ${create} could not be changed in the ledger. Run this again.`);
+    return false;
+  }
+  print(`Forgotten: ${create}, record ${key}${id ? `, instance ${id}` : ""}.`);
+  return true;
 }
 
-function describe({ entry, isHere }: OpenCreate): string[] {
-  const { urn, name, baseUrl, tokenKind, at, id } = entry;
+function describe({ record, isHere, unlockable }: OpenCreate): string[] {
+  const { key, urn, name, baseUrl, tokenKind, at, id } = record;
   return [
     urn,
-    `  "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
+    `  record ${key}: "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
     ...(isHere ? [] : ["  by a run with another state backend than the one that is used here"]),
-    `  take it over: ${importCommand(entry, id ?? "<id>")}`,
+    ...(unlockable ? ["  a run may be at it just now: files can't be locked here to tell"] : []),
+    `  take it over: ${importCommand(record, id ?? "<id>")}`,
+    `  forget it: ${discardCommand(key)}`,
   ];
 }

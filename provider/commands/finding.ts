@@ -24,7 +24,7 @@ const serviceChecks = [
 export type Check =
   | ("stack" | "base URL" | "token" | "settings")
   | (typeof serviceChecks)[number]
-  | ("plugin" | "engine" | "plugins" | "journal");
+  | ("plugin" | "engine" | "plugins" | "ledger");
 
 export const ok = (check: Check, found: string): Finding => ({ check, result: "ok", found });
 export const skipped = (check: Check, found: string): Finding => ({

@@ -65,7 +65,7 @@ async function plan(given: Given, by: Terminal): Promise<void> {
   const { listing, origin } = await service.listing();
 
   const warn = (text: string) => by.warn(`warning: ${text}`);
-  const open = openCreates(by.env, warn).map(({ entry }) => entry);
+  const open = openCreates(by.env, warn).map(({ record }) => record);
   const clean = (text: string) => by.cleaner.clean(text);
   const isSayable = (text: string) => clean(text) === text;
   const listed = [...listing.items.values()];

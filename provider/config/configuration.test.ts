@@ -19,6 +19,7 @@ test("with an address and a token alone, the defaults of the document are in for
     pollIntervalMs: 3000,
     settlingMs: 60_000,
     deletePolicy: "fail",
+    leftovers: "warn",
     destroyPath: undefined,
     cursorParameter: undefined,
     validateCredentials: true,

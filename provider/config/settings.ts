@@ -68,6 +68,7 @@ export const settingTypes = {
     error: "must be the name of a query parameter, such as starting_after",
   }),
   validateCredentials: flag,
+  leftovers: z.enum(["warn", "fail"], { error: 'must be "warn" or "fail"' }),
 } as const;
 
 export type SettingName = keyof typeof settingTypes;
@@ -80,6 +81,7 @@ const defaults = {
   pollIntervalSeconds: 3,
   settlingSeconds: mostSettlingSeconds,
   validateCredentials: true,
+  leftovers: "warn",
 } as const satisfies { [K in SettingName]?: unknown };
 
 export const settingDescriptions: Record<SettingName, string> = {
@@ -100,6 +102,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   cursorParameter:
     "Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.",
   validateCredentials: `Whether the token is checked with GET /v2/account before it is first needed. Default ${defaults.validateCredentials}.`,
+  leftovers: `What a create does where the service shows instances that may be left of earlier creates of the same resource: \`warn\` (name them, and create) or \`fail\` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default \`${defaults.leftovers}\`.`,
 };
 
 /** Settings that are secret, and the environment variable that stands in for an absent setting. */
@@ -123,6 +126,7 @@ export interface Settings {
   destroyPath: string | undefined;
   cursorParameter: string | undefined;
   validateCredentials: boolean;
+  leftovers: "warn" | "fail";
 }
 
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
@@ -148,5 +152,6 @@ export function settingsFrom(
     destroyPath: values.destroyPath,
     cursorParameter: values.cursorParameter,
     validateCredentials: inForce.validateCredentials,
+    leftovers: inForce.leftovers,
   };
 }

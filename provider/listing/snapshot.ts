@@ -27,9 +27,3 @@ export function isWhole(
   const whole: ReadonlySet<string> = completeStatuses;
   return complete || (statuses.length > 0 && statuses.every((status) => whole.has(status)));
 }
-
-/** The instances of this name; in a hostname, upper and lower case are the same. */
-export function named(snapshot: Snapshot, name: string): ListItem[] {
-  const wanted = name.toLowerCase();
-  return [...snapshot.items.values()].filter((item) => item.name?.toLowerCase() === wanted);
-}

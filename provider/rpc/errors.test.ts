@@ -50,6 +50,41 @@ test("an unfinished instance keeps its id whatever its state holds", async () =>
   });
 });
 
+const megabytes = (count: number) => "x".repeat(count * 1024 * 1024);
+
+test("a large script is left out of an unfinished instance's state, so that its id arrives", async () => {
+  const script = new Secret(megabytes(5));
+  const state = {
+    inputs: propertyMap({ name: "web", userData: script, sshKeys: ["a"] }),
+    outputs: propertyMap({ name: "web", userData: script, userDataBase64: null, __run: "r" }),
+  };
+  const error = new InstanceUnfinished("i-1", state, ["still PROVISIONING"]);
+  await withServer({ create: rejecting(error) }, async ({ client }) => {
+    await expect(client.create({ inputs })).rejects.toMatchObject({
+      unfinished: {
+        id: "i-1",
+        inputs: propertyMap({ name: "web", sshKeys: ["a"] }),
+        // Without the key, as of an import: the next `up` records what the program says.
+        outputs: propertyMap({ name: "web", userDataBase64: null, __run: "r" }),
+        reasons: ["still PROVISIONING", expect.stringMatching(/userData .*too large/)],
+      },
+    });
+  });
+});
+
+test("an id arrives whatever is large", async () => {
+  const state = {
+    inputs: propertyMap({ name: "web", sshKeys: [megabytes(9)] }),
+    outputs: propertyMap({ status: "PROVISIONING" }),
+  };
+  const error = new InstanceUnfinished("i-1", state, ["why"]);
+  await withServer({ create: rejecting(error) }, async ({ client }) => {
+    await expect(client.create({ inputs })).rejects.toMatchObject({
+      unfinished: { id: "i-1", inputs: propertyMap({ name: "web" }), outputs: state.outputs },
+    });
+  });
+});
+
 test.each<[string, object]>([
   ["an unknown value", { ipv4: Unknown.value }],
   ["a number that is none", { ipv4: Number.NaN }],

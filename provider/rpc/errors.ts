@@ -18,7 +18,7 @@ import {
 import type { Cleaner } from "../text";
 import { clip } from "./clip";
 import { InvalidMessage } from "./decode";
-import { encodeProperties } from "./encode";
+import { fitState } from "./fitState";
 import { textToWire } from "./wire";
 
 /** What grpc-js takes as the end of a call that failed. */
@@ -82,13 +82,18 @@ function unfinished(error: InstanceUnfinished, context: FailureContext): Failure
   const message = text(error.message, context);
   const detail = new ErrorResourceInitFailed();
   detail.setId(textToWire(error.id));
-  detail.setReasonsList(error.reasons.map((reason) => text(reason, context)));
-  detail.setRefreshBeforeUpdate(true);
-  const { inputs, outputs } = error.state;
   // A property that can't be sent is left out rather than allowed to take the id with it.
-  detail.setProperties(encodeProperties(outputs, "salvage"));
-  detail.setInputs(encodeProperties(inputs, "salvage"));
+  const { inputs, outputs, leftOut } = fitState(error.state);
+  const reasons = leftOut.length > 0 ? [...error.reasons, whyLeftOut(leftOut)] : error.reasons;
+  detail.setReasonsList(reasons.map((reason) => text(reason, context)));
+  detail.setRefreshBeforeUpdate(true);
+  detail.setProperties(outputs);
+  detail.setInputs(inputs);
   return withDetail(status.UNKNOWN, message, { type: "pulumirpc.ErrorResourceInitFailed", detail });
+}
+
+function whyLeftOut(names: readonly string[]): string {
+  return `${names.join(", ")} is left out of its state, which is too large to be sent whole; the next \`pulumi up\` records what the program says`;
 }
 
 function withDetail(

@@ -29,7 +29,7 @@ export function handshakeReply(): ProviderHandshakeResponse {
   return reply;
 }
 
-/** The same once more, for engines before 3.143, which send no Handshake. */
+/** The engine wants the same once more of Configure. */
 export function configureReply(): ConfigureResponse {
   const reply = new ConfigureResponse();
   reply.setAcceptsecrets(true);

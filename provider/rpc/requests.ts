@@ -3,7 +3,7 @@ import type * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type * as requests from "../requests";
 import { InvalidMessage, decodeProperties } from "./decode";
 import { forProvider } from "./providerInputs";
-import { textFromWire } from "./wire";
+import { textFromWire, unknownTexts } from "./wire";
 
 /** What this provider has, to tell from what it has not. */
 export interface Offer {
@@ -18,8 +18,14 @@ export function checkConfigRequest(request: pb.CheckRequest): requests.CheckConf
 export function configureRequest(request: pb.ConfigureRequest): requests.ConfigureRequest {
   return {
     urn: request.getUrn() || undefined,
+    scope: scopeOf(request.getId()),
     args: forProvider(decodeProperties(request.getArgs())),
   };
+}
+
+function scopeOf(id: string | undefined): requests.Scope {
+  if (!id) return { kind: "none" };
+  return unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id };
 }
 
 export function checkRequest(request: pb.CheckRequest, offer: Offer): requests.CheckRequest {

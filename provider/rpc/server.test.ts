@@ -65,8 +65,23 @@ test("the engine's own entries among the settings never reach the provider, and 
     const settings = propertyMap({ apiToken: "t" });
     expect(calls).toEqual([
       ["checkConfig", { news: settings }],
-      ["configure", { args: settings }],
+      ["configure", { scope: { kind: "known", id: "provider-id" }, args: settings }],
     ]);
+  });
+});
+
+test.each([
+  [
+    "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00",
+    { kind: "known", id: "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00" },
+  ],
+  // In the first preview of a new stack.
+  ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", { kind: "unknown" }],
+  ["", { kind: "none" }],
+])("Configure tells whose run it is: %j", async (id, scope) => {
+  await withServer({}, async ({ client, calls }) => {
+    await client.configure(propertyMap({}), id);
+    expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
   });
 });
 

@@ -34,7 +34,7 @@ export function createServer(dependencies: ServiceDependencies): ProviderServer 
       return calls.running;
     },
     drain: async () => {
-      // With its connection a call is gone for grpc-js; what it does for the journal goes on (G1).
+      // With its connection a call is gone for grpc-js; what it does for the ledger goes on (G1).
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await Promise.all([closed, calls.ended()]);
     },

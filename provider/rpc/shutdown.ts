@@ -4,7 +4,7 @@ import type { ProviderServer } from "./server";
 
 /** The engine kills a plugin five seconds after SIGINT. */
 const afterSignalMs = 4000;
-/** Nobody waits any more, but a POST under way may still bring its id, for the journal. */
+/** Nobody waits any more, but a POST under way may still bring its id, for the ledger. */
 const afterEngineMs = 15_000;
 /** With no call running, only a peer that does not read can hold this up. */
 const idleMs = 250;
@@ -23,24 +23,24 @@ export interface ShutdownDependencies {
  */
 export function endWith({ provider, server, clock, engineOwnsStdin }: ShutdownDependencies): void {
   let ending = false;
-  const end = (patienceMs: number): void => {
+  const end = (patienceMs: number, engineGone: boolean): void => {
     ending = true;
     const patience = server.running === 0 ? idleMs : patienceMs;
     // Drained when idle too, which takes no time: the last answer may still be on its way out.
     void Promise.race([server.drain(), clock.sleep(patience)]).finally(exit);
     // A signal, or the end of stdin, may well be the death of an engine that saved nothing.
-    provider.cancel(false);
+    provider.cancel(false, engineGone);
   };
   const onSignal = (): void => {
     if (ending) exit();
-    end(afterSignalMs);
+    end(afterSignalMs, false);
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   if (engineOwnsStdin) {
     process.stdin.on("error", () => undefined);
     process.stdin.on("close", () => {
-      if (!ending) end(afterEngineMs);
+      if (!ending) end(afterEngineMs, true);
     });
     process.stdin.resume();
   }

@@ -1,4 +1,4 @@
-/** The service as one process has it: its client, loaded when needed, and the token checked once. */
+/** The service as one session has it: its client, loaded when needed, and the token, checked once. */
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
 import { explain } from "../advice";
@@ -21,8 +21,8 @@ export class Connection {
   ) {}
 
   /**
-   * The service, once the token has been checked with GET /v2/account: once a process, when first
-   * needed.
+   * The client, once the token has been checked with GET /v2/account: when first needed, and again only
+   * where the check could not be made.
    */
   open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
     if (!this.#opened) {
@@ -87,8 +87,10 @@ export class Connection {
       clean: (text) => cleaner.clean(text),
       random: Math.random,
       ...(env["COMPUTE_DEBUG"] === "1" ? { debug: (line: string) => messages.info(line) } : {}),
-      onSlowedDown: ({ path, retryInMs }) =>
-        messages.debug(`${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`),
+      onSlowedDown: ({ method, path, retryInMs }) =>
+        messages.debug(
+          `${method} ${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`,
+        ),
     };
     try {
       return createApi(options);

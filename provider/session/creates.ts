@@ -1,34 +1,38 @@
 /**
- * The creates of this process: one of a name at a time (G2), and the instances that came of them. What
- * was made here is no candidate for another create, and what was taken over is not destroyed.
+ * The creates of this session: one of a name at a time, and the instances that came of them. An instance
+ * that was made or taken over here is adopted by no other create; one that was taken over is not destroyed.
  */
-import type { Settings } from "../config/settings";
-import type { Journal } from "../journal/journal";
 import type { Listings } from "../listing/listings";
 import { KeyedLocks } from "../locks";
+import type { PropertyMap } from "../property/value";
+
+/** An instance whose create was answered with `InstanceUnfinished`. */
+export interface Unfinished {
+  key: string;
+  id: string;
+  outputs: PropertyMap;
+  after: number;
+}
 
 export class Creates {
   readonly #names = new KeyedLocks();
-  /** Where in the order of listings the last POST of a name was settled. */
+  /** By name: the mark in the order of listings at which the outcome of its last POST was decided. */
   readonly #settled = new Map<string, number>();
   readonly #made = new Set<string>();
   readonly #takenOver = new Set<string>();
+  readonly #unfinished = new Map<string, Unfinished>();
 
-  constructor(
-    private readonly listings: Listings,
-    private readonly journal: Journal,
-    private readonly settings: Settings,
-  ) {}
+  constructor(private readonly listings: Listings) {}
 
   /** Runs `create` once no other create of this name is under way. */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
     return this.#names.run(name, signal, create);
   }
 
-  /** The POST of this name is settled: the next takes a baseline begun after that. */
+  /** The outcome of this name's POST is decided: the next create of it takes a baseline begun after that. */
   noteSettled(name: string): void {
     const newest = this.listings.latest?.begun ?? 0;
-    // What the newest listing was begun after holds for each to come.
+    // Marks before the newest listing's ask nothing of any listing to come.
     for (const [other, mark] of this.#settled) if (mark < newest) this.#settled.delete(other);
     this.#settled.set(name, this.listings.markWrite());
   }
@@ -55,8 +59,12 @@ export class Creates {
     return this.#takenOver.has(id);
   }
 
-  /** The engine goes, and every call was answered: it has the ids of all that was made (G1). */
-  noteAnswered(): void {
-    for (const id of this.#made) this.journal.answered(this.settings, id);
+  /** An error hook may have the engine ask again: then this instance is waited for, whatever else happens. */
+  noteUnfinished(urn: string, unfinished: Unfinished): void {
+    this.#unfinished.set(urn, unfinished);
+  }
+
+  unfinished(urn: string): Unfinished | undefined {
+    return this.#unfinished.get(urn);
   }
 }

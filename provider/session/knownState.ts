@@ -1,34 +1,45 @@
 /**
- * What the calls of this process have told of the state: the engine shows a provider no more of it.
- * What the state holds, the journal need not (G1).
+ * What the calls of this session have told of the state: the engine shows a provider no more of it.
+ * Only the stamp of another session proves that a state held an instance.
  */
-import type { Settings } from "../config/settings";
-import type { Journal } from "../journal/journal";
-import { isNoted } from "../journal/notedName";
-import { reveal, type PropertyMap } from "../property/value";
+import { originFromState, type Place } from "../origin";
+import type { PropertyMap } from "../property/value";
+import { wasInState } from "../stamp";
+
+/** The part of the ledger that is needed here. */
+export interface IdLedger {
+  /** Settles every record of this place that has this id. */
+  settleId(place: Place, id: string, how: "state" | "gone" | "dropped"): void;
+}
 
 export class KnownState {
-  /** Ids that calls carried out of the state, by resource. */
+  /** Ids that calls carried, by resource. */
   readonly #ids = new Map<string, Set<string>>();
+  /** The tokens that each carried instance was seen with, as hashes. */
+  readonly #tokens = new Map<string, Set<string>>();
+  /** Ids that a state held. */
+  readonly #proven = new Set<string>();
   /** Resources that Check has met since they were last read: a Diff is of an update, not a refresh. */
   readonly #inUpdate = new Set<string>();
 
   constructor(
-    private readonly journal: Journal,
-    private readonly settings: Pick<Settings, "baseUrl" | "tokenKind" | "apiToken">,
+    private readonly ledger: IdLedger,
+    private readonly settings: Place,
+    /** `Session.id`. */
+    private readonly session: string,
   ) {}
 
-  /** A call carried this id out of the state. */
+  /**
+   * A call carried this id and these outputs. That alone proves no state that holds them, and is enough
+   * never to adopt the instance; the stamp of another session is proof.
+   */
   carried(urn: string, id: string, outputs: PropertyMap): void {
-    this.#ids.set(urn, new Set(this.idsOf(urn)).add(id));
-    this.recorded(id);
-    const entry = this.journal.find(this.settings, urn);
-    if (!entry || entry.id !== undefined || entry.replaces || entry.before.includes(id)) return;
-    // Of an open create only the name is known; another name is that of the one it was to replace.
-    const name = reveal(outputs["name"] ?? null);
-    if (typeof name === "string" && isNoted(entry.name, name, this.settings)) {
-      this.journal.clear(this.settings, urn);
-    }
+    const origin = originFromState(outputs);
+    addTo(this.#ids, urn, id);
+    addTo(this.#tokens, id, origin?.tokenHash);
+    if (!wasInState(outputs, this.session)) return;
+    this.#proven.add(id);
+    this.ledger.settleId(origin ?? this.settings, id, "state");
   }
 
   /** Check met this resource: what follows is an update. */
@@ -36,7 +47,7 @@ export class KnownState {
     this.#inUpdate.add(urn);
   }
 
-  /** A Diff that follows, with no Check between, compares what was read with the state (refresh). */
+  /** Read met this resource: a Diff that follows without a Check is a refresh's. */
   isRead(urn: string): void {
     this.#inUpdate.delete(urn);
   }
@@ -45,29 +56,35 @@ export class KnownState {
     return this.#inUpdate.has(urn);
   }
 
-  /** The state holds this instance, or it is proven gone: nothing more to note of it. */
-  recorded(id: string): void {
-    // By id, not by resource: an alias may have given the resource another URN since.
-    for (const urn of this.journal.resourcesOf(this.settings, id)) {
-      this.journal.clear(this.settings, urn);
-    }
-  }
-
+  /** The ids that calls carried for this resource. */
   idsOf(urn: string): readonly string[] {
     return [...(this.#ids.get(urn) ?? [])];
   }
 
-  /** Whether the state holds this instance. */
+  /** Whether any call carried this id: it may be someone's, so it is not to be adopted. */
   holds(id: string): boolean {
-    return this.#allIds().includes(id);
+    return this.#tokens.has(id);
   }
 
-  /** Whether this listing shows another instance that the state holds. */
-  showsAnother(listed: ReadonlyMap<string, unknown>, id: string): boolean {
-    return this.#allIds().some((known) => known !== id && listed.has(known));
+  /** Whether it is proven that a state held this instance. */
+  isProven(id: string): boolean {
+    return this.#proven.has(id);
   }
 
-  #allIds(): string[] {
-    return [...this.#ids.values()].flatMap((ids) => [...ids]);
+  /**
+   * Whether this listing shows another instance that was seen with the token of this hash: then it is
+   * of the same tenant (G3).
+   */
+  showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
+    return [...this.#tokens].some(
+      ([known, tokens]) => known !== id && tokens.has(tokenHash) && listed.has(known),
+    );
   }
+}
+
+/** Adds to the set of this key, which is there from then on. */
+function addTo(sets: Map<string, Set<string>>, key: string, value: string | undefined): void {
+  const set = sets.get(key) ?? new Set<string>();
+  sets.set(key, set);
+  if (value !== undefined) set.add(value);
 }

@@ -1,20 +1,41 @@
 /**
- * The provider once it is configured: the settings in force and everything that the operations of
- * one process share. Two sessions know nothing of each other.
+ * The provider once it is configured: the settings in force, and all that the operations of one session
+ * share. Two sessions share nothing but the ledger on the disk.
  */
 import { deadline, type Ending } from "../abort";
 import { cursorIgnored } from "../advice";
 import type { Settings } from "../config/settings";
-import { journalFolder } from "../journal/folder";
-import { Journal } from "../journal/journal";
+import { ledgerFolder } from "../ledger/folder";
+import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
 import { Listings } from "../listing/listings";
+import { Notices } from "../resources/instance/notices";
 import type { Surroundings } from "../surroundings";
 import { Poller } from "../wait/poller";
 import { Room } from "../wait/room";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
+
+/** Whose run a session is, as Configure tells. */
+export interface Owner {
+  /** From Handshake or Attach to the last Cancel; a random id. */
+  session: string;
+  /** The provider resource's own id. */
+  scope: string | undefined;
+  /** `pulumi do --stateless`: all creates share a URN and nothing else. */
+  stateless: boolean;
+  /** The URN of the program's own provider resource; undefined: the default one. */
+  provider: string | undefined;
+}
+
+/** The owner where a command has a session: it creates nothing. */
+const byHand: Owner = {
+  session: "by-hand",
+  scope: undefined,
+  stateless: false,
+  provider: undefined,
+};
 
 /**
  * How long an operation may take, in seconds, where `customTimeouts` says nothing: one that changes
@@ -27,20 +48,21 @@ export class Session {
   readonly listings: Listings;
   readonly poller: Poller;
   readonly room: Room;
-  readonly journal: Journal;
+  readonly ledger: Ledger;
   readonly creates: Creates;
-  /** What the state holds, as far as the calls of this process tell. */
+  /** What the calls of this session have told of the state. */
   readonly state: KnownState;
+  readonly notices: Notices;
 
   readonly #warnedOf = new Set<string>();
+  #isHeard = true;
 
   constructor(
     readonly settings: Settings,
     readonly around: Surroundings,
     /** Aborted by Cancel; a new one after each Handshake. */
     readonly canceled: () => AbortSignal,
-    /** The URN of the program's own provider resource; undefined: the default one. */
-    readonly provider?: string | undefined,
+    readonly owner: Owner = byHand,
   ) {
     this.connection = new Connection(settings, around, canceled);
     this.listings = new Listings(
@@ -58,16 +80,46 @@ export class Session {
       around.clock,
       canceled,
     );
-    this.poller = new Poller(this.listings, around.clock, settings.pollIntervalMs);
-    this.journal = new Journal(journalFolder(around.env), (text) => around.messages.warning(text));
-    this.creates = new Creates(this.listings, this.journal, settings);
+    this.poller = new Poller(
+      this.listings,
+      around.clock,
+      settings.pollIntervalMs,
+      settings.requestsPerMinute,
+    );
+    this.ledger = new Ledger(
+      ledgerFolder(around.env),
+      owner.session,
+      (text) => around.messages.warning(text),
+      around.clock,
+    );
+    this.creates = new Creates(this.listings);
+    this.notices = new Notices(around.messages, settings.tokenKind);
     this.room = new Room({
       clock: around.clock,
       pollIntervalMs: settings.pollIntervalMs,
       hasCursor: settings.cursorParameter !== undefined,
       isOurs: (id) => this.creates.has(id),
     });
-    this.state = new KnownState(this.journal, settings);
+    this.state = new KnownState(this.ledger, settings, this.id);
+  }
+
+  get id(): string {
+    return this.owner.session;
+  }
+
+  /** The URN of the program's own provider resource, for the commands that name it. */
+  get provider(): string | undefined {
+    return this.owner.provider;
+  }
+
+  /** Whether there is an engine that is given the answers. */
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+
+  /** The engine is gone: no answer is heard any more. */
+  abandon(): void {
+    this.#isHeard = false;
   }
 
   /** Clock time by which an instance of a POST at that date (ISO 8601) is in every listing. */
@@ -88,6 +140,12 @@ export class Session {
   /** What ends one operation: Ctrl-C, or its time-out. */
   operation(seconds: number): Ending {
     return deadline(this.around.clock, seconds, this.canceled());
+  }
+
+  /** Ends the session in the ledger, whose lock is then free, and closes the connections. */
+  async close(): Promise<void> {
+    await this.ledger.close();
+    await this.connection.close();
   }
 
   #cursorWarned = false;

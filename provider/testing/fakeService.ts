@@ -2,11 +2,14 @@
  * Stands for the service where exact call counts and chosen faults matter, behind the interface of
  * the client: no sockets, no time of its own. The emulator and real sockets cover the rest.
  */
-import type { Accepted, ComputeApi, Page, PageQuery, Turn } from "../api/client";
+import { raceAbort } from "../abort";
+import type { Accepted, ComputeApi, CreatePermit, Page, PageQuery } from "../api/client";
 import type { CreateBody, ListItem } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
+import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
-type Signals = Parameters<ComputeApi["createInstance"]>[1];
+type Signals = Parameters<ComputeApi["createInstance"]>[2];
+/** What it throws becomes an outcome as it would in the real client. */
 export type Post = (
   body: CreateBody,
   signals: Signals,
@@ -14,6 +17,8 @@ export type Post = (
 ) => Accepted | Promise<Accepted>;
 /** Throws, or lets the call through. */
 type Fault = () => void | Promise<void>;
+/** As the rate limit does it: resolves when a POST may go. */
+type Hold = (signal: AbortSignal) => void | Promise<void>;
 
 export class FakeService implements ComputeApi {
   readonly instances = new Map<string, ListItem>();
@@ -22,8 +27,10 @@ export class FakeService implements ComputeApi {
   readonly bodies: CreateBody[] = [];
   /** What the next POSTs do; when none is left, a POST is accepted. */
   readonly posts: Post[] = [];
-  /** What the next POSTs go through until their turn comes. */
-  readonly turns: ((turn: Turn | undefined) => void | Promise<void>)[] = [];
+  /** What the next permits wait for; undefined and none left: nothing. */
+  readonly permitHolds: (Hold | undefined)[] = [];
+  /** Permits neither used nor released. */
+  openPermits = 0;
   /** What happens to the next listings, in order; undefined and none left: nothing. */
   readonly listFaults: (Fault | undefined)[] = [];
   readonly destroys: Fault[] = [];
@@ -87,15 +94,35 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  async createInstance(body: CreateBody, signals: Signals, turn?: Turn): Promise<Accepted> {
-    turn?.awaited();
-    await this.turns.shift()?.(turn);
-    signals.unsent.throwIfAborted();
-    turn?.come();
-    this.calls.push(`create ${body.name}`);
-    this.bodies.push(body);
-    const post = this.posts.shift();
-    return post ? post(body, signals, this) : this.accept(body);
+  async createPermit(signal: AbortSignal): Promise<CreatePermit> {
+    signal.throwIfAborted();
+    await raceAbort(Promise.resolve(this.permitHolds.shift()?.(signal)), signal);
+    signal.throwIfAborted();
+    this.openPermits++;
+    let open = true;
+    const release = () => {
+      if (open) this.openPermits--;
+      open = false;
+    };
+    return { release };
+  }
+
+  async createInstance(
+    body: CreateBody,
+    permit: CreatePermit,
+    signals: Signals,
+  ): Promise<PostOutcome> {
+    permit.release();
+    try {
+      signals.unsent.throwIfAborted();
+      this.calls.push(`create ${body.name}`);
+      this.bodies.push(body);
+      const post = this.posts.shift();
+      const accepted = await (post ? post(body, signals, this) : this.accept(body));
+      return { kind: "accepted", accepted };
+    } catch (error) {
+      return outcomeOf(error, signals.unsent);
+    }
   }
 
   async destroyInstance(id: string): Promise<void> {
@@ -110,8 +137,13 @@ export class FakeService implements ComputeApi {
   }
 }
 
-export function answered(status: number, method = "POST"): RequestError {
-  return failed("answered", `the service said ${status}`, method, status);
+/** With the document's error envelope, unless `envelope` says otherwise. */
+export function answered(status: number, method = "POST", envelope = true): RequestError {
+  const message = `the service said ${status}`;
+  return new RequestError({
+    ...{ kind: "answered", method, path: "/v2/instances", cause: message, status },
+    ...(envelope && { service: { message } }),
+  });
 }
 
 export function failed(

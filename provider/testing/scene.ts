@@ -1,16 +1,14 @@
 /** A configured provider with everything around it under a test's control. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../property/value";
-import { Session } from "../session/session";
+import { Session, type Owner } from "../session/session";
 import type { Messages, Surroundings } from "../surroundings";
 import { Cleaner } from "../text";
 import { instanceToken } from "../tokens";
 import { FakeService } from "./fakeService";
+import { temporaryFolder } from "./temporaryFolder";
 import { VirtualClock } from "./virtualClock";
 
 export const liveToken = "sk_live_acme_canary1";
@@ -20,12 +18,6 @@ const leftovers: (() => void)[] = [];
 afterEach(() => {
   for (const remove of leftovers.splice(0)) remove();
 });
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "compute-test-"));
-  leftovers.push(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** Keeps what it was told, as "kind text". */
 class RecordedMessages implements Messages {
@@ -47,14 +39,25 @@ export interface Scene {
   around: Surroundings;
   cancel: () => void;
   /** A later run of the plugin: a new process with the same service, disk and clock. */
-  nextRun: (args?: Record<string, PropertyValue>) => Scene;
+  nextRun: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
+  /** Another run of the plugin, while this one is still alive. */
+  beside: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
 }
 
-type Shared = Pick<Scene, "service" | "clock"> & { home: string };
+type Shared = Pick<Scene, "service" | "clock"> & { home: string; disk: { busy: number } };
+
+/** Whose run it is: the provider resource's own id. */
+export const scopeId = "0c9d3a52-scope";
+
+let sessions = 0;
 
 /** `args` is the provider's configuration, beside an address and a live token. */
-export function scene(args: Record<string, PropertyValue> = {}, shared = newWorld()): Scene {
-  const { service, clock, home } = shared;
+export function scene(
+  args: Record<string, PropertyValue> = {},
+  shared = newWorld(),
+  owner: Partial<Owner> = {},
+): Scene {
+  const { service, clock, home, disk } = shared;
   const messages = new RecordedMessages();
   const around: Surroundings = {
     messages,
@@ -69,7 +72,19 @@ export function scene(args: Record<string, PropertyValue> = {}, shared = newWorl
     apiToken: new Secret(liveToken),
     ...args,
   });
-  const session = new Session(resolveSettings(all, {}), around, () => cancellation.signal);
+  const session = new Session(resolveSettings(all, {}), around, () => cancellation.signal, {
+    session: `session${++sessions}`,
+    scope: scopeId,
+    stateless: false,
+    provider: undefined,
+    ...owner,
+  });
+  leftovers.push(() => void session.ledger.close());
+  const begin = session.ledger.begin.bind(session.ledger);
+  session.ledger.begin = async (fields) => {
+    disk.busy++;
+    return await begin(fields).finally(() => disk.busy--);
+  };
   return {
     session,
     service,
@@ -77,16 +92,22 @@ export function scene(args: Record<string, PropertyValue> = {}, shared = newWorl
     messages,
     around,
     cancel: () => cancellation.abort(new Canceled()),
-    nextRun: (other = args) => scene(other, shared),
+    nextRun: (other = args, by = owner) => {
+      // The process is gone, and with it its lock.
+      void session.ledger.close();
+      return scene(other, shared, by);
+    },
+    beside: (other = args, by = owner) => scene(other, shared, by),
   };
 }
 
 function newWorld(): Shared {
   const clock = new VirtualClock();
-  // Time flies: whoever sleeps is woken in order as soon as all is quiet.
-  const moving = clock.autoAdvance();
+  const disk = { busy: 0 };
+  // Time flies: whoever sleeps is woken in order as soon as all is quiet, the real disk too.
+  const moving = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
   leftovers.push(() => moving[Symbol.dispose]());
-  return { service: new FakeService(), clock, home: temporaryFolder() };
+  return { service: new FakeService(), clock, home: temporaryFolder(), disk };
 }
 
 export function urnOf(name: string): string {

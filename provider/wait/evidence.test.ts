@@ -23,10 +23,12 @@ function snapshot(
 }
 const partial = (at: number, ...statuses: InstanceStatus[]) =>
   snapshot(at, { complete: false, completeStatuses: new Set(statuses) });
-const judge = (...snapshots: Snapshot[]): (Verdict["kind"] | undefined)[] => {
-  const evidence = new Evidence("i-1", 3000);
+const judge = (...snapshots: Snapshot[]) => judgeFrom(0, ...snapshots);
+/** As `judge`, with a settling time that is over at this moment. */
+function judgeFrom(settledAt: number, ...snapshots: Snapshot[]): (Verdict["kind"] | undefined)[] {
+  const evidence = new Evidence("i-1", 3000, settledAt);
   return snapshots.map((one) => evidence.see(one)?.kind);
-};
+}
 
 test.each(["ACTIVE", "OFFLINE", "REBOOTING"])("%s is past PROVISIONING", (status) => {
   expect(judge(snapshot(0, { status }))).toEqual(["settled"]);
@@ -69,7 +71,7 @@ test("once listed, lacking in a complete PROVISIONING listing means that it left
 });
 
 test("who hides is known as it was last seen", () => {
-  const evidence = new Evidence("i-1", 3000);
+  const evidence = new Evidence("i-1", 3000, 0);
   evidence.see(snapshot(0, { complete: false, status: "PROVISIONING" }));
   const verdict = evidence.see(partial(1000, "PROVISIONING"));
   expect(verdict).toMatchObject({ kind: "hidden", lastSeen: { id: "i-1", name: "web" } });
@@ -91,4 +93,28 @@ test("nothing is concluded from a PROVISIONING listing that is not complete", ()
 test("where every status is listed whole, it can't hide: it is waited for", () => {
   const all = () => partial(0, "PROVISIONING", "ACTIVE", "OFFLINE");
   expect(judge(all(), all(), all())).toEqual([undefined, undefined, undefined]);
+});
+
+test("before the settling time is over it has not left PROVISIONING, however often that lacks it", () => {
+  const lackedAt = (at: number) => partial(at, "PROVISIONING");
+  const early = [lackedAt(1000), lackedAt(5000), lackedAt(59_999)];
+  expect(judgeFrom(60_000, ...early, lackedAt(60_000), lackedAt(63_000))).toEqual([
+    ...[undefined, undefined, undefined, undefined],
+    "hidden",
+  ]);
+  const seen = snapshot(0, { complete: false, status: "PROVISIONING" });
+  expect(judgeFrom(60_000, seen, ...early, lackedAt(60_000))).toEqual([
+    ...[undefined, undefined, undefined, undefined],
+    "hidden",
+  ]);
+});
+
+test("before the settling time is over it is not gone: a replica may lag (G3)", () => {
+  const seen = snapshot(0, { status: "PROVISIONING" });
+  const early = [snapshot(1000), snapshot(30_000), snapshot(59_000)];
+  expect(judgeFrom(60_000, seen, ...early)).not.toContain("vanished");
+  expect(judgeFrom(60_000, seen, ...early, snapshot(60_000), snapshot(63_000))).toEqual([
+    ...[undefined, undefined, undefined, undefined, undefined],
+    "vanished",
+  ]);
 });

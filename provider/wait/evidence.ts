@@ -18,6 +18,11 @@ export class Evidence {
   constructor(
     private readonly id: string,
     private readonly pollIntervalMs: number,
+    /**
+     * Clock time at which the settling time since its 202 is over. That a listing begun before lacks it
+     * proves nothing, even if another has shown it: a replica may lag.
+     */
+    private readonly settledAt: number,
   ) {}
 
   /** Takes in the next listing, begun after the instance was accepted. */
@@ -30,10 +35,11 @@ export class Evidence {
         ? undefined
         : { kind: "settled", item };
     }
+    if (snapshot.begunAt < this.settledAt) return undefined;
     return snapshot.complete ? this.#lackedByAll(snapshot) : this.#lackedBySome(snapshot);
   }
 
-  /** Absent from everything the service has: gone if it was there; not there yet otherwise. */
+  /** Absent from a complete listing: gone if an earlier one had it (two have to agree), else not listed yet. */
   #lackedByAll(snapshot: Snapshot): Verdict | undefined {
     if (!this.#seen) return undefined;
     if (!this.#firstLack) {

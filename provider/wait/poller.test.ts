@@ -34,20 +34,69 @@ test("hundreds of waits cost the listings of one (G7)", async () => {
   expect(costs[1]).toBe(costs[0]);
 });
 
+/** When the service was asked for the first page of a listing. */
+function lookTimes({ service, clock }: Scene, until: number): number[] {
+  const looks: number[] = [];
+  service.page = ({ cursor, status }) => {
+    if (!cursor && !status) looks.push(clock.now());
+    if (clock.now() > until) {
+      for (const id of service.instances.keys()) service.set(id, { status: "ACTIVE" });
+    }
+    return undefined;
+  };
+  return looks;
+}
+
 test("it looks soon at first, then ever less often, up to the poll interval", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
-  const looks: number[] = [];
-  world.service.page = () => {
-    looks.push(world.clock.now());
-    if (world.clock.now() > 60_000) world.service.set("i-1", { status: "ACTIVE" });
-    return undefined;
-  };
+  const looks = lookTimes(world, 60_000);
   await wait(world, "i-1").verdict;
   const pauses = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
-  expect(looks[0]).toBe(500);
+  expect(looks.slice(0, 4)).toEqual([100, 300, 600, 1100]);
   expect(Math.max(...pauses)).toBe(world.session.settings.pollIntervalMs);
   expect(pauses).toEqual([...pauses].sort((a, b) => a - b));
+});
+
+test("a wait that begins while others last long is looked at as soon", async () => {
+  const world = scene();
+  world.service.has("i-1", { status: "PROVISIONING" });
+  const looks = lookTimes(world, 70_000);
+  const first = wait(world, "i-1").verdict;
+  await world.clock.sleep(60_000);
+  const before = looks.length;
+  world.service.has("i-2", { status: "PROVISIONING" });
+  const second = wait(world, "i-2").verdict;
+  await Promise.all([first, second]);
+  expect(looks.slice(before, before + 3)).toEqual([60_100, 60_300, 60_600]);
+});
+
+test("one accepted long ago is looked at soon, and then no more often than it would be by now", async () => {
+  const world = scene();
+  world.service.has("i-1", { status: "PROVISIONING" });
+  await world.clock.sleep(120_000);
+  const looks = lookTimes(world, 125_000);
+  const options = { after: 0, since: 0, signal: never, onLook: () => undefined };
+  await world.session.poller.leaveProvisioning("i-1", options);
+  expect(looks).toEqual([120_100, 123_100, 126_100]);
+});
+
+test("creates that follow each other take half of the rate limit at most, and looks go on", async () => {
+  const world = scene({ cursorParameter: "after" });
+  world.service.cursorParameter = "after";
+  for (let n = 0; n < 900; n++) world.service.has(`other-${n}`);
+  const looks = lookTimes(world, 14_000);
+  const waits: Promise<unknown>[] = [];
+  for (let n = 0; n < 200; n++) {
+    world.service.has(`i-${n}`, { status: "PROVISIONING" });
+    waits.push(wait(world, `i-${n}`).verdict);
+    await world.clock.sleep(60);
+  }
+  // Of 12 s, with ten pages a look.
+  expect(world.service.count("list")).toBeLessThan(120);
+  const pauses = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
+  expect(Math.max(...pauses)).toBeLessThan(1500);
+  await Promise.all(waits);
 });
 
 test("a look that fails is told and tried again", async () => {

@@ -3,6 +3,7 @@
  * listing and shows it to all of them.
  */
 import { raceAbort } from "../abort";
+import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { Listings } from "../listing/listings";
@@ -20,20 +21,34 @@ interface Wait {
   reject: (error: unknown) => void;
 }
 
-/** The first look comes this soon, for services that are quick. */
+/** Times of the first looks, after the last acceptance: a sandbox that is ready at once is seen at once. */
+const firstLooksMs: readonly number[] = [100, 300, 600];
+/** The shortest time between two later looks. */
 const shortestIntervalMs = 500;
+/** The part of the rate limit that looks take at most, unless one takes more pages than that allows in a poll interval. */
+const shareOfLimit = 0.5;
+/** Requests that may exceed that share for a moment: the first looks for one create. */
+const burst = 4;
 
 export class Poller {
   readonly #waits = new Set<Wait>();
+  readonly #msPerRequest: number;
   #running = false;
-  /** Ends the pause between two ticks, so that no timer is left when nobody waits. */
+  /** Clock time of the next look. */
+  #due = Infinity;
+  /** Clock time until which the looks so far use up the share of the rate limit. */
+  #paidUntil = 0;
+  /** Ends the pause between two looks: one is due sooner, or nobody waits and no timer is to be left. */
   #pause = new AbortController();
 
   constructor(
     private readonly listings: Listings,
     private readonly clock: Clock,
     private readonly pollIntervalMs: number,
-  ) {}
+    requestsPerMinute: number = documentedRequestsPerMinute,
+  ) {
+    this.#msPerRequest = 60_000 / (requestsPerMinute * shareOfLimit);
+  }
 
   /**
    * Resolves once the instance has left PROVISIONING. A failed look is tried again for as long as
@@ -41,19 +56,30 @@ export class Poller {
    */
   async leaveProvisioning(
     id: string,
-    options: { after: number; signal: AbortSignal; onLook: Wait["onLook"] },
+    options: {
+      after: number;
+      /** Clock time at which the settling time since its 202 is over. */
+      settledAt?: number;
+      /** Clock time at which it was accepted; left out: now. */
+      since?: number;
+      signal: AbortSignal;
+      onLook: Wait["onLook"];
+    },
   ): Promise<Verdict> {
     const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
     const wait: Wait = {
       id,
-      since: this.clock.now(),
+      since: options.since ?? this.clock.now(),
       after: options.after,
-      evidence: new Evidence(id, this.pollIntervalMs),
+      evidence: new Evidence(id, this.pollIntervalMs, options.settledAt ?? 0),
       onLook: options.onLook,
       resolve,
       reject,
     };
     this.#waits.add(wait);
+    // Never later than it was: others may wait for it. One that is waited for again may be ready by now.
+    this.#due = Math.min(this.#due, this.#nextLook(this.clock.now()));
+    this.#pause.abort();
     void this.#run();
     try {
       return await raceAbort(promise, options.signal);
@@ -68,24 +94,43 @@ export class Poller {
     this.#running = true;
     try {
       while (this.#waits.size > 0) {
-        this.#pause = new AbortController();
-        await this.clock.sleep(this.#interval(), this.#pause.signal).catch(() => undefined);
-        if (this.#waits.size > 0) await this.#look();
+        const wait = this.#due - this.clock.now();
+        if (wait > 0) {
+          this.#pause = new AbortController();
+          await this.clock.sleep(wait, this.#pause.signal).catch(() => undefined);
+          continue;
+        }
+        this.#pay(await this.#look());
+        this.#due = this.#nextLook(Math.max(...[...this.#waits].map(({ since }) => since)));
       }
     } finally {
       this.#running = false;
+      this.#due = Infinity;
     }
   }
 
-  /** A tenth of the youngest wait: quick at first, and never more than that much late. */
-  #interval(): number {
-    const youngest = Math.max(...[...this.#waits].map((wait) => wait.since));
-    const tenth = (this.clock.now() - youngest) / 10;
-    return Math.min(this.pollIntervalMs, Math.max(shortestIntervalMs, tenth));
+  #pay(requests: number): void {
+    const now = this.clock.now();
+    const until = Math.max(now, this.#paidUntil) + requests * this.#msPerRequest;
+    this.#paidUntil = Math.min(until, now + this.pollIntervalMs + burst * this.#msPerRequest);
   }
 
-  async #look(): Promise<void> {
-    // A tick is never older than the moment it is taken for.
+  /**
+   * Clock time of the next look, for a last acceptance at `since`: quick at first, then after a tenth of the
+   * time that has passed, within the poll interval and the looks' share of the limit.
+   */
+  #nextLook(since: number): number {
+    const now = this.clock.now();
+    const age = now - since;
+    const first = firstLooksMs.find((ms) => ms > age);
+    const pause = first === undefined ? Math.max(shortestIntervalMs, age / 10) : first - age;
+    const earliest = this.#paidUntil - burst * this.#msPerRequest;
+    return Math.max(earliest, now + Math.min(this.pollIntervalMs, pause));
+  }
+
+  /** Takes one listing and shows it to every wait; gives about how many requests that took. */
+  async #look(): Promise<number> {
+    // A listing begun earlier may not show what this look is for.
     const need = { notBefore: this.clock.now() };
     let snapshot: Snapshot;
     try {
@@ -95,7 +140,7 @@ export class Poller {
         if (error instanceof RequestError && error.transient) wait.onLook(undefined, error.message);
         else wait.reject(error);
       });
-      return;
+      return 1;
     }
     this.#forEach((wait) => {
       if (snapshot.begun <= wait.after) return;
@@ -103,6 +148,9 @@ export class Poller {
       const verdict = wait.evidence.see(snapshot);
       if (verdict) wait.resolve(verdict);
     });
+    const pages = Math.max(1, Math.ceil(snapshot.items.size / pageLimit.max));
+    // A listing that is not complete took one more request for each status.
+    return snapshot.complete ? pages : pages + instanceStatuses.length;
   }
 
   /** A defect met at one wait ends that one; the others, and the poller, go on (G1). */

@@ -86,7 +86,7 @@ namespace ComputeInstances.Compute
         public Output<string?> Ipv4 { get; private set; } = null!;
 
         /// <summary>
-        /// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        /// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         /// </summary>
         [Output("name")]
         public Output<string> Name { get; private set; } = null!;
@@ -203,7 +203,7 @@ namespace ComputeInstances.Compute
         public Input<string> ImageId { get; set; } = null!;
 
         /// <summary>
-        /// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        /// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         /// </summary>
         [Input("name")]
         public Input<string>? Name { get; set; }

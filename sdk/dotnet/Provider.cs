@@ -41,6 +41,12 @@ namespace ComputeInstances.Compute
         public Output<string?> DestroyPath { get; private set; } = null!;
 
         /// <summary>
+        /// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        /// </summary>
+        [Output("leftovers")]
+        public Output<string?> Leftovers { get; private set; } = null!;
+
+        /// <summary>
         /// `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
         /// </summary>
         [Output("requireTokenKind")]
@@ -114,6 +120,12 @@ namespace ComputeInstances.Compute
         /// </summary>
         [Input("destroyPath")]
         public Input<string>? DestroyPath { get; set; }
+
+        /// <summary>
+        /// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        /// </summary>
+        [Input("leftovers")]
+        public Input<string>? Leftovers { get; set; }
 
         /// <summary>
         /// Longest time between two looks at the instances that are waited for, in seconds. Default 3.

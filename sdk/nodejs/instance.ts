@@ -88,7 +88,7 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly ipv4: pulumi.Output<string | undefined>;
     /**
-     * Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+     * Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
      */
     declare public readonly name: pulumi.Output<string>;
     /**
@@ -192,7 +192,7 @@ export interface InstanceArgs {
      */
     imageId: pulumi.Input<string>;
     /**
-     * Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+     * Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
      */
     name?: pulumi.Input<string | undefined>;
     /**

@@ -39,6 +39,10 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly destroyPath: pulumi.Output<string | undefined>;
     /**
+     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     */
+    declare public readonly leftovers: pulumi.Output<string | undefined>;
+    /**
      * `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
      */
     declare public readonly requireTokenKind: pulumi.Output<string | undefined>;
@@ -59,6 +63,7 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["cursorParameter"] = args?.cursorParameter;
             resourceInputs["deletePolicy"] = args?.deletePolicy;
             resourceInputs["destroyPath"] = args?.destroyPath;
+            resourceInputs["leftovers"] = args?.leftovers;
             resourceInputs["pollIntervalSeconds"] = pulumi.output(args?.pollIntervalSeconds).apply(JSON.stringify);
             resourceInputs["requestTimeoutSeconds"] = pulumi.output(args?.requestTimeoutSeconds).apply(JSON.stringify);
             resourceInputs["requestsPerMinute"] = pulumi.output(args?.requestsPerMinute).apply(JSON.stringify);
@@ -95,6 +100,10 @@ export interface ProviderArgs {
      * Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
      */
     destroyPath?: pulumi.Input<string | undefined>;
+    /**
+     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     */
+    leftovers?: pulumi.Input<string | undefined>;
     /**
      * Longest time between two looks at the instances that are waited for, in seconds. Default 3.
      */

@@ -5,9 +5,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { journalFolder } from "../../provider/journal/folder";
-import { Journal } from "../../provider/journal/journal";
-import { journalEntry } from "../../provider/testing/journalEntry";
+import { ledgerFolder } from "../../provider/ledger/folder";
+import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
 import { World } from "./support/world";
@@ -60,10 +59,9 @@ async function prepared(program: string): Promise<World> {
 const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
   all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
 
-function noteElsewhere({ stack, service }: World, id: string): void {
+async function noteElsewhere({ stack, service }: World, id: string): Promise<void> {
   const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
-  const entry = journalEntry("other", { baseUrl: service.url, id });
-  new Journal(journalFolder(env), () => undefined).write(entry);
+  await leaveOpen(ledgerFolder(env), "other", { baseUrl: service.url, id, stage: "accepted" });
 }
 
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
@@ -174,7 +172,7 @@ test("killed during a POST: the open create is found, and its instance, if there
 
   // What a run with another backend left open, its next one goes on with.
   service.control.insert({ id: "i-other", name: "other" });
-  noteElsewhere(world, "i-other");
+  await noteElsewhere(world, "i-other");
   const other = await data(world);
   expect(other.openCreates).toEqual([]);
   expect(other.inNoStack).toEqual([

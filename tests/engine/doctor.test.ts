@@ -6,6 +6,7 @@ import metadata from "../../metadata.json";
 import { testUnless } from "../../tools/support/unless";
 import { oneInstance } from "./support/programs";
 import { plugin, tokens } from "./support/stack";
+import { noTerminals } from "./support/terminal";
 import { World } from "./support/world";
 
 test("doctor of a stack: its own configuration and engine; 0 when well, 1 when not, 2 for wrong usage", async () => {
@@ -73,7 +74,7 @@ test("--help lists the commands, each has a help of its own, and --version is th
   expect(byHand("doctor", "--help").stdout).toMatch(
     /^Usage: .* doctor \[OPTIONS\]\n[^]*--base-url VALUE/,
   );
-  expect(byHand("discard", "-h").stdout).toMatch(/^Usage: .* discard \[URN\]\n/);
+  expect(byHand("discard", "-h").stdout).toMatch(/^Usage: .* discard \[KEY\|URN\]\n/);
   expect(byHand("--version")).toMatchObject({ status: 0, stdout: `${metadata.version}\n` });
   expect(byHand("docter")).toMatchObject({
     status: 2,
@@ -81,12 +82,6 @@ test("--help lists the commands, each has a help of its own, and --version is th
     stderr: expect.stringMatching(/did you mean doctor\?/),
   });
 });
-
-/** `script`, of util-linux, gives a command a terminal. */
-const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes(
-  "util-linux",
-);
-const noTerminals = hasTerminals ? undefined : "this machine has no `script` of util-linux";
 
 /** All it says on a terminal until its port is there and it was told to end. */
 async function onATerminal(...args: string[]): Promise<string> {

@@ -5,9 +5,11 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { reportFigures } from "../support/figures";
+import { printedCommands } from "../support/printed";
 import { Audit, figures, type Findings } from "./support/audit";
 import { faultCases, type FaultCase } from "./support/faultCases";
 import { oneInstance } from "./support/programs";
+import type { Outcome } from "./support/running";
 import { plugin } from "./support/stack";
 import { World } from "./support/world";
 
@@ -83,7 +85,7 @@ async function live({ command, fault, end, config, whileWaiting }: FaultCase) {
 
   if (typeof fault === "string") await service.acceptConnections();
   service.control.clearFaults();
-  const cleanUp = await stack.upAfterKill();
+  const cleanUp = await upAsSaid(world);
   audit.hears(cleanUp.output);
   const afterwards = await audit.look();
   return {
@@ -94,4 +96,15 @@ async function live({ command, fault, end, config, whileWaiting }: FaultCase) {
     elsewhere: elsewhere.counts(),
     struck: scripted === undefined || scripted.hits > 0,
   };
+}
+
+/** After a second Ctrl-C the engine drops answers that it has: what they told of is for a person to import. */
+async function upAsSaid({ stack }: World): Promise<Outcome> {
+  const up = await stack.upAfterKill();
+  const isDropped = up.output.includes("and whether a state holds it is not known");
+  const [command = ""] = isDropped ? printedCommands(up.output, "pulumi import") : [];
+  if (command === "") return up;
+  const imported = await stack.type(command);
+  const { code, output } = await stack.up();
+  return { code, output: up.output + imported.output + output };
 }

@@ -63,12 +63,12 @@ test("what only the service can refuse is told with its code, message and reques
   expect(await world.stack.instances()).toEqual([]);
 });
 
-test("a name left out is the resource's name and seven hexadecimal digits, and stays", async () => {
+test("a name left out is the resource's name and eight characters, and stays", async () => {
   await using world = await World.create({ program: instances({ "Web Server_1": {} }) });
   await world.stack.up();
 
   const [record] = world.service.control.instances();
-  expect(record?.name).toMatch(/^web-server-1-[0-9a-f]{7}$/);
+  expect(record?.name).toMatch(/^web-server-1-[a-z2-7]{8}$/);
   await world.stack.expectNothingToDo();
 });
 

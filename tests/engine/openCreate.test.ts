@@ -5,17 +5,41 @@ import { World } from "./support/world";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 
-test("answered 503 after the service acted: the instance is adopted, and no other made", async () => {
-  await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
-  world.service.control.fault({ ...creates, kind: "status", status: 503, acted: true });
+const acted = { ...creates, kind: "status", status: 503, acted: true } as const;
 
-  const { code, output } = await world.stack.up();
+test("answered 503 after the service acted, the name generated: the instance is adopted, and no other made", async () => {
+  await using world = await World.create({ program: oneInstance() });
+  world.service.control.fault(acted);
 
-  const [id] = world.ids();
-  expect(output).toContain(`exactly one instance of that name has turned up since, ${id}`);
+  const { code } = await world.stack.up();
+
   expect(code).toBe(0);
   expect(world.posts()).toBe(1);
-  expect((await world.stack.instance()).id).toBe(id);
+  expect([(await world.stack.instance()).id]).toEqual(world.ids());
+});
+
+test("answered 503 after the service acted, the name given: the instance is named, and taken over as is said", async () => {
+  await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
+  const { stack } = world;
+  world.service.control.fault(acted);
+
+  const { code, output } = await stack.up();
+
+  const [id] = world.ids();
+  expect(output).toContain(`An instance named "web-main" has turned up since, ${id}`);
+  expect(code).not.toBe(0);
+  // Run again, it is still not known whose it is.
+  const again = await stack.up();
+  expect(again.output).toContain(
+    `${id} is there, but the name is not one that the provider made up`,
+  );
+  expect(again.code).not.toBe(0);
+
+  await stack.type(`pulumi import compute:index:Instance web ${id}`);
+  expect((await stack.up()).code).toBe(0);
+  await stack.expectNothingToDo();
+  expect((await stack.instance()).id).toBe(id);
+  expect(world.posts()).toBe(1);
 });
 
 test("no answer and no instance: nothing more is sent, and the next up looks before it creates", async () => {

@@ -1,9 +1,8 @@
 /** An engine that dies leaves no plugin behind, and no instance that nobody knows of (G1). */
 import { expect, test } from "@jest/globals";
-import { Journal } from "../../provider/journal/journal";
-import { journalFolders } from "../../provider/journal/folder";
 import { gone } from "./support/processes";
 import { oneInstance } from "./support/programs";
+import { recordsOf } from "./support/records";
 import { World } from "./support/world";
 
 const program = oneInstance();
@@ -15,9 +14,7 @@ const up = (world: World) => world.stack.start("up", "--yes", "--skip-preview");
 
 /** The ids that the plugin noted before it ended. */
 function noted({ stack }: World): string[] {
-  return journalFolders({ PULUMI_HOME: stack.home })
-    .flatMap((folder) => new Journal(folder, () => undefined).entries())
-    .map(({ id = "open" }) => id);
+  return recordsOf(stack).flatMap(({ stage, id = "open" }) => (stage === "settled" ? [] : [id]));
 }
 
 /** The next run, once the lock of the dead one is off. */
@@ -58,7 +55,7 @@ test("an engine ended by SIGTERM during the wait: the plugin ends too, and the n
   expect(world.posts()).toBe(1);
 });
 
-test("an engine killed during the POST: the plugin brings the id into the journal, then ends", async () => {
+test("an engine killed during the POST: the plugin brings the id into the ledger, then ends", async () => {
   await using world = await World.create({ program, service: never });
   const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
   const running = up(world);

@@ -3,7 +3,8 @@
  * made twice (G2), the limit is kept (G6), and the next run, or the scheduled job, says what is left to do.
  */
 import { describe, expect, test } from "@jest/globals";
-import { Forge } from "./support/pipelines/forge";
+import { printedCommands } from "../support/printed";
+import { Forge, type EnvironmentName } from "./support/pipelines/forge";
 import { JobRun, pullRequest } from "./support/pipelines/github";
 import {
   creates,
@@ -126,7 +127,7 @@ describe("cut off while a create is under way:", () => {
     expect(forge.posts() - posts).toBe(3);
   });
 
-  test("cancelled and then killed, it leaves a lock and its notes: unlocked and run again, nothing is made twice", async () => {
+  test("cancelled and then killed, it leaves a lock and its notes: unlocked and run again, it names what was made, and nothing is made twice", async () => {
     await using forge = await Forge.create(["dev"]);
     const commit = await forge.commit();
     const posts = forge.posts();
@@ -137,27 +138,53 @@ describe("cut off while a create is under way:", () => {
     const locked = await job(forge, { ...dev, commit });
     expect(locked.output).toContain("the stack is currently locked");
     await good(forge, { ...unlock("dev"), commit });
-    const again = await good(forge, { ...dev, commit });
+    const again = await job(forge, { ...dev, commit });
     expect(again.output).toContain("an earlier run");
+    expect(again.code).toBe(1);
+    expect(await importAsSaid(forge, "dev", again.output)).toBe(3);
+    await good(forge, { ...dev, commit });
     await expectEachOnce(forge, 3);
     expect(forge.posts() - posts).toBe(3);
   });
 
-  test("its machine gone, and its notes with it: the scheduled job names the server that is in no stack", async () => {
+  test("its machine gone, and its notes with it: the next run stops for what is left, and a person imports it", async () => {
     await using forge = await Forge.create(["staging"]);
     const commit = await forge.commit();
+    const posts = forge.posts();
     const { run } = await startUnanswered(forge, { ...staging, commit });
     await run.die();
     forge.service.control.clearFaults();
     const lost = forge.names("staging-");
 
     await good(forge, { ...unlock("staging"), commit });
-    await good(forge, { ...staging, commit });
-    const held = (await forge.held("staging")).map(({ name }) => name);
-    expect(held).toHaveLength(3);
+    const stopped = await job(forge, { ...staging, commit });
+    expect(stopped.code).toBe(1);
+    expect(stopped.output).toContain('compute:leftovers is "fail"');
     const morning = await job(forge, { ...drift, commit });
     expect(morning.code).toBe(1);
     expect(morning.output).toContain(`Running but in no stack, and billed (${lost.length})`);
     for (const name of lost) expect(morning.output).toContain(`"${name}"`);
+
+    expect(await importAsSaid(forge, "staging", stopped.output)).toBe(lost.length);
+    await good(forge, { ...staging, commit });
+
+    const names = forge.names("staging-");
+    expect(names).toEqual(expect.arrayContaining(lost));
+    expect((await forge.held("staging")).map(({ name }) => name).sort()).toEqual(names.sort());
+    expect(names).toHaveLength(3);
+    expect(forge.posts() - posts).toBe(3);
   });
 });
+
+/** Types the imports that a stopped job has printed, at a desk; gives how many. */
+async function importAsSaid(forge: Forge, stack: EnvironmentName, output: string): Promise<number> {
+  const type = "environments-example:index:Environment";
+  const component = `${stack}=urn:pulumi:${stack}::environments-example::${type}::${stack}`;
+  const commands = [...new Set(printedCommands(output, "--parent"))];
+  const lines = commands.map((command) => {
+    const importing = command.replace("<name>=<urn of its component>", component);
+    return `${importing} --stack ${stack} --yes --generate-code=false`;
+  });
+  await forge.type(stack, ...lines);
+  return lines.length;
+}

@@ -21,12 +21,36 @@ test.each(["--replace", "taint"])(
     const { code, output } = await stack.up(...(how === "taint" ? [] : ["--replace", urn]));
 
     expect(output).toContain("1 replaced");
+    // Named, since it can't be told apart from what a killed run has left.
+    expect(output).toContain("warning: instances that may be left over from earlier creates");
+    expect(output).toContain(`${id} (${urn}: `);
     expect(code).toBe(0);
     const now = await stack.instance();
     expect(now.id).not.toBe(id);
     expect(world.ids()).toEqual([now.id]);
   },
 );
+
+test("--replace with leftovers `fail` sends nothing, and says what it needs; a sandbox's leftover is told as info", async () => {
+  await using world = await World.create({ program: oneInstance(), config: { leftovers: "fail" } });
+  const { stack } = world;
+  await stack.up();
+  const { id, urn } = await stack.instance();
+
+  const refused = await stack.up("--replace", urn);
+  expect(refused.output).toContain(`compute:leftovers is "fail"`);
+  expect(refused.output).toContain(id);
+  expect(refused.code).not.toBe(0);
+  expect(world.ids()).toEqual([id]);
+
+  // As it says.
+  expect((await stack.type("pulumi config set compute:leftovers warn")).code).toBe(0);
+  const replaced = await stack.up("--replace", urn);
+  expect(replaced.output).toContain("instances that may be left over from earlier creates");
+  expect(replaced.output).not.toContain("warning: instances that may be left over");
+  expect(replaced.code).toBe(0);
+  expect(world.ids()).toEqual([id, (await stack.instance()).id]);
+});
 
 test("claims of an import that a time-out cut short are no change to the next up", async () => {
   await using world = await World.create({

@@ -12,8 +12,7 @@ import { answer, ScriptedServer } from "../../provider/api/testing/scriptedServe
 import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { doctor } from "../../provider/commands/doctor";
 import { typed } from "../../provider/commands/testing/typed";
-import { Journal } from "../../provider/journal/journal";
-import { journalEntry } from "../../provider/testing/journalEntry";
+import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
@@ -363,21 +362,20 @@ test("a proxy variable that is no address is named, without its value", async ()
   });
 });
 
-test("the journal: creates that are left open, and a folder that can't be written", async () => {
+test("the ledger: creates that are left open, and a folder that can't be written", async () => {
   await withWorld({}, async (world) => {
-    const entry = journalEntry("web", { baseUrl: world.service.url });
-    new Journal(world.journal, () => undefined).write(entry);
+    await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
     const open = await see(world);
-    expect(open.checks["journal"]).toMatch(/^warning: 1 create is left open.* → .*discard/);
+    expect(open.checks["ledger"]).toMatch(/^warning: 1 create is left open.* → .*discard/);
     expect(open.code).toBe(0);
     const elsewhere = await see(world, [], { PULUMI_BACKEND_URL: "file:///another" });
-    expect(elsewhere.checks["journal"]).toMatch(
+    expect(elsewhere.checks["ledger"]).toMatch(
       /^ok: .*no create is left open; 1 with another state backend \(.*discard/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");
     const { checks } = await see(world, [], { PULUMI_HOME: file });
-    expect(checks["journal"]).toMatch(/^warning: .*can't be written .*no folder.* → .*PULUMI_HOME/);
+    expect(checks["ledger"]).toMatch(/^warning: .*can't be written .*no folder.* → .*PULUMI_HOME/);
   });
 });
 

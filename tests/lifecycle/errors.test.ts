@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/property/value";
 import { inputs } from "./support/stack";
-import { filesIn, testToken, userData, withWorld } from "./support/world";
+import { testToken, userData, withWorld } from "./support/world";
 
 const web = { web: inputs({ userData: new Secret(userData) }) };
 
@@ -103,7 +103,7 @@ test("user data in clear from the program is a secret in the state; the debug lo
     await world.leaveUnfinished(plugin, { web: inputs({ userData }) });
     await plugin.allWarnings();
     expect(plugin.logged.some(({ message }) => /POST/.test(message))).toBe(true);
-    expect(filesIn(world.home)).toHaveLength(1);
+    expect(world.records).toHaveLength(1);
     const { outputs, inputs: held } = world.stack.held();
     expect(held["userData"]).toEqual(new Secret(userData));
     expect(outputs["userData"]).toEqual(new Secret(userData));
@@ -117,6 +117,6 @@ test("a name that the program made secret is in no message, no file, and not in 
     await world.leaveUnfinished(plugin, { web: inputs({ name }) });
     expect(world.stack.held().outputs["name"]).toEqual(name);
     await plugin.allWarnings();
-    expect(filesIn(world.home)).toHaveLength(1);
+    expect(world.records).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { CreateResponse } from "@pulumi/pulumi/proto/provider_pb";
 import fc from "fast-check";
 import { propertyMap } from "../../provider/property/value";
-import { expectFit, expectSound, quick, service } from "./fixtures/hostilePlugin";
+import { expectFit, expectSound, newEngine, quick, service } from "./fixtures/hostilePlugin";
 import {
   ask,
   bytesField,
@@ -64,6 +64,7 @@ test("settings of any kind are taken or refused, and the plugin can be configure
     const plugin = await world.plugin(quick);
     await fc.assert(
       fc.asyncProperty(message("Configure"), async (bytes) => {
+        await newEngine(plugin);
         expectFit("Configure", await ask(plugin.client, "Configure", bytes));
       }),
       { numRuns: runs },

@@ -35,24 +35,42 @@ const settingsFor = (fault: FaultScript | undefined) =>
   fault?.kind === "hang" || fault?.kind === "slowDrip" ? impatient : {};
 
 test.concurrent.each(Object.keys(acting))(
-  "%s after the service acted: the instance is adopted, and no second POST is sent",
+  "%s after the service acted: the instance of a generated name is adopted, and no second POST is sent",
   async (what) => {
     const fault = acting[what];
-    for (const program of [generated, explicit]) {
-      await withWorld({}, async (world) => {
-        if (fault) world.service.control.fault({ ...fault, method: "POST" });
-        const plugin = await world.plugin(settingsFor(fault));
-        expect((await world.stack.up(plugin, program)).failed).toEqual({});
-        world.expectAllHeld();
-        expect(world.instances).toHaveLength(1);
-        expect(world.posts).toBe(1);
-        expect(world.stack.held().outputs).toMatchObject({ status: "ACTIVE" });
-        const adopted = (await plugin.allWarnings()).filter((text) => /adopted/.test(text));
-        expect(adopted).toHaveLength(program === explicit ? 1 : 0);
-        if (program === explicit) expect(adopted[0]).toContain(world.ids[0]);
-        expect((await world.stack.up(await world.plugin(), program)).did).toEqual(["same web"]);
-      });
-    }
+    await withWorld({}, async (world) => {
+      if (fault) world.service.control.fault({ ...fault, method: "POST" });
+      const plugin = await world.plugin(settingsFor(fault));
+      expect((await world.stack.up(plugin, generated)).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.instances).toHaveLength(1);
+      expect(world.posts).toBe(1);
+      expect(world.stack.held().outputs).toMatchObject({ status: "ACTIVE" });
+      expect(await plugin.allWarnings()).toEqual([]);
+      expect((await world.stack.up(await world.plugin(), generated)).did).toEqual(["same web"]);
+    });
+  },
+);
+
+test.concurrent.each(Object.keys(acting))(
+  "%s after the service acted: one of a name that the program chose is named, and never adopted",
+  async (what) => {
+    const fault = acting[what];
+    await withWorld({}, async (world) => {
+      if (fault) world.service.control.fault({ ...fault, method: "POST" });
+      for (let run = 0; run < 2; run++) {
+        const { failure } = await world.stack.up(await world.plugin(settingsFor(fault)), explicit);
+        const [id] = world.ids;
+        expect(failure.unfinished).toBeUndefined();
+        expect(failure.message).toContain(`\`pulumi import compute:index:Instance web ${id}\``);
+        expect(failure.message).toContain(`discard ${world.pending[0]?.key}`);
+      }
+      expect(world.posts).toBe(1);
+      await world.stack.import(await world.plugin(), "web", world.ids[0] ?? "");
+      expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.posts).toBe(1);
+    });
   },
 );
 
@@ -122,8 +140,8 @@ test.concurrent.each(Object.keys(idle))(
   },
 );
 
-test.concurrent.each([400, 401, 403, 404, 409, 422])(
-  "a %i that made nothing: one POST, an error, and the next run creates",
+test.concurrent.each([400, 401, 403, 404, 422])(
+  "a %i with the document's envelope: one POST, no look, an error, and the next run creates",
   async (code) => {
     await withWorld({}, async (world) => {
       world.service.control.fault({ kind: "status", status: code, method: "POST" });
@@ -131,6 +149,7 @@ test.concurrent.each([400, 401, 403, 404, 409, 422])(
       expect(failure.unfinished).toBeUndefined();
       expect(failure.message).not.toMatch(/not known/);
       expect(world.posts).toBe(1);
+      expect(world.listings).toBe(1);
       const next = await world.plugin();
       expect((await world.stack.up(next, explicit)).failed).toEqual({});
       expect(await next.allWarnings()).toEqual([]);
@@ -140,17 +159,32 @@ test.concurrent.each([400, 401, 403, 404, 409, 422])(
   },
 );
 
-test("a 404 for what was made and is listed late: the next run finds it, and makes no other", async () => {
+test.concurrent.each([408, 409, 425, 499])(
+  "a %i says nothing of what was made: the create looks, and sends no second POST",
+  async (code) => {
+    await withWorld({}, async (world) => {
+      world.service.control.fault({ kind: "status", status: code, method: "POST" });
+      const { failure } = await world.stack.up(await world.plugin(), explicit);
+      expect(failure.message).toMatch(/Whether it was created is not known/);
+      expect(world.posts).toBe(1);
+      expect((await world.stack.up(await world.plugin(), explicit)).failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.posts).toBe(2);
+    });
+  },
+);
+
+test("a 404 that is a page, for what was made and is listed late: the next run finds it, and makes no other", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
-    control.fault({ kind: "status", status: 404, method: "POST", acted: true });
+    control.fault({ kind: "html", status: 404, method: "POST", acted: true });
     // Left out while the create looks; the baseline before it lists nothing anyhow.
     control.fault({ kind: "omitItem", method: "GET", times: "always" });
-    const { failure } = await world.stack.up(await world.plugin(), explicit);
+    const { failure } = await world.stack.up(await world.plugin(), generated);
     expect(failure.message).toMatch(/404/);
     control.clearFaults();
     const next = await world.plugin();
-    expect((await world.stack.up(next, explicit)).failed).toEqual({});
+    expect((await world.stack.up(next, generated)).failed).toEqual({});
     expect(await next.warning(/an earlier run created/)).toContain(world.ids[0]);
     world.expectAllHeld();
     expect(world.posts).toBe(1);

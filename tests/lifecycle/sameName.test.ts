@@ -1,7 +1,8 @@
 /** G2: POSTs of one name go one at a time, and each is told from the others. */
 import { expect, test } from "@jest/globals";
-import { inputs } from "./support/stack";
-import { withWorld } from "./support/world";
+import { impatient, Plugin } from "./support/plugin";
+import { inputs, Stack } from "./support/stack";
+import { testToken, withWorld } from "./support/world";
 
 const lost = { kind: "reset", method: "POST", acted: true } as const;
 
@@ -21,18 +22,47 @@ test("the same explicit name twice at once: one after the other, an instance eac
 });
 
 test.each([1, 2])(
-  "the same explicit name twice at once, %i answers lost: each adopts its own",
+  "the same explicit name twice at once, %i answers lost: each is told of its own, and none is claimed",
   async (times) => {
     await withWorld({}, async (world) => {
       const program = { a: inputs({ name: "db" }), b: inputs({ name: "db" }) };
       world.service.control.fault({ ...lost, times });
-      expect((await world.stack.up(await world.plugin(), program)).failed).toEqual({});
-      world.expectAllHeld();
-      expect(new Set(world.stack.ids).size).toBe(2);
+      const { failed } = await world.stack.up(await world.plugin(), program);
+      expect(Object.keys(failed)).toHaveLength(times);
+      const told = Object.entries(failed).map(([name, { message }]) => {
+        const id = world.ids.find((it) => message.includes(it));
+        expect(message).toContain(`pulumi import compute:index:Instance ${name} ${id}`);
+        return id;
+      });
+      expect([...told, ...world.stack.ids].sort()).toEqual([...world.ids].sort());
+      expect(new Set(told).size).toBe(times);
       expect(world.posts).toBe(2);
     });
   },
 );
+
+test("two stacks on one machine, the same explicit name, one answer lost: the other's server is left alone (defect 5)", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    const program = { web: inputs({ name: "db" }) };
+    const other = new Stack();
+    const others = await Plugin.start(
+      world.home,
+      { baseUrl: world.service.url, apiToken: testToken },
+      { scope: other.scope },
+    );
+    world.plugins.push(others);
+    const hang = control.fault({ kind: "hang", method: "POST" });
+    const running = world.stack.up(await world.plugin(impatient), program);
+    await hang.firstHit;
+    expect((await other.up(others, program)).failed).toEqual({});
+    const { failure } = await running;
+    expect(failure.unfinished).toBeUndefined();
+    expect(world.stack.ids).toEqual([]);
+    expect(other.ids).toEqual(world.ids);
+    expect(world.posts).toBe(2);
+  });
+});
 
 test("the same explicit name in two processes at once, both answers lost: nothing is claimed wrongly", async () => {
   await withWorld({}, async (world) => {

@@ -1,5 +1,4 @@
 /** G8, G9: a service that can't prove who it is gets nothing, and the message says why and what to do. */
-import { readdirSync } from "node:fs";
 import * as net from "node:net";
 import { expect, test } from "@jest/globals";
 import {
@@ -74,7 +73,7 @@ test.concurrent.each(refused)(
       expect(failure.unfinished).toBeUndefined();
       expect(world.posts).toBe(0);
       expect(world.listings).toBe(1);
-      expect(readdirSync(world.journal)).toEqual([]);
+      expect(world.pending).toEqual([]);
 
       front.present(testServer);
       const again = await world.plugin({ baseUrl: front.url });

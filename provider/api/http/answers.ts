@@ -1,8 +1,9 @@
 /** From a 2xx to what the caller asked for, by the tolerant forms of the contract. */
 import type * as z from "zod";
-import type { Accepted, Page } from "../client";
+import type { Page } from "../client";
 import { type ListItem, type WireNetwork, tolerant } from "../contract";
 import { RequestError } from "../errors";
+import type { Accepted } from "../postOutcome";
 import { type Answer, type Call, header } from "./exchange";
 import { parseJson } from "./json";
 import { isHtml, oneLine } from "./text";

@@ -1,11 +1,11 @@
 /** What passes along the chain of links: a request on its way out, an answer on its way back. */
-import type { Turn } from "../client";
+import type { Permit } from "./rateLimit";
 
 export interface Call {
   method: "GET" | "POST" | "DELETE";
   /** As the document writes it (/v2/…), without the query: for errors. */
   path: string;
-  /** What the rate limit counts by: the path, or its template where the path holds an id. */
+  /** What the rate limit counts by, with the method: the path, or its template where it holds an id. */
   endpoint: string;
   /** Path and query as they go over the wire. */
   target: string;
@@ -19,7 +19,8 @@ export interface Call {
   unsent: AbortSignal;
   /** Gives up on a request under way. The same signal as `unsent`, but for POST. */
   underWay: AbortSignal;
-  turn?: Turn | undefined;
+  /** Got beforehand; left out, the request waits for one. */
+  permit?: Permit;
   /** Makes text from the answer fit to be shown: cleaned, redacted, without an echo of the body. */
   clean: (text: string) => string;
 }

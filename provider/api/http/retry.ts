@@ -1,4 +1,4 @@
-/** Asks again where that can do no harm (G2, G6). */
+/** Asks again where that can do no harm: for GET and DELETE. A POST is made once (G2). */
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import type { Call } from "./exchange";
@@ -23,15 +23,9 @@ export async function withRetry<T>(
       // A 429 fails nothing (G6): the rate limit holds the next try back, for as long as it takes.
       if (error.status === 429) continue;
       failed++;
-      if (!harmless(call, error) || failed >= tries) throw error;
+      if (error.lasting || !error.transient || failed >= tries) throw error;
       const delay = firstDelayMs * 2 ** (failed - 1);
       await clock.sleep(delay * (0.75 + random() / 2), call.unsent);
     }
   }
-}
-
-/** A POST is repeated only when not one byte of it left this machine (G2), and nothing that would be in vain. */
-function harmless(call: Call, error: RequestError): boolean {
-  if (error.lasting) return false;
-  return call.method === "POST" ? error.kind === "unreachable" : error.transient;
 }

@@ -1,7 +1,9 @@
 /** A client for tests: nothing of it but what a test overrides depends on chance or on time. */
 import type { ClientOptions, ComputeApi } from "../client";
 import { createClient } from "../createClient";
+import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
+import type { PostOutcome } from "../postOutcome";
 import { VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";
 
@@ -44,6 +46,27 @@ export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
 }
 
 export const never = new AbortController().signal;
+
+export const createBody: CreateBody = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
+
+/** A permit and a POST. */
+export async function create(
+  client: ComputeApi,
+  {
+    body = createBody,
+    signals = { unsent: never, grace: never },
+  }: Partial<{ body: CreateBody; signals: Parameters<ComputeApi["createInstance"]>[2] }> = {},
+): Promise<PostOutcome> {
+  const permit = await client.createPermit(never);
+  return client.createInstance(body, permit, signals);
+}
+
+/** What a POST failed with; fails the test when it did not. */
+export async function failedPost(post: Promise<PostOutcome>): Promise<RequestError> {
+  const outcome = await post;
+  if ("failure" in outcome && outcome.failure instanceof RequestError) return outcome.failure;
+  throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
+}
 
 /** Runs a test against a scripted server, and fails it when the script was not kept to. */
 export async function withServer<T>(

@@ -1,16 +1,15 @@
 /** From the looks of an audit to what is said: only what both looks agree on is a finding. */
 import { importCommand, nameCursor } from "../../advice";
 import type { ListItem } from "../../api/contract";
-import type { JournalEntry } from "../../journal/entry";
+import type { LedgerRecord } from "../../ledger/record";
 import { isSamePlace } from "../../origin";
 import type { HeldInstance } from "../pulumi/state";
 import type { Listed, Looks, Stacks } from "./look";
-import type { OpenCreate } from "../openCreates";
+import { isResumed, type OpenCreate } from "../openCreates";
 import { isOfThisMachine, type Report, type Resource } from "./report";
 
 /** What `openCreates` gives. */
-type Open = Pick<JournalEntry, "urn" | "name" | "at" | "id" | "baseUrl" | "tokenKind"> &
-  Pick<OpenCreate, "isHere">;
+type Open = LedgerRecord & Pick<OpenCreate, "isHere">;
 
 export type Undecided = Report["undecided"][number];
 
@@ -118,6 +117,10 @@ function noteOn(
   held: readonly HeldInstance[],
 ): { note?: string } {
   const create = open.find((it) => it.id === id && isSamePlace(it, origin));
+  if (create && !isResumed(create)) {
+    const how = importCommand(create, id);
+    return { note: `an earlier run created it for ${create.urn}: \`${how}\` takes it over` };
+  }
   if (create) {
     const where = create.isHere ? "" : " with another state backend";
     return { note: `the next \`pulumi up\`${where} takes it over as ${create.urn}` };
@@ -131,7 +134,7 @@ function noteOn(
   return reader ? { note: `${reader.stack} reads it, and does not manage it` } : {};
 }
 
-/** Of the journal, what no stack holds since; of the stacks, what is pending in both looks. */
+/** Of the ledger, what no stack holds since; of the stacks, what is pending in both looks. */
 function openOf(
   open: readonly Open[],
   held: readonly HeldInstance[],
@@ -145,13 +148,13 @@ function openOf(
   const pending = first.states.flatMap(({ stack, pending }) =>
     pending.filter(({ urn }) => later?.includes(stack + urn)).map((it) => ({ stack, ...it })),
   );
-  const noted = open.filter((it) => it.isHere && !isHeld(it));
+  const left = open.filter((it) => it.isHere && !isHeld(it));
   return [
-    ...noted.map(({ urn, name, at, id }) => ({
+    ...left.map(({ urn, name, at, id }) => ({
       ...pending.find((it) => it.urn === urn),
       ...{ urn, name, at, ...(id === undefined ? {} : { id }) },
     })),
-    ...pending.filter((it) => !noted.some(({ urn }) => urn === it.urn)),
+    ...pending.filter((it) => !left.some(({ urn }) => urn === it.urn)),
   ];
 }
 

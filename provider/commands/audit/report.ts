@@ -25,7 +25,7 @@ export interface Report {
   notComparable: readonly (Resource & { id: string; why: string })[];
 }
 
-/** A create that the next run here goes on with: its journal has it. */
+/** A create that a run of this machine began: its ledger has it. */
 export function isOfThisMachine({ at }: Report["openCreates"][number]): boolean {
   return at !== undefined;
 }
@@ -72,7 +72,7 @@ export function printReport(report: Report, by: Terminal): void {
   ];
   section(by, "red", "Creates left open", {
     rows: report.openCreates.filter(isOfThisMachine).map(rowOf),
-    next: `Run \`pulumi up\`, which goes on with them; \`${ownCommand("discard")}\` lists them.`,
+    next: `Run \`pulumi up\`, which goes on with them or says what to do; \`${ownCommand("discard")}\` lists them.`,
   });
   section(by, "red", "Creates left open, of which this machine knows nothing", {
     rows: report.openCreates.filter((it) => !isOfThisMachine(it)).map(rowOf),

@@ -1,10 +1,10 @@
-/** What lies on this machine: the plugin, the engine, other plugins, the journal. */
+/** What lies on this machine: the plugin, the engine, other plugins, the ledger. */
 import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../../../metadata.json";
 import { ownCommand } from "../../advice";
-import { journalFolder, pulumiHome } from "../../journal/folder";
-import { bestFromEngine, isOlder, oldestEngine } from "../../versions";
+import { ledgerFolder, pulumiHome } from "../../ledger/folder";
+import { isOlder, oldestEngine } from "../../versions";
 import { type Finding, ok, warning, failed } from "../finding";
 import { openCreates } from "../openCreates";
 import { pulumi } from "../pulumi/cli";
@@ -17,11 +17,11 @@ export async function* examineMachine(env: NodeJS.ProcessEnv): AsyncGenerator<Fi
   );
   yield await engine(env);
   yield installed(env);
-  yield* journal(env);
+  yield* ledger(env);
 }
 
 async function engine(env: NodeJS.ProcessEnv): Promise<Finding> {
-  const install = `Install Pulumi ${bestFromEngine} or later: https://www.pulumi.com/docs/install/`;
+  const install = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
   const said = await pulumi(["version"], env);
   if (!said.ok) {
     // A program of the Automation API may well bring its own.
@@ -36,9 +36,7 @@ async function engine(env: NodeJS.ProcessEnv): Promise<Finding> {
   if (isOlder(version, oldestEngine)) {
     return failed("engine", `Pulumi ${version}, older than ${oldestEngine}`, install);
   }
-  return isOlder(version, bestFromEngine)
-    ? warning("engine", `Pulumi ${version}, which resumes unfinished instances less well`, install)
-    : ok("engine", `Pulumi ${version}`);
+  return ok("engine", `Pulumi ${version}`);
 }
 
 /** Of the plugins in the Pulumi home, the engine takes the one that a program's SDK asks for. */
@@ -71,12 +69,12 @@ function foldersOf(folder: string): string[] {
   }
 }
 
-function* journal(env: NodeJS.ProcessEnv): Generator<Finding> {
-  const folder = journalFolder(env);
+function* ledger(env: NodeJS.ProcessEnv): Generator<Finding> {
+  const folder = ledgerFolder(env);
   const problem = unwritable(folder);
   if (problem) {
     yield warning(
-      "journal",
+      "ledger",
       `${folder} can't be written (${problem})`,
       "Make it writable, or set PULUMI_HOME: should a run be killed while it creates an instance, the next one will not know of it.",
     );
@@ -89,15 +87,15 @@ function* journal(env: NodeJS.ProcessEnv): Generator<Finding> {
   const list = `\`${ownCommand("discard")}\` lists them`;
   if (open > 0) {
     yield warning(
-      "journal",
+      "ledger",
       `${open} ${open === 1 ? "create is" : "creates are"} left open in it`,
-      `Run \`pulumi up\`, which goes on with them; ${list}.`,
+      `Run \`pulumi up\`, which goes on with them or says what to do; ${list}.`,
     );
   } else if (complaints.length > 0) {
-    yield warning("journal", complaints.join("; "), `Look at ${folder}.`);
+    yield warning("ledger", complaints.join("; "), `Look at ${folder}.`);
   } else {
     const others = elsewhere > 0 ? `; ${elsewhere} with another state backend (${list})` : "";
-    yield ok("journal", `${folder}: no create is left open${others}`);
+    yield ok("ledger", `${folder}: no create is left open${others}`);
   }
 }
 

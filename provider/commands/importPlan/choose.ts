@@ -1,7 +1,9 @@
 /** Which of the listed instances a plan takes, and why it does not take the others. */
+import { importCommand } from "../../advice";
 import type { ListItem } from "../../api/contract";
-import type { JournalEntry } from "../../journal/entry";
+import type { LedgerRecord } from "../../ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../../origin";
+import { isResumed } from "../openCreates";
 import type { StackState } from "../pulumi/state";
 
 export interface Wanted {
@@ -17,7 +19,7 @@ export interface Known {
   /** The stack that is to take them over. */
   state: StackState | undefined;
   /** The creates that runs of this machine left open. */
-  open: readonly JournalEntry[];
+  open: readonly LedgerRecord[];
   /** Whether a text can be shown as it is: no control characters, no secret. */
   isSayable: (text: string) => boolean;
 }
@@ -52,8 +54,12 @@ export function choose(items: readonly ListItem[], wanted: Wanted, known: Known)
 function hindrance({ id, status }: ListItem, wanted: Wanted, known: Known): string | undefined {
   if (!known.isSayable(id)) return "its id has characters in it that a plan can't hold";
   const open = known.open.find((it) => it.id === id && isSamePlace(it, known.origin));
-  if (open)
-    return `an earlier run created it for ${open.urn}, and the next \`pulumi up\` takes it over`;
+  if (open) {
+    const next = isResumed(open)
+      ? "and the next `pulumi up` takes it over"
+      : `and no state is known to hold it: \`${importCommand(open, id)}\` takes it over`;
+    return `an earlier run created it for ${open.urn}, ${next}`;
+  }
   if (status === "PROVISIONING" && wanted.statuses.length === 0) {
     return "it is PROVISIONING, so a run may be just creating it; --status PROVISIONING takes it all the same";
   }

@@ -10,6 +10,7 @@ import {
 } from "../../property/value";
 import type { DiffKind, DiffRequest } from "../../requests";
 import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
+import { listedName } from "./state";
 
 type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
 
@@ -28,6 +29,23 @@ export function replaces(detailed: Partial<Record<InputName, DiffKind>>): boolea
   return Object.values(detailed).some((kind) => kind.endsWith("-replace"));
 }
 
+/** Whether it replaces whatever the values turn out to be that are not known yet. */
+export function surelyReplaces(
+  detailed: Partial<Record<InputName, DiffKind>>,
+  news: PropertyMap,
+): boolean {
+  return inputNames.some(
+    (name) => detailed[name]?.endsWith("-replace") === true && !isUnsure(name, news),
+  );
+}
+
+/** There is one script, in one of two forms: neither is known before both are. */
+function isUnsure(name: InputName, news: PropertyMap): boolean {
+  const sources =
+    traitsOf(name).comparison === "bytes" ? (["userData", "userDataBase64"] as const) : [name];
+  return sources.some((source) => hasUnknown(news[source]));
+}
+
 /**
  * The inputs that an import could not know and the program now claims: recorded in place. A created
  * instance has every input in its outputs, null where unset; an imported one lacks the key.
@@ -43,6 +61,8 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   if (before === undefined) return name in oldOutputs ? "add-replace" : "add";
   if (after === undefined) return "delete-replace";
   if (hasUnknown(after)) return "update-replace";
+  // An instance that was taken over has the name that the list shows, not the one asked for before.
+  if (name === "name" && after === listedName(oldOutputs)) return undefined;
   const same =
     traitsOf(name).comparison === "set"
       ? isDeepStrictEqual(asSet(before), asSet(after))

@@ -1,19 +1,22 @@
 import { expect, test } from "@jest/globals";
 import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../../property/value";
-import type { CheckRequest } from "../../requests";
-import { inputsOf, urnOf } from "../../testing/scene";
+import type { CheckRequest, Scope } from "../../requests";
+import { inputsOf, scopeId, urnOf } from "../../testing/scene";
 import { checkInstance } from "./check";
 
 type Values = Record<string, PropertyValue | undefined>;
 
-function check(news: Values, more: Partial<CheckRequest> = {}) {
-  return checkInstance({
+const known: Scope = { kind: "known", id: scopeId };
+
+function check(news: Values, more: Partial<CheckRequest> = {}, scope = known) {
+  const request = {
     urn: urnOf("web"),
     olds: propertyMap({}),
     news: inputsOf(news),
     randomSeed: new Uint8Array([1, 2, 3]),
     ...more,
-  });
+  };
+  return checkInstance(request, scope);
 }
 const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
 
@@ -104,9 +107,9 @@ test("what is not known yet is no error, in lists and secrets too (G10)", () => 
 
 test("what the import could not know is no one's mistake; what a program left out is", () => {
   const imported = propertyMap({ name: "web" });
-  expect(checkInstance({ ...request(imported), olds: imported }).failures).toEqual([]);
-  expect(checkInstance({ ...request(imported), olds: inputsOf() }).failures).toHaveLength(3);
-  expect(checkInstance(request(imported)).failures).toHaveLength(3);
+  expect(checkInstance({ ...request(imported), olds: imported }, known).failures).toEqual([]);
+  expect(checkInstance({ ...request(imported), olds: inputsOf() }, known).failures).toHaveLength(3);
+  expect(checkInstance(request(imported), known).failures).toHaveLength(3);
 });
 
 const request = (news: PropertyValue & object): CheckRequest => ({
@@ -120,23 +123,45 @@ const nameless = { name: undefined };
 const nameOf = (more: Partial<CheckRequest>, news: Values = nameless) =>
   reveal(check(news, more).inputs["name"] ?? null);
 
-test("a name left out is made from the resource's name and the engine's seed", () => {
-  expect(nameOf({})).toMatch(/^web-[0-9a-f]{7}$/);
+const named = (name: string, key: string) => propertyMap({ name, [key]: name });
+
+test("a name left out is made from the resource's name, its tag and the engine's seed, and marked as ours", () => {
+  const { inputs } = check(nameless);
+  expect(inputs["name"]).toMatch(/^web-[a-z2-7]{8}$/);
+  expect(inputs["__generated"]).toBe(inputs["name"]);
   expect(nameOf({})).toBe(nameOf({}));
   expect(nameOf({ randomSeed: new Uint8Array([9]) })).not.toBe(nameOf({}));
   expect(nameOf({}, { name: null })).toBe(nameOf({}));
 });
 
-test("an instance keeps the name it has", () => {
+test("in the first preview of a new stack, which has no id yet, the name is not known", () => {
+  const { inputs } = check(nameless, {}, { kind: "unknown" });
+  expect(inputs["name"]).toBe(Unknown.value);
+  expect(check({ name: "mine" }, {}, { kind: "unknown" }).inputs["name"]).toBe("mine");
+});
+
+test("an instance keeps the name it has, and who made it", () => {
+  for (const key of ["__generated", "__proposed"]) {
+    const olds = propertyMap({ ...inputsOf(), ...named("web-old", key) });
+    expect(check(nameless, { olds }).inputs).toMatchObject(named("web-old", key));
+  }
   const olds = inputsOf({ name: "web-old" });
-  expect(nameOf({ olds })).toBe("web-old");
+  expect(check(nameless, { olds }).inputs).not.toHaveProperty("__generated");
   expect(nameOf({ olds, autonaming: { mode: "propose", proposedName: "p" } })).toBe("web-old");
 });
 
-test("autonaming: a proposed name is taken, an enforced one also where there is another", () => {
+test("a name that the program gives is never marked, whatever the olds or the program say (defect 6)", () => {
+  const olds = propertyMap({ ...inputsOf(), ...named("mine", "__generated") });
+  const { inputs } = check({ name: "mine", __generated: "mine" }, { olds });
+  expect(inputs).not.toHaveProperty("__generated");
+});
+
+test("autonaming: a proposed name is taken and marked, an enforced one also where there is another", () => {
   const olds = inputsOf({ name: "web-old" });
-  expect(nameOf({ autonaming: { mode: "propose", proposedName: "p" } })).toBe("p");
-  expect(nameOf({ olds, autonaming: { mode: "enforce", proposedName: "e" } })).toBe("e");
+  const propose = { autonaming: { mode: "propose" as const, proposedName: "p" } };
+  expect(check(nameless, propose).inputs).toMatchObject(named("p", "__proposed"));
+  const enforce = { olds, autonaming: { mode: "enforce" as const, proposedName: "e" } };
+  expect(check(nameless, enforce).inputs).toMatchObject(named("e", "__proposed"));
 });
 
 test("a name that the program gives wins over every autonaming", () => {

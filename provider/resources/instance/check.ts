@@ -11,11 +11,12 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../../property/value";
-import type { CheckFailure, CheckRequest, CheckResponse } from "../../requests";
+import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../../requests";
 import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
-import { generatedName } from "./naming";
+import { generatedKey, generatedName, proposedKey } from "./naming";
 
-export function checkInstance(request: CheckRequest): CheckResponse {
+/** `scope`: the provider resource's own id; "unknown" in the first preview of a new stack. */
+export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
   const failures = [
     ...strangers(request.news),
     ...inputNames.flatMap((name) => faultsOf(name, request)),
@@ -30,27 +31,37 @@ export function checkInstance(request: CheckRequest): CheckResponse {
         : value;
   }
   if (inputs["name"] === undefined) {
-    const chosen = chooseName(request);
+    const chosen = chooseName(request, scope);
     if (chosen === undefined) {
       failures.push({
         property: "name",
         reason: "is required here, since pulumi:autonaming is disabled for it",
       });
-    } else inputs["name"] = chosen;
+    } else Object.assign(inputs, chosen);
   }
   return { inputs: propertyMap(inputs), failures };
 }
 
-/** The engine's wishes first; then the name the instance has; then one of our own. */
-function chooseName({
-  urn,
-  olds,
-  randomSeed,
-  autonaming,
-}: CheckRequest): PropertyValue | undefined {
-  if (autonaming?.mode === "disable") return undefined;
-  if (autonaming?.mode === "enforce") return autonaming.proposedName;
-  return given(olds, "name") ?? autonaming?.proposedName ?? generatedName(urn, randomSeed);
+/** The engine's wishes first; then the name the instance has; then one of our own, with who chose it. */
+function chooseName(
+  { urn, olds, randomSeed, autonaming }: CheckRequest,
+  scope: Scope,
+): PropertyMap | undefined {
+  const { mode, proposedName } = autonaming ?? {};
+  if (mode === "disable") return undefined;
+  const former = given(olds, "name");
+  if (mode === "enforce" || (proposedName !== undefined && former === undefined)) {
+    return propertyMap({ name: proposedName, [proposedKey]: proposedName });
+  }
+  if (former !== undefined) {
+    const markers = [generatedKey, proposedKey].filter((key) => olds[key] !== undefined);
+    const kept = Object.fromEntries(markers.map((key) => [key, olds[key]]));
+    return propertyMap({ name: former, ...kept });
+  }
+  // A name is made for one stack, which a first preview does not know yet.
+  if (scope.kind === "unknown") return propertyMap({ name: Unknown.value });
+  const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
+  return propertyMap({ name, [generatedKey]: name });
 }
 
 function strangers(news: PropertyMap): CheckFailure[] {

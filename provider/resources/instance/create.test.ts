@@ -1,16 +1,17 @@
-/** Create with a service whose POSTs are scripted: every branch of G2, and what G1 keeps. */
+/** Create with a service whose POSTs are scripted: how the driver carries the protocol out. */
 import { expect, test } from "@jest/globals";
 import type { CreateBody } from "../../api/contract";
 import { InstanceUnfinished, OperationFailed } from "../../errors";
 import { isEnded } from "../../abort";
 import type { PropertyValue } from "../../property/value";
+import { isOpen } from "../../ledger/record";
 import { answered, fail, failed, post, type FakeService } from "../../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
-/** Seven hexadecimal digits after the resource's name: this name is ours alone. */
-const generated = "web-0123abc";
+/** Made up by the provider: this name is ours alone. */
+const generated = "web-abcdefgh";
 
 interface Order {
   name?: string;
@@ -20,7 +21,7 @@ interface Order {
 }
 
 function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {}) {
-  const all = inputsOf({ name, ...inputs });
+  const all = inputsOf({ name, ...(name === generated && { __generated: name }), ...inputs });
   return createInstance(session, {
     urn,
     inputs: all,
@@ -42,13 +43,16 @@ function quick(world: Scene): Scene {
   return world;
 }
 
-const note = (world: Scene) => world.session.journal.find(world.session.settings, urn);
+const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
+/** The newest record of the resource. */
+const note = (world: Scene) => records(world).findLast((record) => record.urn === urn);
+const stages = (world: Scene) => records(world).map(({ stage }) => stage);
 const posts = ({ service }: Scene) => service.count("create");
 /** What the invariant of G2 counts: no name twice. */
 const named = ({ service }: Scene, name: string) =>
   [...service.instances.values()].filter((item) => item.name === name).length;
 
-test("a create is one POST between a baseline and the wait; the id stays noted until a call carries it", async () => {
+test("a create is one POST between a baseline and the wait; its record has the id, and says that it was answered", async () => {
   const world = quick(scene());
   const { id, outputs } = await create(world, { inputs: { sshKeys: ["k"], userData: "hi" } });
   expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
@@ -63,9 +67,10 @@ test("a create is one POST between a baseline and the wait; the id stays noted u
       user_data: "aGk=",
     },
   ]);
-  expect(note(world)?.id).toBe(id);
-  world.session.state.carried(urn, id, outputs);
-  expect(note(world)).toBeUndefined();
+  expect(note(world)).toMatchObject({ id, stage: "replied" });
+  expect(outputs["__run"]).toBe(world.session.id);
+  world.session.ledger.delivered();
+  expect(note(world)).toMatchObject({ id, stage: "delivered" });
   expect(world.messages.warnings).toEqual([]);
 });
 
@@ -79,7 +84,7 @@ test("a preview sends nothing (G10)", async () => {
   });
   expect(answer.id).toBe("");
   expect(world.service.calls).toEqual([]);
-  expect(world.session.journal.entries()).toEqual([]);
+  expect(records(world)).toEqual([]);
 });
 
 test("creates of different names share their baseline, and none waits for another", async () => {
@@ -90,32 +95,40 @@ test("creates of different names share their baseline, and none waits for anothe
   expect(world.service.count("list")).toBeLessThan(5);
 });
 
-test.each([
-  ["a refusal", answered(400)],
-  ["a missing scope", answered(403)],
-  ["no connection", failed("unreachable")],
-])("%s makes nothing: one clear error, no look, no note", async (_, refusal) => {
+test.each([400, 401, 403, 404, 422])(
+  "a %i with the error envelope makes nothing: one clear error, no look",
+  async (status) => {
+    const world = scene();
+    world.service.posts.push(post(answered(status), { acts: false }));
+    const error = await errorOf(create(world));
+    expect(error).toBeInstanceOf(OperationFailed);
+    expect(error.message).toContain(answered(status).message);
+    expect(world.service.calls).toEqual(["account", "list", "create web"]);
+    expect(stages(world)).toEqual(["refused"]);
+  },
+);
+
+test("without a connection it is tried four times, each with a record of its own, and nothing is left open", async () => {
   const world = scene();
-  world.service.posts.push(post(refusal, { acts: false }));
+  for (let n = 0; n < 4; n++) {
+    world.service.posts.push(post(failed("unreachable"), { acts: false }));
+  }
   const error = await errorOf(create(world));
-  expect(error).toBeInstanceOf(OperationFailed);
-  expect(error.message).toContain(refusal.message);
-  expect(world.service.calls).toEqual(["account", "list", "create web"]);
-  expect(world.session.journal.entries()).toEqual([]);
+  expect(error.message).toContain(failed("unreachable").message);
+  expect(posts(world)).toBe(4);
+  expect(records(world).filter(isOpen)).toEqual([]);
 });
 
-test.each([404, 409, 422])("a %i that made nothing is believed after two looks", async (status) => {
-  const world = scene();
-  world.service.posts.push(post(answered(status), { acts: false }));
-  const error = await errorOf(create(world));
-  expect(error.message).toContain(answered(status).message);
-  expect(error.message).not.toContain("not known");
-  expect(world.service.calls).toEqual(["account", "list", "create web", "list", "list"]);
-  expect(world.session.journal.entries()).toMatchObject([{ refused: true }]);
+test("a 429 fails nothing: the POST is sent again with the next permit", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(429), { acts: false }));
+  await create(world);
+  expect(posts(world)).toBe(2);
+  expect(records(world).filter(isOpen)).toHaveLength(1);
 });
 
 const lost = [
-  answered(404),
+  answered(404, "POST", false),
   answered(409),
   answered(500),
   answered(502),
@@ -127,19 +140,36 @@ const lost = [
 ];
 
 test.each(lost)(
-  "an instance that a failed POST made all the same is adopted, not repeated: %s",
+  "an instance of a generated name that an unclear POST made is adopted, not repeated: %s",
   async (error) => {
     const world = quick(scene());
     world.service.posts.push(post(error, { acts: true }));
-    const { id, outputs } = await create(world);
-    expect(outputs).toMatchObject({ status: "ACTIVE", name: "web" });
+    const { id, outputs } = await create(world, { name: generated });
+    expect(outputs).toMatchObject({ status: "ACTIVE", name: generated });
     expect(posts(world)).toBe(1);
-    expect(world.messages.warnings).toEqual([expect.stringContaining(`${id}, and was adopted`)]);
+    expect(world.messages.warnings).toEqual([]);
     expect(note(world)?.id).toBe(id);
   },
 );
 
-test("a generated name is proof: it is adopted without a warning, also after a baseline that is not whole", async () => {
+test("one of a name that the program chose is named, and never adopted (defect 5)", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("i-1; the name is not one that the provider made up");
+  expect(error.message).toContain("pulumi import compute:index:Instance web i-1");
+  expect(posts(world)).toBe(1);
+  expect(note(world)).toMatchObject({ stage: "unknown", ended: true });
+});
+
+test("a name that only looks generated is the program's (defect 6)", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  const error = await errorOf(create(world, { inputs: { name: generated, __generated: "other" } }));
+  expect(error.message).toContain("not one that the provider made up");
+});
+
+test("a generated name is proof, also after a baseline that is not whole", async () => {
   const world = quick(scene());
   world.service.unreadable = 1;
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
@@ -157,9 +187,9 @@ test("an instance that turns up late in the settling time is adopted", async () 
     void world.clock.sleep(50_000).then(() => item && service.has(item.id, item));
     throw answered(503);
   });
-  await create(world);
+  await create(world, { name: generated });
   expect(posts(world)).toBe(1);
-  expect(named(world, "web")).toBe(1);
+  expect(named(world, generated)).toBe(1);
 });
 
 test.each([500, 502, 503])(
@@ -183,7 +213,7 @@ test("there is no third POST", async () => {
   const error = await errorOf(create(world));
   expect(error.message).toContain("The create was sent 2 times");
   expect(posts(world)).toBe(2);
-  expect(note(world)?.id).toBeUndefined();
+  expect(note(world)).toMatchObject({ stage: "unknown" });
 });
 
 test.each([
@@ -230,7 +260,7 @@ test("a look that fails for a while is tried again", async () => {
     service.listFaults.push(fail(answered(503, "GET")), fail(failed("unanswered", "cut", "GET")));
     throw failed("unanswered");
   });
-  await create(world);
+  await create(world, { name: generated });
   expect(posts(world)).toBe(1);
 });
 
@@ -256,12 +286,13 @@ test("one that was there before is not taken for the new one", async () => {
   expect(note(world)?.before).toEqual(["old"]);
 });
 
-test("without a whole baseline, an explicit name is not adopted: it may be older", async () => {
+test("with something new that nothing explains, an answered 500 is not repeated", async () => {
   const world = scene();
-  world.service.unreadable = 1;
-  world.service.posts.push(post(failed("unanswered"), { acts: true }));
-  const error = await errorOf(create(world));
-  expect(error.message).toContain("i-1, but the listing before the create was not complete");
+  world.service.posts.push((_body, _signals, service) => {
+    service.has("i-strange", { name: "another" });
+    throw answered(500);
+  });
+  await errorOf(create(world));
   expect(posts(world)).toBe(1);
 });
 
@@ -358,7 +389,7 @@ test("Ctrl-C before the POST: nothing is sent, nothing noted", async () => {
   world.service.listFaults.push(() => world.cancel());
   expect(isEnded(await errorOf(create(world)))).toBe(true);
   expect(posts(world)).toBe(0);
-  expect(world.session.journal.entries()).toEqual([]);
+  expect(records(world)).toEqual([]);
 });
 
 test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
@@ -368,7 +399,7 @@ test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
     throw unsent.reason;
   });
   expect(isEnded(await errorOf(create(world)))).toBe(true);
-  expect(world.session.journal.entries()).toEqual([]);
+  expect(records(world).filter(isOpen)).toEqual([]);
 });
 
 test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
@@ -423,13 +454,41 @@ test("the time-out before a second POST never says that nothing was sent", async
   expect(note(world)).toBeDefined();
 });
 
-test("a defect in the client does not clear the note: the POST may have gone out", async () => {
+test("a defect in the client settles nothing: the POST may have gone out", async () => {
   const world = scene();
-  world.service.posts.push(() => {
-    throw new TypeError("defect");
-  });
+  world.service.createInstance = () => Promise.reject(new TypeError("defect"));
   expect(await errorOf(create(world))).toBeInstanceOf(TypeError);
-  expect(note(world)).toBeDefined();
+  expect(note(world)).toMatchObject({ stage: "sending", ended: true });
+});
+
+test("a defect after the 202 keeps the id (G1)", async () => {
+  const world = scene();
+  world.session.creates.noteMade = () => {
+    throw new TypeError("defect");
+  };
+  expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+});
+
+// --- an error hook asks again ---
+
+test("the second call goes on waiting for the known id, whatever fails by then (defect 3)", async () => {
+  const world = scene();
+  const first = await errorOf(create(world, { timeoutSeconds: 5 }));
+  expect(first).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  world.service.listFaults.push(fail(answered(401, "GET")));
+  expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  world.service.set("i-1", { status: "ACTIVE" });
+  expect(await create(world)).toMatchObject({ id: "i-1", outputs: { status: "ACTIVE" } });
+  expect(posts(world)).toBe(1);
+});
+
+test("after a POST without an answer the second call looks before it sends anything", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  await errorOf(create(world, { timeoutSeconds: 5 }));
+  world.service.has("i-9", { name: "web" });
+  expect((await errorOf(create(world))).message).toContain("i-9 is there");
+  expect(posts(world)).toBe(1);
 });
 
 test("after whatever end, no timer is left", async () => {

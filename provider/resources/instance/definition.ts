@@ -51,8 +51,8 @@ export const instanceDescription =
 export const inputTypes = {
   name: input(text().optional(), {
     description:
-      "Hostname of the server. Left out, a name is made from the resource's name and seven random " +
-      "hexadecimal digits, or as `pulumi:autonaming` says.",
+      "Hostname of the server. Left out, a name is made from the resource's name and eight characters " +
+      "(four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.",
     comparison: "exact",
   }),
   flavorId: input(text(), {

@@ -1,9 +1,11 @@
 /** Delete tells the truth (G4), whatever the policy. */
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { isEnded } from "../../abort";
+import { originKey, originToState } from "../../origin";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../../property/value";
 import { answered, fail, failed } from "../../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../../testing/scene";
+import { stamped } from "../../stamp";
 import { deleteInstance } from "./delete";
 import { outputsOfAccepted } from "./state";
 
@@ -69,19 +71,92 @@ test("where it can't be told whether it exists, that is what is said", async () 
   );
 });
 
-test("retain drops it with a warning, without a request", async () => {
-  const world = existing({ deletePolicy: "retain" });
+const retain = { deletePolicy: "retain" };
+
+test("retain drops it with a warning", async () => {
+  const world = existing(retain);
   await remove(world);
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("goes on running and is billed"),
+    expect.stringContaining('(compute:deletePolicy is "retain"): it goes on running and is billed'),
   ]);
-  expect(world.service.calls).toEqual([]);
 });
 
 test("with a test token, retain is the default", async () => {
   const world = existing({ apiToken: new Secret(testToken) });
   await remove(world);
-  expect(world.messages.warnings).toEqual([expect.stringContaining("sandbox lifetime")]);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("it stays at the service until its sandbox lifetime is over"),
+  ]);
+});
+
+test("retain does not say of one that is gone already that it goes on running", async () => {
+  const world = scene(retain);
+  await remove(world);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("the service no longer lists it"),
+  ]);
+  expect(world.messages.warnings.join()).not.toContain("goes on running");
+  expect(world.service.count("list")).toBe(1);
+});
+
+test.each<[string, (world: Scene) => PropertyMap]>([
+  [
+    "the service can't be reached",
+    (world) => {
+      world.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));
+      return stateOf(world);
+    },
+  ],
+  [
+    "the service does not answer",
+    (world) => {
+      world.service.listFaults.push(() => world.clock.sleep(3_600_000));
+      return stateOf(world);
+    },
+  ],
+  [
+    "the listing is not whole",
+    (world) => {
+      world.service.unreadable = 1;
+      return stateOf(world);
+    },
+  ],
+  ["it was accepted a moment ago", (world) => justMade(world)],
+  [
+    "the listing may be another tenant's",
+    (world) => {
+      const origin = { ...world.session.connection.place(), tokenHash: "another" };
+      return propertyMap({ ...stateOf(world), [originKey]: originToState(origin) });
+    },
+  ],
+  [
+    "the run was canceled",
+    (world) => {
+      world.cancel();
+      return stateOf(world);
+    },
+  ],
+])('retain works, and says "if it still exists", where %s', async (_what, prepare) => {
+  const world = scene(retain);
+  await remove(world, prepare(world));
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("if it still exists, it goes on running and is billed"),
+  ]);
+  expect(world.clock.now()).toBeLessThanOrEqual(10_000);
+});
+
+test("a hundred that retain drops share the look, and the wait for a service that does not answer", async () => {
+  const world = scene(retain);
+  world.service.listFaults.push(() => world.clock.sleep(3_600_000));
+  const all = Array.from({ length: 100 }, () => () => remove(world));
+  // Eight at a time, as the engine does.
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let next = all.pop(); next; next = all.pop()) await next();
+    }),
+  );
+  expect(world.messages.warnings).toHaveLength(100);
+  expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
 test("a live instance is never dropped by the default of a test token (G3, G4)", async () => {
@@ -156,6 +231,31 @@ test("a listing that lags behind a destroy whose answer was lost puts nothing in
   expect(await remove(world)).toBeUndefined();
 });
 
+/** The state of an instance that was accepted a moment ago. */
+const justMade = (world: Scene) =>
+  propertyMap({ ...stateOf(world), __accepted: world.clock.date().toISOString() });
+
+test("a 404 just after the creation is no proof: a replica may lag (G3)", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  world.service.listFaults.push(undefined, () => {
+    world.service.instances.delete("i-1");
+  });
+  void world.clock.sleep(30_000).then(() => world.service.has("i-1", { name: "web" }));
+  const { message } = await errorOf(remove(world, justMade(world), 300));
+  expect(message).toContain("which is listed all the same");
+});
+
+test("a DELETE that the service acknowledged is evidence: no settling time is waited for", async () => {
+  const world = scene(destroyPath);
+  world.service.unreadable = 1;
+  world.service.destroys.push(() => {
+    world.service.unreadable = 0;
+  });
+  await remove(world, justMade(world));
+  expect(world.clock.now()).toBeLessThan(10_000);
+});
+
 test("an instance that this very run took over is not destroyed with an older record of it", async () => {
   const world = existing(destroyPath);
   world.session.creates.noteTakenOver("i-1");
@@ -196,4 +296,25 @@ test("where no listing is whole, it says that the proof is missing, and how to g
   expect(message).toContain("that it is gone can't be proven");
   expect(message).toContain("pulumi state delete");
   expect(world.service.count("destroy")).toBe(1);
+});
+
+test.each([
+  ["one that is gone already", {}, false, ["gone"]],
+  ["one that the destroy call removed", destroyPath, true, ["gone"]],
+  ["one that is let go", { deletePolicy: "retain" }, true, ["dropped"]],
+  ["one that still exists", {}, true, []],
+])("%s is settled as what became of it", async (_which, args, exists, how) => {
+  const world = exists ? existing(args) : scene(args);
+  const oldOutputs = stamped(stateOf(world), "anEarlierRun");
+  world.session.state.carried(urn, "i-1", oldOutputs);
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await remove(world, oldOutputs).catch(() => undefined);
+  expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));
+});
+
+test("one that is let go and that no state is known to have held is not settled (defect 26)", async () => {
+  const world = existing({ deletePolicy: "retain" });
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await remove(world);
+  expect(settled).not.toHaveBeenCalled();
 });

@@ -9,7 +9,7 @@ import { presenceOf, type Trace } from "./presence";
 export interface Doomed {
   id: string;
   urn: string;
-  /** What the state knows of it, unless a listing has shown it since. */
+  /** What the state knows of it; without an origin if a listing has shown it since. */
   trace: Trace;
 }
 
@@ -65,11 +65,13 @@ async function untilGone(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, messages } = session.around;
+  // An acknowledged DELETE says itself why listings lack it, however young it is.
+  const expected = answer === "taken" ? { kept: trace.kept } : trace;
   const started = clock.now();
   for (;;) {
     const seconds = Math.round((clock.now() - started) / 1000);
     messages.status(urn, `${id} was told to go; waiting until it is gone, ${seconds} s`);
-    const { presence } = await presenceOf(session, id, trace, signal);
+    const { presence } = await presenceOf(session, id, expected, signal);
     if (presence.kind === "gone") return;
     if (presence.kind === "unproven") {
       throw new OperationFailed(

@@ -2,23 +2,37 @@
 import type { Settings } from "../../config/settings";
 import type { DiffRequest, DiffResponse } from "../../requests";
 import type { Session } from "../../session/session";
-import { changedInputs, replaces } from "./changes";
-import { staysBehind } from "./delete";
+import { stampOf } from "../../stamp";
+import { changedInputs, replaces, surelyReplaces } from "./changes";
+import { refuseStuckReplacement } from "./replacement";
+import { staysBehind } from "./retain";
 
-export function diffInstance(session: Session, request: DiffRequest): DiffResponse {
+/** @throws OperationFailed for a replacement whose Delete would fail (see replacement.ts). */
+export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const detailed = changedInputs(request);
-  // The engine also asks during a refresh, when nothing is about to be replaced.
-  if (session.state.isInUpdate(request.urn) && replaces(detailed)) {
-    const message = messageOfReplacement(session.settings, request);
+  const { deletePolicy } = session.settings;
+  if (isOfUpdate(session, request) && replaces(detailed)) {
+    const isSure = surelyReplaces(detailed, request.news);
+    if (isSure) await refuseStuckReplacement(session, request);
+    const message = messageOfReplacement(session.settings, request, isSure);
     if (message) session.around.messages.warning(message, request.urn);
   }
-  // G4: only where the Delete would fail must it come first, so that no second server is made.
-  return { detailed, deleteBeforeReplace: session.settings.deletePolicy === "fail" };
+  // G4: where the Delete may fail it comes first, so that no second server is made.
+  return { detailed, deleteBeforeReplace: deletePolicy === "fail" };
+}
+
+/**
+ * The engine also asks during a refresh, when nothing is about to be replaced, and after the Read of an
+ * import, where it refuses a replacement itself.
+ */
+function isOfUpdate(session: Session, { urn, oldOutputs }: DiffRequest): boolean {
+  return session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
 }
 
 function messageOfReplacement(
   { deletePolicy, tokenKind }: Pick<Settings, "deletePolicy" | "tokenKind">,
   { id, oldOutputs }: Pick<DiffRequest, "id" | "oldOutputs">,
+  isSure: boolean,
 ): string | undefined {
   switch (deletePolicy) {
     case "destroy":
@@ -26,6 +40,9 @@ function messageOfReplacement(
     case "retain":
       return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${staysBehind(oldOutputs, tokenKind)}`;
     case "fail":
-      return `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists, unless the resource has the option retainOnDelete: the service documents no call to destroy it. Remove it at the service first; see also compute:deletePolicy and compute:destroyPath`;
+      // A sure replacement that was not refused: the instance is gone already.
+      return isSure
+        ? undefined
+        : `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists: the service documents no call to destroy it. Whether it is replaced depends on values that are not known yet. If it is: remove it at the service first; see also compute:deletePolicy (the resource option retainOnDelete wants it to be "retain") and compute:destroyPath`;
   }
 }

@@ -1,4 +1,4 @@
-/** From an accepted instance to one that is ready; whatever happens, id and state are kept (G1). */
+/** Waits until an accepted instance is ready; whatever happens, id and state reach the engine (G1). */
 import { Canceled, TimedOut } from "../../abort";
 import { explain } from "../../advice";
 import type { ListItem } from "../../api/contract";
@@ -6,6 +6,7 @@ import { RequestError } from "../../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../../errors";
 import type { PropertyMap } from "../../property/value";
 import type { Session } from "../../session/session";
+import { settlingEnd, traceOf } from "./presence";
 import { WaitProgress } from "./progress";
 import { finished, outputsWithItem, textOf } from "./state";
 import { failure, settled, type Unready } from "./status";
@@ -20,6 +21,7 @@ export async function finishInstance(
   try {
     const verdict = await session.poller.leaveProvisioning(instance.id, {
       after: instance.after,
+      settledAt: settlingEnd(session, traceOf(instance.outputs).acceptedAt),
       signal,
       onLook: (snapshot, problem) => progress.looked(snapshot, problem),
     });
@@ -35,8 +37,7 @@ export async function finishInstance(
         );
     }
   } catch (error) {
-    if (error instanceof InstanceUnfinished) throw error;
-    throw failure(instance, whyStopped(error, instance.id, progress));
+    throw keepingId(error, instance, progress);
   }
 }
 
@@ -54,7 +55,24 @@ function hidden(session: Session, instance: Unready, lastSeen: ListItem | undefi
   return finished(outputs);
 }
 
-function whyStopped(error: unknown, id: string, progress: WaitProgress): string {
+/** The error for whatever ends a create or a wait once the id is known, a defect of ours included (G1). */
+export function keepingId(
+  error: unknown,
+  instance: Pick<Unready, "id" | "inputs" | "outputs">,
+  progress: Pick<WaitProgress, "status" | "problem"> = {
+    status: "PROVISIONING",
+    problem: undefined,
+  },
+): InstanceUnfinished {
+  if (error instanceof InstanceUnfinished) return error;
+  return failure(instance, whyStopped(error, instance.id, progress));
+}
+
+function whyStopped(
+  error: unknown,
+  id: string,
+  progress: Pick<WaitProgress, "status" | "problem">,
+): string {
   const goesOn = `${id} is kept in the state; the next \`pulumi up\` goes on waiting for it`;
   if (error instanceof Canceled) return `the wait for instance ${id} was canceled; ${goesOn}`;
   if (error instanceof TimedOut) {

@@ -18,13 +18,18 @@ export type Presence =
 export interface Trace {
   /** Where it lives. */
   kept?: Origin | undefined;
-  /** When it was accepted (ISO 8601), as long as no listing has shown it. */
+  /** When it was accepted (ISO 8601), as long as its settling time may not be over. */
   acceptedAt?: string | undefined;
 }
 
 /** What the state knows of it. */
 export function traceOf(outputs: PropertyMap | undefined): Trace {
   return { kept: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
+}
+
+/** Clock time until which a listing may lack an instance that was accepted then. */
+export function settlingEnd(session: Session, acceptedAt: string | undefined): number {
+  return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
 export async function presenceOf(
@@ -36,19 +41,32 @@ export async function presenceOf(
   const { origin } = await session.connection.open(signal);
   refuseElsewhere(id, kept, origin);
   const { pollIntervalMs } = session.settings;
-  const settledAt = acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
+  const settledAt = settlingEnd(session, acceptedAt);
   const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
-  const sameToken = !kept || kept.tokenHash === origin.tokenHash;
-  const isSameTenant = (listed: ReadonlyMap<string, unknown>) =>
-    sameToken || session.state.showsAnother(listed, id);
-  return { presence: judge(session, result, isSameTenant), origin };
+  const isOfTenant = (items: ReadonlyMap<string, unknown>) =>
+    isSameTenant(session, id, { kept, origin, items });
+  return { presence: judge(session, result, isOfTenant), origin };
+}
+
+/** Whether a listing is of the tenant that the instance belongs to, as far as that can be told. */
+export function isSameTenant(
+  session: Session,
+  id: string,
+  {
+    kept,
+    origin,
+    items,
+  }: { kept: Origin | undefined; origin: Origin; items: ReadonlyMap<string, unknown> },
+): boolean {
+  if (!kept || kept.tokenHash === origin.tokenHash) return true;
+  return session.state.showsAnother(items, id, kept.tokenHash);
 }
 
 /** What a search has come to; of another tenant's listing, an instance is never called gone. */
 export function judge(
   session: Session,
   result: SearchResult,
-  isSameTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
+  isOfTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
 ): Presence {
   if (result.kind === "found") return result;
   if (result.kind === "unproven") {
@@ -60,9 +78,9 @@ export function judge(
       "two listings in a row had no id in common, so the ids that the service lists are not to be relied on";
     return { kind: "unproven", doubt: "listing", why };
   }
-  if (isSameTenant(result.proof.items)) return { kind: "gone" };
+  if (isOfTenant(result.proof.items)) return { kind: "gone" };
   const why =
-    "the token is not the one it was last seen with, and its listing shows no other instance of this stack either, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
+    "the token is not the one it was last seen with, and its listing shows no other instance of this stack that was seen with that one, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
   return { kind: "unproven", doubt: "tenant", why };
 }
 

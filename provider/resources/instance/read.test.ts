@@ -1,24 +1,23 @@
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../../errors";
 import { originFromState } from "../../origin";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
 import { answered, fail, failed } from "../../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../../testing/scene";
 import { readInstance } from "./read";
-import { outputsOfAccepted, unfinished } from "./state";
+import { outputsOfAccepted, outputsWithItem, unfinished } from "./state";
 
 const urn = urnOf("web");
 const common = { urn, id: "i-1", timeoutSeconds: 0 };
 const empty = propertyMap({});
 
-/** The state after a create with the settings of this scene. */
-const stateOf = ({ session }: Scene, status = "ACTIVE") =>
-  outputsOfAccepted(
-    inputsOf(),
-    { id: "i-1", name: "web", status, networks: [] },
-    session.connection.place(),
-    new Date(0),
-  );
+/** The state after a create with the settings of this scene, and a first sighting. */
+function stateOf({ session }: Scene, status = "ACTIVE"): PropertyMap {
+  const place = session.connection.place();
+  const accepted = { id: "i-1", name: "web", networks: [] };
+  const outputs = outputsOfAccepted(inputsOf(), accepted, place, new Date(0));
+  return outputsWithItem(outputs, { id: "i-1", name: "web", status }, place);
+}
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
   readInstance(world.session, { ...common, inputs, outputs });
@@ -145,6 +144,16 @@ test("with another token, gone also needs another instance of ours in the listin
   expect(await refresh(world, outputs)).toBeUndefined();
 });
 
+test("an instance made with the other token is no witness for that tenant (G3)", async () => {
+  const made = scene();
+  const outputs = stateOf(made);
+  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  world.service.has("i-2");
+  world.session.state.carried(urnOf("other"), "i-2", stateOf(world));
+  expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
+});
+
 test("with another token, an instance that is listed is found, and its origin renewed", async () => {
   const made = scene();
   const outputs = stateOf(made);
@@ -246,5 +255,93 @@ test("one accepted just now is not gone because no listing shows it yet (G1, G3)
   void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
   const read = await refresh(world, outputs);
   expect(read?.outputs).toMatchObject({ status: "ACTIVE" });
-  expect(read && "__accepted" in read.outputs).toBe(false);
+});
+
+test("one that was listed right after its creation is not gone because a replica lags (G1, G3)", async () => {
+  const world = scene();
+  const { session, clock, service } = world;
+  service.has("i-1", { name: "web" });
+  const made = outputsOfAccepted(
+    inputsOf(),
+    { id: "i-1", name: "web", networks: [] },
+    session.connection.place(),
+    clock.date(),
+  );
+  const seen = (await refresh(world, made))?.outputs;
+  service.instances.delete("i-1");
+  await clock.sleep(3000);
+  void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
+  const read = await refresh(world, seen);
+  expect(read).toMatchObject({ id: "i-1" });
+  expect(clock.now()).toBeGreaterThanOrEqual(40_000);
+
+  // The settling time over, it is like any other.
+  await clock.sleep(20_000);
+  const settled = (await refresh(world, read?.outputs))?.outputs;
+  expect(settled && "__accepted" in settled).toBe(false);
+  service.instances.delete("i-1");
+  await clock.sleep(3000);
+  expect(await refresh(world, settled)).toBeUndefined();
+});
+
+test("how the 202 spells the name is no baseline: the list's spelling is no drift", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web-main" });
+  const inputs = inputsOf({ name: "Web-Main" });
+  const unseen = unfinished(
+    outputsOfAccepted(
+      inputs,
+      { id: "i-1", name: "Web-Main", networks: [] },
+      world.session.connection.place(),
+      new Date(0),
+    ),
+  );
+  const read = await refresh(world, unseen, inputs);
+  expect(read?.inputs["name"]).toBe("Web-Main");
+  expect(read?.outputs["name"]).toBe("web-main");
+  expect((await refresh(world, read?.outputs, inputs))?.inputs["name"]).toBe("Web-Main");
+  world.service.has("i-1", { name: "renamed" });
+  await world.clock.sleep(3000);
+  expect((await refresh(world, read?.outputs, inputs))?.inputs["name"]).toBe("renamed");
+});
+
+test("an import carries the stamp of its run, a refresh that of the state, and a `.get()` none", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  expect((await importIt(world))?.outputs["__run"]).toBe(world.session.id);
+  const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
+  expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
+  expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
+  expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
+});
+
+test("an import proves no state: its own stamp may never have been saved", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  const read = await importIt(world);
+  world.session.state.carried(urn, "i-1", read?.outputs ?? empty);
+  expect(world.session.state.holds("i-1")).toBe(true);
+  expect(world.session.state.isProven("i-1")).toBe(false);
+  expect(settled).not.toHaveBeenCalled();
+});
+
+test("what a refresh proves gone is settled; what an import does not find may be another tenant's", async () => {
+  const world = scene();
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await importIt(world);
+  expect(settled).not.toHaveBeenCalled();
+  await refresh(world);
+  expect(settled.mock.calls).toEqual([[world.session.settings, "i-1", "gone"]]);
+});
+
+test("a script that was too large for the outputs of an unfinished instance is there again", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const { userData: _, ...outputs } = stateOf(world);
+  const inputs = inputsOf({ userData: new Secret("#!/bin/sh") });
+  const read = await refresh(world, propertyMap(outputs), inputs);
+  expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
+  const imported = await refresh(world, propertyMap(outputs), propertyMap({ name: "web" }));
+  expect(imported && "userData" in imported.outputs).toBe(false);
 });

@@ -1,30 +1,44 @@
 /** Read: refresh, import and `.get()`, all from the shared listing (G3, G7). */
 import type { ListItem } from "../../api/contract";
 import { OperationFailed } from "../../errors";
+import { notedName } from "../../ledger/notedName";
 import type { Origin } from "../../origin";
-import { propertyMap, secretLike, type PropertyMap } from "../../property/value";
+import {
+  propertyMap,
+  secretLike,
+  type PropertyMap,
+  type PropertyValue,
+} from "../../property/value";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../../requests";
 import { timeouts, type Session } from "../../session/session";
-import { presenceOf, traceOf } from "./presence";
-import { finished, outputsOfItem, outputsWithItem, textOf, unfinishedKey } from "./state";
+import { stamped } from "../../stamp";
+import { inputNames } from "./definition";
+import { presenceOf, settlingEnd, traceOf } from "./presence";
+import {
+  finished,
+  outputsOfItem,
+  outputsOnceSettled,
+  outputsWithItem,
+  textOf,
+  unfinishedKey,
+  unlistedKey,
+} from "./state";
 import { failure, judgeRead } from "./status";
 
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   using operation = session.operation(request.timeoutSeconds || timeouts.look);
-  const { presence, origin } = await presenceOf(
-    session,
-    request.id,
-    traceOf(request.outputs),
-    operation.signal,
-  );
+  const trace = traceOf(request.outputs);
+  const { presence, origin } = await presenceOf(session, request.id, trace, operation.signal);
   if (presence.kind === "gone") {
-    session.state.recorded(request.id);
+    // An id that a person typed may be another tenant's: only a recorded origin makes this a proof.
+    if (trace.kept) session.ledger.settleId(session.settings, request.id, "gone");
     return undefined;
   }
   if (presence.kind === "found") return found(session, request, presence.item, origin);
   return unproven(session, request, presence.why);
 }
 
+const isImport = ({ inputs }: ReadRequest) => inputs === undefined;
 const isGet = ({ inputs }: ReadRequest) => inputs !== undefined && Object.keys(inputs).length === 0;
 
 function found(
@@ -36,19 +50,48 @@ function found(
   const { id, urn } = request;
   const refresh = isRefresh(request);
   const before = request.outputs ?? propertyMap({});
-  const outputs = refresh ? outputsWithItem(before, item, origin) : outputsOfItem(item, origin);
+  const outputs = outputsFound(session, request, item, origin);
   const inputs = refresh
     ? inputsAfterRefresh(request.inputs, before, item)
     : propertyMap({ name: item.name });
-  // Who imports it takes it over, which settles what an earlier run left open (G1).
-  if (request.inputs === undefined) session.state.carried(urn, id, outputs);
+  if (isImport(request)) {
+    const { name } = item;
+    const { ledger, settings, state } = session;
+    const names = name === undefined ? [] : [name, notedName(name, true, settings)];
+    ledger.imported(settings, urn, id, names);
+    state.carried(urn, id, outputs);
+  }
   if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);
   return { id, inputs, outputs: finished(outputs) };
 }
 
-/** Only a name that has changed since it was last seen is drift: a service may write names its own way. */
+function outputsFound(
+  session: Session,
+  request: ReadRequest,
+  item: ListItem,
+  origin: Origin,
+): PropertyMap {
+  if (isRefresh(request)) {
+    const { acceptedAt } = traceOf(request.outputs);
+    const isSettled = settlingEnd(session, acceptedAt) <= session.around.clock.now();
+    // What was left out of the outputs of an unfinished instance for its size.
+    const before = propertyMap({ ...knownInputs(request.inputs), ...request.outputs });
+    return outputsWithItem(isSettled ? outputsOnceSettled(before) : before, item, origin);
+  }
+  const outputs = outputsOfItem(item, origin);
+  return isImport(request) ? stamped(outputs, session.id) : outputs;
+}
+
+function knownInputs(inputs: PropertyMap): Record<string, PropertyValue | undefined> {
+  return Object.fromEntries(inputNames.map((name) => [name, inputs[name]]));
+}
+
+/** Only a name that has changed since it was last listed is drift: a service may write names its own way. */
 function inputsAfterRefresh(inputs: PropertyMap, before: PropertyMap, item: ListItem): PropertyMap {
-  if (item.name === undefined || item.name === textOf(before, "name")) return inputs;
+  const isFirstSighting = before[unlistedKey] === true;
+  if (isFirstSighting || item.name === undefined || item.name === textOf(before, "name")) {
+    return inputs;
+  }
   return propertyMap({ ...inputs, name: secretLike(inputs["name"], item.name) });
 }
 

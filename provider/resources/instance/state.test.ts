@@ -109,3 +109,11 @@ test("unfinished is a mark that comes off", () => {
   const outputs = propertyMap({ status: "PROVISIONING" });
   expect(finished(unfinished(outputs))).toEqual(outputs);
 });
+
+test("the first sighting ends that it was never listed, not when it was accepted", () => {
+  const before = outputsOfAccepted(inputsOf(), accepted, origin, date);
+  expect(before).toMatchObject({ __unlisted: true, __accepted: date.toISOString() });
+  const outputs = outputsWithItem(before, { id: "i-1", name: "web" }, origin);
+  expect("__unlisted" in outputs).toBe(false);
+  expect(outputs["__accepted"]).toBe(date.toISOString());
+});

@@ -15,8 +15,14 @@ import { inputNames, outputs as defined, type InputName } from "./definition";
 /** Set while a create or update has not ended well, so that a Read can tell (G1). */
 export const unfinishedKey = "__unfinished";
 
-/** When the service accepted it, until a listing has shown it: so long it may not be listed yet (G3). */
+/**
+ * When the service accepted it (ISO 8601), until the settling time since then is over: so long a listing
+ * may lack it, even if one has shown it already (G3).
+ */
 export const acceptedKey = "__accepted";
+
+/** Set until a listing has shown it: its name is as the 202 spells it, which is no baseline for drift. */
+export const unlistedKey = "__unlisted";
 
 /** Every input, null where unset: a created instance knows what it was created without (G5). */
 function echo(inputs: PropertyMap): Record<string, PropertyValue> {
@@ -47,6 +53,7 @@ export function outputsOfAccepted(
     privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
     createdAt: accepted.createdAt,
     [acceptedKey]: acceptedAt.toISOString(),
+    [unlistedKey]: true,
     tokenKind: origin.tokenKind,
     [originKey]: originToState(origin),
   });
@@ -61,7 +68,7 @@ export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
     ...finished(outputs),
-    [acceptedKey]: undefined,
+    [unlistedKey]: undefined,
     name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
     status: item.status ?? outputs["status"],
     ipv4: item.ipv4_public || outputs["ipv4"],
@@ -76,6 +83,16 @@ export function unfinished(outputs: PropertyMap): PropertyMap {
 
 export function finished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: undefined });
+}
+
+/** Without what counts only until the settling time is over. */
+export function outputsOnceSettled(outputs: PropertyMap): PropertyMap {
+  return propertyMap({ ...outputs, [acceptedKey]: undefined });
+}
+
+/** The name as the list shows it; undefined while none has shown the instance. */
+export function listedName(outputs: PropertyMap): string | undefined {
+  return outputs[unlistedKey] === true ? undefined : textOf(outputs, "name");
 }
 
 /** Inputs that the program claims of an imported instance: known from now on. */

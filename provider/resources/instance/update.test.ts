@@ -116,3 +116,10 @@ test("a preview sends nothing (G10)", async () => {
   expect(outputs).toMatchObject({ flavorId: "flavor-1", status: "ACTIVE" });
   expect(world.service.calls).toEqual([]);
 });
+
+test("the stamp of the state stays", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const before = propertyMap({ ...unfinished(stateOf(world)), __run: "an-earlier-run" });
+  expect((await update(world, before))["__run"]).toBe("an-earlier-run");
+});

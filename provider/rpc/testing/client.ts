@@ -83,8 +83,9 @@ export class TestClient {
     return call((done) => this.raw.diffConfig(request, done));
   }
 
-  async configure(args: PropertyMap): Promise<pb.ConfigureResponse> {
-    const request = new pb.ConfigureRequest().setArgs(struct(args));
+  /** `id`: of the provider resource, as the engine sends it. */
+  async configure(args: PropertyMap, id = "provider-id"): Promise<pb.ConfigureResponse> {
+    const request = new pb.ConfigureRequest().setArgs(struct(args)).setId(id);
     return call((done) => this.raw.configure(request, done));
   }
 

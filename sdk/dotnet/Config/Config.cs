@@ -82,6 +82,16 @@ namespace ComputeInstances.Compute
             set => _destroyPath.Set(value);
         }
 
+        private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
+        /// <summary>
+        /// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        /// </summary>
+        public static string? Leftovers
+        {
+            get => _leftovers.Get();
+            set => _leftovers.Set(value);
+        }
+
         private static readonly __Value<double?> _pollIntervalSeconds = new __Value<double?>(() => __config.GetDouble("pollIntervalSeconds"));
         /// <summary>
         /// Longest time between two looks at the instances that are waited for, in seconds. Default 3.

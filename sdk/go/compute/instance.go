@@ -76,7 +76,7 @@ type Instance struct {
 	ImageId pulumi.StringOutput `pulumi:"imageId"`
 	// Public IPv4 address. Absent when no listing could show the instance.
 	Ipv4 pulumi.StringPtrOutput `pulumi:"ipv4"`
-	// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
 	Name pulumi.StringOutput `pulumi:"name"`
 	// The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
 	Networks NetworkArrayOutput `pulumi:"networks"`
@@ -160,7 +160,7 @@ type instanceArgs struct {
 	FlavorId string `pulumi:"flavorId"`
 	// Identifier of the base operating system image.
 	ImageId string `pulumi:"imageId"`
-	// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
 	Name *string `pulumi:"name"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
 	SshKeys []string `pulumi:"sshKeys"`
@@ -178,7 +178,7 @@ type InstanceArgs struct {
 	FlavorId pulumi.StringInput
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringInput
-	// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
 	Name pulumi.StringPtrInput
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
 	SshKeys pulumi.StringArrayInput
@@ -297,7 +297,7 @@ func (o InstanceOutput) Ipv4() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.Ipv4 }).(pulumi.StringPtrOutput)
 }
 
-// Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
 func (o InstanceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
 }

@@ -23,6 +23,8 @@ type Provider struct {
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
+	// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
 	// `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
 }
@@ -57,6 +59,8 @@ type providerArgs struct {
 	DeletePolicy *string `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
 	DestroyPath *string `pulumi:"destroyPath"`
+	// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+	Leftovers *string `pulumi:"leftovers"`
 	// Longest time between two looks at the instances that are waited for, in seconds. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
 	// How long one request may take. Default 30.
@@ -83,6 +87,8 @@ type ProviderArgs struct {
 	DeletePolicy pulumi.StringPtrInput
 	// Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
 	DestroyPath pulumi.StringPtrInput
+	// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+	Leftovers pulumi.StringPtrInput
 	// Longest time between two looks at the instances that are waited for, in seconds. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
 	// How long one request may take. Default 30.
@@ -152,6 +158,11 @@ func (o ProviderOutput) DeletePolicy() pulumi.StringPtrOutput {
 // Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
 func (o ProviderOutput) DestroyPath() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DestroyPath }).(pulumi.StringPtrOutput)
+}
+
+// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.Leftovers }).(pulumi.StringPtrOutput)
 }
 
 // `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.

@@ -63,6 +63,17 @@ Object.defineProperty(exports, "destroyPath", {
 });
 
 /**
+ * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+ */
+export declare const leftovers: string | undefined;
+Object.defineProperty(exports, "leftovers", {
+    get() {
+        return __config.get("leftovers");
+    },
+    enumerable: true,
+});
+
+/**
  * Longest time between two looks at the instances that are waited for, in seconds. Default 3.
  */
 export declare const pollIntervalSeconds: number | undefined;

@@ -33,7 +33,7 @@ class InstanceArgs:
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
@@ -90,7 +90,7 @@ class InstanceArgs:
     @pulumi.getter
     def name(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         """
         return pulumi.get(self, "name")
 
@@ -189,7 +189,7 @@ class Instance(pulumi.CustomResource):
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
@@ -362,7 +362,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def name(self) -> pulumi.Output[_builtins.str]:
         """
-        Hostname of the server. Left out, a name is made from the resource's name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+        Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
         """
         return pulumi.get(self, "name")
 

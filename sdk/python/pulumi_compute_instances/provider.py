@@ -24,6 +24,7 @@ class ProviderArgs:
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
                  delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
@@ -38,6 +39,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
         :param pulumi.Input[_builtins.str] delete_policy: What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: Longest time between two looks at the instances that are waited for, in seconds. Default 3.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
@@ -55,6 +57,8 @@ class ProviderArgs:
             pulumi.set(__self__, "delete_policy", delete_policy)
         if destroy_path is not None:
             pulumi.set(__self__, "destroy_path", destroy_path)
+        if leftovers is not None:
+            pulumi.set(__self__, "leftovers", leftovers)
         if poll_interval_seconds is not None:
             pulumi.set(__self__, "poll_interval_seconds", poll_interval_seconds)
         if request_timeout_seconds is not None:
@@ -127,6 +131,18 @@ class ProviderArgs:
     @destroy_path.setter
     def destroy_path(self, value: pulumi.Input[Optional[_builtins.str]]):
         pulumi.set(self, "destroy_path", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def leftovers(self) -> pulumi.Input[Optional[_builtins.str]]:
+        """
+        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        """
+        return pulumi.get(self, "leftovers")
+
+    @leftovers.setter
+    def leftovers(self, value: pulumi.Input[Optional[_builtins.str]]):
+        pulumi.set(self, "leftovers", value)
 
     @_builtins.property
     @pulumi.getter(name="pollIntervalSeconds")
@@ -212,6 +228,7 @@ class Provider(pulumi.ProviderResource):
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
                  delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
@@ -229,6 +246,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
         :param pulumi.Input[_builtins.str] delete_policy: What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: Longest time between two looks at the instances that are waited for, in seconds. Default 3.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
@@ -265,6 +283,7 @@ class Provider(pulumi.ProviderResource):
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
                  delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
@@ -285,6 +304,7 @@ class Provider(pulumi.ProviderResource):
             __props__.__dict__["cursor_parameter"] = cursor_parameter
             __props__.__dict__["delete_policy"] = delete_policy
             __props__.__dict__["destroy_path"] = destroy_path
+            __props__.__dict__["leftovers"] = leftovers
             __props__.__dict__["poll_interval_seconds"] = pulumi.Output.from_input(poll_interval_seconds).apply(pulumi.runtime.to_json) if poll_interval_seconds is not None else None
             __props__.__dict__["request_timeout_seconds"] = pulumi.Output.from_input(request_timeout_seconds).apply(pulumi.runtime.to_json) if request_timeout_seconds is not None else None
             __props__.__dict__["requests_per_minute"] = pulumi.Output.from_input(requests_per_minute).apply(pulumi.runtime.to_json) if requests_per_minute is not None else None
@@ -328,6 +348,14 @@ class Provider(pulumi.ProviderResource):
         Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
         """
         return pulumi.get(self, "destroy_path")
+
+    @_builtins.property
+    @pulumi.getter
+    def leftovers(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        """
+        return pulumi.get(self, "leftovers")
 
     @_builtins.property
     @pulumi.getter(name="requireTokenKind")

@@ -37,6 +37,8 @@ export interface StackOptions {
   token?: string | null;
   /** Whether the project names the plugin that was built; otherwise the engine has to find one. */
   namesPlugin?: boolean;
+  /** The folder of another executable of the plugin's name. */
+  pluginFolder?: string;
   /** `compute:…` settings, without the prefix. */
   config?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
@@ -95,7 +97,8 @@ export class Stack implements AsyncDisposable {
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };
-    this.#plugins = options.namesPlugin === false ? "" : pluginsAt(join(root, "bin"));
+    const folder = options.pluginFolder ?? join(root, "bin");
+    this.#plugins = options.namesPlugin === false ? "" : pluginsAt(folder);
     if (options.program.startsWith("/")) this.#copy(options.program);
     else this.program(options.program);
   }

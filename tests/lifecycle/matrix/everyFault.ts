@@ -23,6 +23,7 @@ export async function everyFault(name: SpotName): Promise<void> {
     lost: count("lost"),
     doubled: count("doubled"),
     "wrongly forgotten": count("forgotten"),
+    "taken over by hand": outcomes.reduce((sum, { byHand }) => sum + byHand, 0),
   });
   expect(outcomes.flatMap(complaints)).toEqual([]);
 }
@@ -67,6 +68,6 @@ async function playOne(it: Case, slowness = 1): Promise<Outcome> {
     return await play(it, slowness);
   } catch (error) {
     const stuck = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-    return { struck: true, lost: [], doubled: [], forgotten: [], stuck };
+    return { struck: true, lost: [], doubled: [], forgotten: [], stuck, byHand: 0 };
   }
 }

@@ -61,11 +61,11 @@ export const faults: Readonly<Record<string, Fault>> = {
     arm: scripted({ kind: "status", status: 429, retryAfter: "soon" }),
     posts: each,
   },
-  // These four are the document's refusals, taken at their word.
+  // With the document's envelope these are refusals, taken at their word: nothing was made.
   "400": { arm: scripted({ kind: "status", status: 400 }) },
   "401": { arm: scripted({ kind: "status", status: 401 }) },
   "403": { arm: scripted({ kind: "status", status: 403 }) },
-  ...answered(404),
+  "404": { arm: scripted({ kind: "status", status: 404 }) },
   ...answered(408),
   ...answered(409),
   ...answered(500, once),
@@ -73,6 +73,8 @@ export const faults: Readonly<Record<string, Fault>> = {
   ...answered(503, once),
   ...answered(504),
   ...withAndWithout("a page of HTML with 200", (acted) => ({ kind: "html", acted })),
+  // Without the envelope, any proxy's answer.
+  ...withAndWithout("a page of HTML with 404", (acted) => ({ kind: "html", status: 404, acted })),
   "a page of HTML with 502 after acting": {
     arm: scripted({ kind: "html", status: 502, acted: true }),
     posts: once,

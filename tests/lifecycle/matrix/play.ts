@@ -1,5 +1,7 @@
 /** Plays one case: a run that meets a fault and ends somehow, then clean runs. Counts what is wrong after. */
-import { inputs } from "../support/stack";
+import { printedCommands } from "../../support/printed";
+import type { Settings } from "../support/plugin";
+import { inputs, type Program, type Run } from "../support/stack";
 import { pause } from "../support/until";
 import { withWorld, type World } from "../support/world";
 import { ends, type EndName } from "./ends";
@@ -23,8 +25,10 @@ export interface Outcome {
   doubled: string[];
   /** Alive, and yet dropped from the state. */
   forgotten: string[];
-  /** What a clean run afterwards could not do. */
+  /** What a clean run afterwards could not do, not even once the person did what it said. */
   stuck: string[];
+  /** Instances that a person took over, as a run that stopped had told. */
+  byHand: number;
 }
 
 const program = { web: inputs() };
@@ -40,7 +44,14 @@ interface Readiness {
 
 /** `slowness`: how many times as long as usual a run has for what comes before its fault. */
 export async function play(it: Case, slowness = 1): Promise<Outcome> {
-  const outcome: Outcome = { struck: false, lost: [], doubled: [], forgotten: [], stuck: [] };
+  const outcome: Outcome = {
+    struck: false,
+    lost: [],
+    doubled: [],
+    forgotten: [],
+    stuck: [],
+    byHand: 0,
+  };
   const { run, whileWaiting } = spot(it.spot);
   const readiness: Readiness = { seconds: whileWaiting ? Infinity : quickSeconds };
   const provisioningSeconds = () => readiness.seconds;
@@ -116,16 +127,16 @@ async function cleanRuns(world: World, it: Case, outcome: Outcome): Promise<void
     outcome.doubled.push(...extraPosts(world, 0));
     return;
   }
-  const second = await world.plugin({ destroyPath });
-  failed("up", await stack.up(second, program));
-  await world.leave(second);
+  const { byHand, ...last } = await cleanUp(world, program, { destroyPath });
+  outcome.byHand += byHand;
+  failed("up", last);
   const now = world.ids;
   outcome.forgotten.push(...held.filter((id) => now.includes(id) && !stack.ids.includes(id)));
   outcome.stuck.push(
     ...stack.ids.filter((id) => !now.includes(id)).map((id) => `${id} is not there`),
   );
-  const told = await everythingTold(world);
-  outcome.lost.push(...now.filter((id) => !stack.ids.includes(id) && !told.includes(id)));
+  const named = await namedToThePerson(world);
+  outcome.lost.push(...now.filter((id) => !stack.ids.includes(id) && !named(id)));
   outcome.doubled.push(...now.slice(1), ...extraPosts(world, allowedPosts(it)));
   const { did } = await stack.up(await world.plugin({ destroyPath }), program);
   if (did.join() !== "same web") outcome.stuck.push(`the run after: ${did.join()}`);
@@ -145,9 +156,65 @@ function allowedPosts(it: Case): number {
   );
 }
 
-export async function everythingTold({ stack, plugins }: World): Promise<string> {
+/**
+ * A run in which nothing goes wrong. Where it stops all the same, for what evidence can't settle, the
+ * person types what it printed, and it is run again.
+ */
+export async function cleanUp(
+  world: World,
+  program: Program,
+  settings: Settings = {},
+): Promise<Pick<Run, "failed"> & { byHand: number }> {
+  const { failed } = await upAndLeave(world, program, settings);
+  const stopped = Object.entries(failed);
+  for (const [name, { message }] of stopped) await followAdvice(world, name, message);
+  if (stopped.length === 0) return { failed, byHand: 0 };
+  return { ...(await upAndLeave(world, program, settings)), byHand: stopped.length };
+}
+
+async function upAndLeave(world: World, program: Program, settings: Settings): Promise<Run> {
+  const plugin = await world.plugin(settings);
+  const run = await world.stack.up(plugin, program);
+  await world.leave(plugin);
+  return run;
+}
+
+/**
+ * Takes over the instance that the error names; where the service has none of that id, forgets the create.
+ * The error has to show both ways out.
+ */
+async function followAdvice(world: World, name: string, message: string): Promise<void> {
+  const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
+  const [discard] = printedCommands(message, "discard ");
+  if (imports.length === 0 || discard === undefined) throw new Error(`no advice: ${message}`);
+  const id = world.ids.find((it) => imports.some((command) => command.endsWith(` ${it}`)));
+  if (id === undefined) return world.discard(discard.split(" ").at(-1) ?? "");
+  const plugin = await world.plugin();
+  await world.stack.import(plugin, name, id);
+  await world.leave(plugin);
+}
+
+/**
+ * Whether a person who saw it all was told of this instance, with the command that takes it over: by a
+ * warning, by the notice of leftovers, or by an error.
+ */
+export async function namedToThePerson({
+  stack,
+  plugins,
+}: World): Promise<(id: string) => boolean> {
   const warnings = await Promise.all(plugins.map(async (plugin) => plugin.allWarnings()));
-  return [...stack.told, ...warnings.flat()].join("\n");
+  const leftovers = plugins.flatMap((plugin) => plugin.leftovers);
+  return importedBy([...stack.told, ...warnings.flat(), ...leftovers]);
+}
+
+/** Whether a run named it as a leftover, which it does before the POST of a second one. */
+export function namedBefore({ plugins }: World): (id: string) => boolean {
+  return importedBy(plugins.flatMap((plugin) => plugin.leftovers));
+}
+
+function importedBy(texts: readonly string[]): (id: string) => boolean {
+  const commands = texts.flatMap((text) => printedCommands(text, "pulumi import "));
+  return (id) => commands.some((command) => command.endsWith(` ${id}`));
 }
 
 export function never(what: string): never {

@@ -37,12 +37,21 @@ export class Plugin {
     readonly engine: TestEngine,
     readonly home: string,
     private readonly clock: MortalClock,
-    private readonly provider: Pick<Provider, "cancel">,
+    private readonly provider: Pick<Provider, "cancel" | "renew">,
     private readonly server: ProviderServer,
+    private readonly given: Settings,
+    private readonly scope: string,
   ) {}
 
-  /** `speed`: how many times faster than the world's its clock runs; sockets keep the world's time. */
-  static async start(home: string, settings: Settings, env = {}, speed = 1): Promise<Plugin> {
+  /**
+   * `scope`: the id of the stack's provider resource. `speed`: how many times faster than the world's
+   * its clock runs; sockets keep the world's time.
+   */
+  static async start(
+    home: string,
+    settings: Settings,
+    { scope = "a-provider", env = {}, speed = 1 } = {},
+  ): Promise<Plugin> {
     const clock = new MortalClock(speed);
     const cleaner = new Cleaner();
     const engine = await TestEngine.start();
@@ -63,10 +72,10 @@ export class Plugin {
       offer,
     });
     const client = connect(await server.listen());
-    const plugin = new Plugin(client, engine, home, clock, provider, server);
+    const given = { ...quick, ...settings };
+    const plugin = new Plugin(client, engine, home, clock, provider, server, given, scope);
     try {
-      await client.handshake(engine.address);
-      await plugin.configure({ ...quick, ...settings });
+      await plugin.greet();
     } catch (error) {
       plugin.stop();
       throw error;
@@ -74,10 +83,16 @@ export class Plugin {
     return plugin;
   }
 
+  /** As each engine begins: with a session of its own, which it configures. */
+  async greet(): Promise<void> {
+    await this.client.handshake(this.engine.address);
+    await this.configure(this.given);
+  }
+
   async configure(settings: Settings): Promise<void> {
     const token = settings["apiToken"];
     const apiToken = typeof token === "string" ? new Secret(token) : token;
-    await this.client.configure(propertyMap({ ...settings, apiToken }));
+    await this.client.configure(propertyMap({ ...settings, apiToken }), this.scope);
   }
 
   get warnings(): string[] {
@@ -102,6 +117,11 @@ export class Plugin {
     throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
   }
 
+  /** What it has told of possible leftovers; with a test token that is no warning. */
+  get leftovers(): string[] {
+    return this.texts(({ message }) => /^instances that may be left over/.test(message));
+  }
+
   /** All warnings, once those on their way have come. */
   async allWarnings(): Promise<string[]> {
     await systemClock.sleep(150);
@@ -118,6 +138,9 @@ export class Plugin {
     this.client.close();
     this.server.stop();
     this.engine.stop();
+    // With its process the lock of its session ends.
+    this.provider.cancel(false);
+    this.provider.renew();
   }
 
   /** As `kill -9` does: nothing of it happens any more, and `home` gets its disk as it is now. */
@@ -129,8 +152,10 @@ export class Plugin {
   /** As when the engine dies by `kill -9` (`rpc/shutdown.ts`); resolves once the plugin has ended. */
   async loseEngine(): Promise<void> {
     this.orphaned = true;
+    // Nobody reads any more what it tells.
+    this.engine.stop();
     this.client.close();
-    this.provider.cancel(false);
+    this.provider.cancel(false, true);
     await this.server.drain();
     this.stop();
   }
@@ -147,7 +172,7 @@ export class Plugin {
 
 /**
  * The system's clock until the plugin's end. From then on nothing that sleeps wakes up, and who asks
- * for the date, as a create does before it writes its journal and sends its POST, gets no further.
+ * for the date, as a create does before it writes its record and sends its POST, gets no further.
  */
 class MortalClock implements Clock {
   ahead = 0;

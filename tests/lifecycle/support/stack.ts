@@ -2,7 +2,7 @@
  * A stack as the engine keeps one: what it does with each answer. Messages that a person would see
  * are kept in `told`.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import { DiffResponse, PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { propertyMap, type PropertyMap } from "../../../provider/property/value";
@@ -29,6 +29,11 @@ export function inputs(more: Parameters<typeof propertyMap>[0] = {}): PropertyMa
   return propertyMap({ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1", ...more });
 }
 
+/** Without what counts only until the settling time after its create is over. */
+export function lasting({ outputs, ...rest }: Held): Held {
+  return { ...rest, outputs: propertyMap({ ...outputs, __accepted: undefined }) };
+}
+
 /** How one run went: what was done with each resource, and what failed. */
 export class Run {
   readonly did: string[] = [];
@@ -42,10 +47,17 @@ export class Run {
 
 export class Stack {
   readonly resources = new Map<string, Held>();
+  /** The id of its provider resource, which goes with the last resource. */
+  scope: string = randomUUID();
   readonly told: string[] = [];
 
   get ids(): string[] {
     return [...this.resources.values()].map(({ id }) => id);
+  }
+  /** Another stack, of the same name. */
+  beAnother(): void {
+    this.resources.clear();
+    this.scope = randomUUID();
   }
   held(name = "web"): Held {
     const held = this.resources.get(name);
@@ -69,7 +81,9 @@ export class Stack {
   }
 
   async destroy(plugin: Plugin, options: Options = {}): Promise<Run> {
-    return this.up(plugin, {}, options);
+    const run = await this.up(plugin, {}, options);
+    if (this.resources.size === 0) this.beAnother();
+    return run;
   }
 
   async import(plugin: Plugin, name: string, id: string): Promise<Run> {

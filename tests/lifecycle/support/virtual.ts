@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
+import { systemDisk } from "../../../provider/ledger/files";
 import {
   propertyMap,
   Secret,
@@ -51,7 +52,8 @@ export class Runner {
   }
 
   async configure(settings: Record<string, PropertyValue>): Promise<void> {
-    await this.provider.configure({ args: propertyMap(settings) });
+    const scope = { kind: "known", id: "a-provider" } as const;
+    await this.provider.configure({ scope, args: propertyMap(settings) });
   }
 
   /** So many resources, created at the same moment. */
@@ -95,10 +97,13 @@ export class VirtualWorld implements AsyncDisposable {
   readonly clock = new VirtualClock();
   private readonly home = mkdtempSync(join(tmpdir(), "compute-virtual-"));
   private readonly traffic = new Traffic();
+  private readonly syncs = new Syncs();
   private readonly moving: Disposable;
 
   private constructor(readonly service: Emulator) {
-    this.moving = this.clock.autoAdvance({ isIdle: () => this.traffic.underWay === 0 });
+    const { traffic, syncs } = this;
+    const isIdle = () => traffic.underWay === 0 && syncs.underWay === 0;
+    this.moving = this.clock.autoAdvance({ isIdle });
   }
 
   static async create(options: EmulatorOptions): Promise<VirtualWorld> {
@@ -131,6 +136,7 @@ export class VirtualWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.moving[Symbol.dispose]();
     this.traffic[Symbol.dispose]();
+    this.syncs[Symbol.dispose]();
     await this.service.close();
     rmSync(this.home, { recursive: true, force: true });
   }
@@ -152,5 +158,26 @@ class Traffic implements Disposable {
   }
   [Symbol.dispose](): void {
     for (const [name, listener] of this.listeners) unsubscribe(name, listener);
+  }
+}
+
+/** Counts what the ledger has under way on the disk, so that no time passes meanwhile. */
+class Syncs implements Disposable {
+  underWay = 0;
+  private readonly sync = systemDisk.sync.bind(systemDisk);
+
+  constructor() {
+    systemDisk.sync = async (file) => {
+      this.underWay++;
+      try {
+        await this.sync(file);
+      } finally {
+        // The sync of a new file's folder follows.
+        setTimeout(() => this.underWay--, 20);
+      }
+    };
+  }
+  [Symbol.dispose](): void {
+    systemDisk.sync = this.sync;
   }
 }

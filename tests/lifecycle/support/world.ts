@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
-import { journalFolder } from "../../../provider/journal/folder";
+import { systemClock } from "../../../provider/clock";
+import { discard } from "../../../provider/commands/discard";
+import { typed } from "../../../provider/commands/testing/typed";
+import { ledgerFolder } from "../../../provider/ledger/folder";
+import { Ledger } from "../../../provider/ledger/ledger";
+import { isOpen, type LedgerRecord } from "../../../provider/ledger/record";
 import { isMap, type PropertyValue } from "../../../provider/property/value";
 import { Plugin, type Settings } from "./plugin";
 import { Stack, type Program, type Run } from "./stack";
@@ -30,14 +35,34 @@ export class World {
   newHome(): string {
     return mkdtempSync(join(tmpdir(), "compute-lifecycle-"));
   }
-  get journal(): string {
-    return journalFolder({ PULUMI_HOME: this.home });
+  get ledger(): string {
+    return ledgerFolder({ PULUMI_HOME: this.home });
+  }
+
+  /** What the ledger holds by now, of all sessions. */
+  get records(): LedgerRecord[] {
+    const warn = (text: string) => {
+      throw new Error(text);
+    };
+    const ledger = new Ledger(this.ledger, "reader", warn, systemClock);
+    return ledger.read().map(({ record }) => record);
+  }
+  /** The creates of which nothing has shown yet what became of them. */
+  get pending(): LedgerRecord[] {
+    return this.records.filter(isOpen);
+  }
+
+  /** As a person types it. */
+  async discard(key: string): Promise<void> {
+    const { code, warnings } = await typed(discard, [key], { PULUMI_HOME: this.home });
+    if (code !== 0) throw new Error(warnings.join("\n"));
   }
 
   /** A new process, as each `pulumi up` starts one. */
   async plugin(settings: Settings = {}, speed = 1): Promise<Plugin> {
     const required = { baseUrl: this.service.url, apiToken: testToken };
-    const plugin = await Plugin.start(this.home, { ...required, ...settings }, {}, speed);
+    const { scope } = this.stack;
+    const plugin = await Plugin.start(this.home, { ...required, ...settings }, { scope, speed });
     this.plugins.push(plugin);
     return plugin;
   }
@@ -137,7 +162,7 @@ function clear(value: PropertyValue): string[] {
   return [];
 }
 
-export function filesIn(folder: string): string[] {
+function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));

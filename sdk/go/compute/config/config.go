@@ -36,6 +36,11 @@ func GetDestroyPath(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:destroyPath")
 }
 
+// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+func GetLeftovers(ctx *pulumi.Context) string {
+	return config.Get(ctx, "compute:leftovers")
+}
+
 // Longest time between two looks at the instances that are waited for, in seconds. Default 3.
 func GetPollIntervalSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:pollIntervalSeconds")

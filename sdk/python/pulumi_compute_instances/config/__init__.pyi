@@ -39,6 +39,11 @@ destroyPath: Optional[str]
 Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
 """
 
+leftovers: Optional[str]
+"""
+What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+"""
+
 pollIntervalSeconds: Optional[float]
 """
 Longest time between two looks at the instances that are waited for, in seconds. Default 3.

@@ -56,6 +56,13 @@ class _ExportableConfig(types.ModuleType):
         return __config__.get('destroyPath')
 
     @_builtins.property
+    def leftovers(self) -> Optional[str]:
+        """
+        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        """
+        return __config__.get('leftovers')
+
+    @_builtins.property
     def poll_interval_seconds(self) -> Optional[float]:
         """
         Longest time between two looks at the instances that are waited for, in seconds. Default 3.

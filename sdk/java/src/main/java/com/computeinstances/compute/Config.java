@@ -49,6 +49,13 @@ public final class Config {
         return Codegen.stringProp("destroyPath").config(config).get();
     }
 /**
+ * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+ * 
+ */
+    public Optional<String> leftovers() {
+        return Codegen.stringProp("leftovers").config(config).get();
+    }
+/**
  * Longest time between two looks at the instances that are waited for, in seconds. Default 3.
  * 
  */

@@ -137,14 +137,14 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.ipv4);
     }
     /**
-     * Hostname of the server. Left out, a name is made from the resource&#39;s name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+     * Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
      * 
      */
     @Export(name="name", refs={String.class}, tree="[0]")
     private Output<String> name;
 
     /**
-     * @return Hostname of the server. Left out, a name is made from the resource&#39;s name and seven random hexadecimal digits, or as `pulumi:autonaming` says.
+     * @return Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
      * 
      */
     public Output<String> name() {

@@ -76,6 +76,20 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.destroyPath);
     }
     /**
+     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * 
+     */
+    @Export(name="leftovers", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> leftovers;
+
+    /**
+     * @return What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * 
+     */
+    public Output<Optional<String>> leftovers() {
+        return Codegen.optional(this.leftovers);
+    }
+    /**
      * `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
      * 
      */

@@ -94,6 +94,21 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * 
+     */
+    @Import(name="leftovers")
+    private @Nullable Output<String> leftovers;
+
+    /**
+     * @return What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * 
+     */
+    public Optional<Output<String>> leftovers() {
+        return Optional.ofNullable(this.leftovers);
+    }
+
+    /**
      * Longest time between two looks at the instances that are waited for, in seconds. Default 3.
      * 
      */
@@ -191,6 +206,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         this.cursorParameter = $.cursorParameter;
         this.deletePolicy = $.deletePolicy;
         this.destroyPath = $.destroyPath;
+        this.leftovers = $.leftovers;
         this.pollIntervalSeconds = $.pollIntervalSeconds;
         this.requestTimeoutSeconds = $.requestTimeoutSeconds;
         this.requestsPerMinute = $.requestsPerMinute;
@@ -320,6 +336,27 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder destroyPath(String destroyPath) {
             return destroyPath(Output.of(destroyPath));
+        }
+
+        /**
+         * @param leftovers What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder leftovers(@Nullable Output<String> leftovers) {
+            $.leftovers = leftovers;
+            return this;
+        }
+
+        /**
+         * @param leftovers What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder leftovers(String leftovers) {
+            return leftovers(Output.of(leftovers));
         }
 
         /**

@@ -1,0 +1,76 @@
+/** What an error answer may repeat of the request: nothing of its user data (G8). */
+import { randomBytes } from "node:crypto";
+import { expect, test } from "@jest/globals";
+import type { CreateBody } from "./contract";
+import { hideUserData } from "./http/echo";
+import { createBody } from "./testing/testClient";
+
+const script = [
+  "#cloud-config",
+  "hostname: acme-web-1",
+  "image: debian-12-slim",
+  "chpasswd: {list: 'root:Tr0ub4dor&3'}",
+  "token: abcdef",
+  "note: acme-web-1-hunter2",
+].join("\n");
+
+function shown(message: string, more: Partial<CreateBody> = {}): string {
+  const user_data = Buffer.from(script).toString("base64");
+  const body = {
+    ...createBody,
+    name: "acme-web-1",
+    image_id: "debian-12-slim",
+    ...more,
+    user_data,
+  };
+  return hideUserData(body, (text) => text)(message);
+}
+
+test("a part of a line is blotted out, however it was cut", () => {
+  expect(shown("bad value 'Tr0ub4dor&3' in user_data")).toBe("bad value '[secret] in user_data");
+  expect(shown("…sswd: {list: 'root:Tr0ub…")).toBe("…[secret]…");
+  expect(shown("near Tr0ub4***")).toBe("near [secret]***");
+  expect(shown("(token: abcdef)")).toBe("([secret])");
+});
+
+test("so are lines that were joined, and parts of the Base64", () => {
+  const base64 = Buffer.from(script).toString("base64");
+  expect(shown(`sent ${script.replaceAll("\n", " ").slice(3, 200)}`)).toBe(
+    "sent [secret] acme-web-1 [secret] debian-12-slim [secret]",
+  );
+  expect(shown(`user_data ${base64.slice(7, 15)}... is no YAML`)).toBe(
+    "user_data [secret]... is no YAML",
+  );
+});
+
+test("a word of another field stays, if it stands alone", () => {
+  expect(shown("image debian-12-slim not found")).toBe("image debian-12-slim not found");
+  expect(shown('no flavor for "debian-12-slim", "acme-web-1".')).toBe(
+    'no flavor for "debian-12-slim", "acme-web-1".',
+  );
+  expect(shown("acme-web-1-hunter2")).toBe("[secret]");
+  expect(shown("acme-web-1", { name: "other" })).toBe("[secret]");
+});
+
+test("shorter runs and other words stay", () => {
+  expect(shown("the token is too short, abcde")).toBe("the token is too short, abcde");
+  expect(shown("flavor_id is missing")).toBe("flavor_id is missing");
+});
+
+test("what was blotted out before is left as it is", () => {
+  const user_data = Buffer.from("password: my-secret").toString("base64");
+  const hide = hideUserData({ ...createBody, user_data }, (text) =>
+    text.replace("token", "[secret]"),
+  );
+  expect(hide("token my-secret")).toBe("[secret] [secret]");
+});
+
+test("a script of 8 MB takes no time that a person would notice", () => {
+  const long = Buffer.from(
+    `password: 0123456789\n${randomBytes(6_000_000).toString("base64")}`,
+  ).toString("base64");
+  const hide = hideUserData({ ...createBody, user_data: long }, (text) => text);
+  const start = performance.now();
+  expect(hide("see 0123456789 and !!xyzzy!!")).toBe("see [secret] and !!xyzzy!!");
+  expect(performance.now() - start).toBeLessThan(3000);
+});

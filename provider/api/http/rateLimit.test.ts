@@ -1,0 +1,331 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { VirtualClock } from "../../testing/virtualClock";
+import { type Ending, type Permit, RateLimit } from "./rateLimit";
+
+const answered: Ending = { sent: true, answered: true };
+const lost: Ending = { sent: true, answered: false };
+const tooMany = (retryAfterMs?: number): Ending => ({ sent: true, tooMany: true, retryAfterMs });
+const never = new AbortController().signal;
+
+type Method = "GET" | "POST";
+
+/** `limit` is what is used of the service's own. */
+function setUp(limit: number, random = 0.5) {
+  const clock = new VirtualClock();
+  const pauses: number[] = [];
+  const rateLimit = new RateLimit({
+    clock,
+    random: () => random,
+    requestsPerMinute: Math.ceil(limit / 0.95),
+    onSlowedDown: ({ retryInMs }) => pauses.push(retryInMs),
+  });
+  const enter = (method: Method, signal = never): Promise<Use> =>
+    rateLimit.enter(method, "/v2/instances", signal).then(inUse);
+  const order: string[] = [];
+  /** A request that ends at once, noted with the second it went out. */
+  const request = (name: string, method: Method = "GET", ending = answered) =>
+    enter(method).then(({ end }) => {
+      order.push(`${name}@${clock.now() / 1000}`);
+      end(ending);
+    });
+  const namesOf = () => order.map((entry) => entry.split("@")[0]);
+  return { clock, enter, pauses, order, namesOf, request };
+}
+
+interface Use {
+  end: (ending: Ending) => void;
+}
+
+function inUse(permit: Permit): Use {
+  const end = permit.use();
+  if (!end) throw new Error("the permit was used before");
+  return { end };
+}
+
+test("the limit goes out at once, the rest when a window has passed, in order", async () => {
+  const { clock, order, request } = setUp(2);
+  for (const name of ["a", "b", "c", "d", "e"]) void request(name);
+  await clock.advance(180_000);
+  expect(order).toEqual(["a@0", "b@0", "c@60.001", "d@60.001", "e@120.002"]);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("GET and POST have a window each: a thousand creates hold up no look (G6)", async () => {
+  const { clock, order, namesOf, request } = setUp(20);
+  for (let n = 0; n < 30; n++) void request("POST", "POST");
+  for (let n = 0; n < 20; n++) void request("GET");
+  await clock.advance(59_000);
+  expect(namesOf().filter((name) => name === "POST")).toHaveLength(20);
+  expect(namesOf().filter((name) => name === "GET")).toHaveLength(20);
+  await clock.advance(2000);
+  expect(order.slice(40)).toEqual(Array.from({ length: 10 }, () => "POST@60.001"));
+  expect(clock.sleeping).toBe(0);
+});
+
+test("a 429 that the own count explains leaves the windows apart", async () => {
+  const { clock, namesOf, request } = setUp(20);
+  for (let n = 0; n < 19; n++) await request("POST", "POST", n < 18 ? answered : tooMany(1000));
+  for (let n = 0; n < 20; n++) void request("GET");
+  await clock.advance(0);
+  expect(namesOf().filter((name) => name === "GET")).toHaveLength(20);
+});
+
+describe("after a 429 that the own count does not explain", () => {
+  test("the requests of a path count together, those before it too", async () => {
+    const { clock, order, request } = setUp(4);
+    await request("GET");
+    await request("POST", "POST");
+    await request("POST", "POST", tooMany(1000));
+    order.length = 0;
+    for (let n = 0; n < 3; n++) void request("GET");
+    await clock.advance(59_000);
+    expect(order).toEqual(["GET@15"]);
+    await clock.advance(60_000);
+    expect(order).toHaveLength(3);
+  });
+
+  test("they go at even distances and take turns, so that writes don't starve reads", async () => {
+    const { clock, namesOf, order, request } = setUp(60);
+    await request("POST", "POST");
+    await request("GET", "GET", tooMany(1000));
+    await clock.advance(300_000);
+    order.length = 0;
+    for (let n = 0; n < 100; n++) void request("POST", "POST");
+    for (let n = 0; n < 10; n++) void request("GET");
+    await clock.advance(60_000);
+    // Every other one, but for the distances that the 429 makes between GETs.
+    const first = namesOf().slice(0, 30);
+    expect(first.filter((name) => name === "GET")).toHaveLength(10);
+    const times = order.map((entry) => Number(entry.split("@")[1]));
+    for (const [n, at] of times.entries()) {
+      if (n > 0) expect(at - (times[n - 1] ?? 0)).toBeGreaterThanOrEqual(0.999);
+    }
+  });
+
+  test("a pause is still of one method", async () => {
+    const { clock, order, request } = setUp(60);
+    await request("POST", "POST", tooMany(9000));
+    void request("POST", "POST");
+    void request("GET");
+    await clock.advance(20_000);
+    expect(order).toEqual(["POST@0", "GET@1", "POST@9"]);
+  });
+});
+
+test("a request that takes long keeps its place until a window after its end", async () => {
+  const { clock, enter, order, request } = setUp(1);
+  const slow = await enter("POST");
+  void request("next", "POST");
+  await clock.advance(90_000);
+  expect(order).toEqual([]);
+  slow.end(lost);
+  await clock.advance(60_001);
+  expect(order).toEqual(["next@150.001"]);
+});
+
+test("a hundred writes go at a time, each that ends lets the next one go, and reads go past them", async () => {
+  const { clock, enter, order, request } = setUp(1000);
+  const [first] = await Promise.all(Array.from({ length: 100 }, () => enter("POST")));
+  void request("POST", "POST");
+  void request("GET");
+  await clock.advance(60_000);
+  expect(order).toEqual(["GET@0"]);
+  first?.end(answered);
+  await clock.advance(0);
+  expect(order).toEqual(["GET@0", "POST@60"]);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("what was never sent gives its place back", async () => {
+  const { clock, order, request } = setUp(1);
+  void request("refused", "GET", { sent: false });
+  void request("next");
+  await clock.advance(0);
+  expect(order).toEqual(["refused@0", "next@0"]);
+});
+
+test("a request that waits is aborted at once, and leaves neither a place nor a timer", async () => {
+  const { clock, enter, order, request } = setUp(1);
+  await request("first", "POST");
+  const abort = new AbortController();
+  const waiting = enter("POST", abort.signal);
+  expect(clock.sleeping).toBe(1);
+  const reason = new Error("cancelled");
+  abort.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  expect(clock.sleeping).toBe(0);
+  await expect(enter("GET", abort.signal)).rejects.toBe(reason);
+  void request("next", "POST");
+  await clock.advance(60_001);
+  expect(order).toEqual(["first@0", "next@60.001"]);
+});
+
+test("after a 429 every request of its kind pauses for as long as the service asks", async () => {
+  const { clock, order, pauses, request } = setUp(100);
+  await request("a", "POST", tooMany(7000));
+  void request("b", "POST");
+  void request("c", "POST");
+  await clock.advance(6999);
+  expect(order).toEqual(["a@0"]);
+  await clock.advance(10_000);
+  expect(order).toEqual(["a@0", "b@7", "c@8.2"]);
+  expect(pauses).toEqual([7000]);
+});
+
+test("without guidance pauses double from about 1 s to 30 s, and start anew after a success", async () => {
+  const { clock, pauses, request } = setUp(1000);
+  for (let time = 0; time < 7; time++) {
+    void request("x", "GET", tooMany());
+    await clock.advance(30_000);
+  }
+  expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  void request("in");
+  await clock.advance(30_000);
+  void request("x", "GET", tooMany());
+  await clock.advance(0);
+  expect(pauses.at(-1)).toBe(1000);
+});
+
+test.each([
+  [0, 750],
+  [0.999, 1249.5],
+])("pauses are jittered: with chance %d the first takes %d ms", async (random, ms) => {
+  const { pauses, request } = setUp(10, random);
+  await request("x", "GET", tooMany());
+  expect(pauses[0]).toBeCloseTo(ms);
+});
+
+test("a burst that runs into the same wall makes one pause, not one each", async () => {
+  const { clock, enter, pauses } = setUp(100);
+  const burst = await Promise.all(Array.from({ length: 20 }, () => enter("GET")));
+  for (const permit of burst) permit.end(tooMany());
+  await clock.advance(0);
+  expect(pauses).toEqual([1000]);
+});
+
+test("after a pause one request tries the way, and only its success lets the others follow", async () => {
+  const { clock, enter, order, request } = setUp(100);
+  const early = await enter("GET");
+  await request("a", "GET", tooMany());
+  let probe: Use | undefined;
+  void enter("GET").then((permit) => (probe = permit));
+  void request("b");
+  void request("c");
+  await clock.advance(1000);
+  // An answer to what set out before the pause says nothing about now.
+  early.end(answered);
+  await clock.advance(10_000);
+  expect(probe).toBeDefined();
+  expect(order).toEqual(["a@0"]);
+  probe?.end(tooMany());
+  await clock.advance(1999);
+  expect(order).toEqual(["a@0"]);
+  await clock.advance(10_000);
+  expect(order).toEqual(["a@0", "b@13", "c@14.2"]);
+});
+
+test("after a pause there is no burst: half the limit's rate, then more of it with time, then all", async () => {
+  // 10 a second.
+  const { clock, order, request } = setUp(600);
+  await request("refused", "GET", tooMany());
+  for (let n = 0; n < 500; n++) void request("x");
+  const sentIn = async (ms: number) => {
+    const before = order.length;
+    await clock.advance(ms);
+    return order.length - before;
+  };
+  expect(await sentIn(1000)).toBe(1);
+  expect(await sentIn(1000)).toBe(5);
+  await clock.advance(18_000);
+  expect(await sentIn(1000)).toBe(7);
+  await clock.advance(31_000);
+  expect(order.length).toBe(501);
+  expect(clock.sleeping).toBe(0);
+});
+
+test("a wall halves the rate once, however often it is run into", async () => {
+  const { clock, order, request } = setUp(600);
+  for (const tries of [3, 1]) {
+    for (let n = 0; n < tries; n++) {
+      void request("refused", "GET", tooMany());
+      await clock.advance(30_000);
+    }
+    void request("in");
+    await clock.advance(30_000);
+  }
+  order.length = 0;
+  void request("a");
+  void request("b");
+  await clock.advance(30_000);
+  const [a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]));
+  // From 10 a second to 5, to 2.5; and what the first two that were let in added.
+  expect(1 / (b - a)).toBeCloseTo(2.59, 1);
+});
+
+test("a try that is lost lets the next one try", async () => {
+  const { clock, order, request } = setUp(100);
+  await request("a", "GET", tooMany());
+  void request("b", "GET", lost);
+  void request("c", "GET", { sent: false });
+  void request("d");
+  await clock.advance(1000);
+  expect(order).toEqual(["a@0", "b@1", "c@1", "d@1"]);
+});
+
+const arrival = fc.record({
+  after: fc.integer({ min: 0, max: 40_000 }),
+  takes: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 70_000 })),
+  method: fc.constantFrom<Method>("GET", "POST"),
+  ending: fc.constantFrom<Ending>(
+    answered,
+    answered,
+    answered,
+    lost,
+    { sent: false },
+    tooMany(),
+    tooMany(5000),
+  ),
+  abortAfter: fc.option(fc.integer({ min: 0, max: 90_000 }), { freq: 5 }),
+});
+
+test("for any pattern of arrivals, no 60 seconds hold more of an endpoint than the limit, at either end of the wire", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 10, max: 12 })),
+      fc.array(arrival, { maxLength: 30 }),
+      async (limit, arrivals) => {
+        const { clock, enter } = setUp(limit);
+        const sent = { GET: [] as number[], POST: [] as number[] };
+        const ended = { GET: [] as number[], POST: [] as number[] };
+        let at = 0;
+        const all = arrivals.map(async ({ after, takes, method, ending, abortAfter }) => {
+          await clock.sleep((at += after));
+          const abort = new AbortController();
+          if (abortAfter !== null) {
+            void clock.sleep(abortAfter).then(() => abort.abort(new Error("cancelled")));
+          }
+          const permit = await enter(method, abort.signal).catch(() => undefined);
+          if (!permit) return;
+          const began = clock.now();
+          if (takes) await clock.sleep(takes);
+          if (ending.sent) {
+            sent[method].push(began);
+            ended[method].push(clock.now());
+          }
+          permit.end(ending);
+        });
+        await clock.advance(4 * 60 * 60_000);
+        await Promise.all(all);
+        for (const times of [sent.GET, sent.POST, ended.GET, ended.POST]) {
+          for (const start of times) {
+            const inWindow = times.filter((time) => time >= start && time <= start + 60_000);
+            expect(inWindow.length).toBeLessThanOrEqual(limit);
+          }
+        }
+        expect(clock.sleeping).toBe(0);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

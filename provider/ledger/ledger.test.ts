@@ -1,0 +1,564 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
+import { temporaryFolder } from "../testing/temporaryFolder";
+import { systemDisk, type Disk } from "./files";
+import { Ledger } from "./ledger";
+import type { LedgerRecord } from "./record";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** A folder, and any number of sessions in it. */
+function world(home = temporaryFolder()) {
+  const folder = join(home, "compute", "ledger");
+  const warnings: string[] = [];
+  let count = 0;
+  let aheadMs = 0;
+  const clock = { date: () => new Date(Date.now() + aheadMs) };
+  return {
+    folder,
+    warnings,
+    run: (disk: Disk = systemDisk) =>
+      new Ledger(folder, `s${++count}`, (text) => void warnings.push(text), clock, disk),
+    /** The records, as a session sees them that does nothing else. */
+    get seen(): LedgerRecord[] {
+      return this.run()
+        .read()
+        .map(({ record }) => record);
+    },
+    passDays: (days: number) => void (aheadMs += days * dayMs),
+    files: () => readdirSync(folder).sort(),
+  };
+}
+
+/** As of a create of now. */
+const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
+
+/** A disk whose syncs end when the test says so. */
+class SlowDisk implements Disk {
+  readonly text: string[] = [];
+  readonly syncs: PromiseWithResolvers<void>[] = [];
+  append = (file: number, text: string) => {
+    this.text.push(text);
+    systemDisk.append(file, text);
+  };
+  sync = () => {
+    const sync = Promise.withResolvers<void>();
+    this.syncs.push(sync);
+    return sync.promise;
+  };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test("a create is on the disk before `begin` resolves, and its later stages are written at once", async () => {
+  const disk = new SlowDisk();
+  const all = world();
+  const ledger = all.run(disk);
+  let key: string | undefined;
+  const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
+  await settle();
+  expect(disk.text.join("")).toContain('"stage":"sending"');
+  expect(disk.syncs).toHaveLength(1);
+  expect(key).toBeUndefined();
+  disk.syncs[0]?.resolve();
+  expect(await begun).toBe("s1-1");
+
+  ledger.move("s1-1", { stage: "accepted", id: "i-1" });
+  expect(all.seen).toEqual([
+    { ...ledgerRecord("web", { session: "s1", key: "s1-1" }), stage: "accepted", id: "i-1" },
+  ]);
+  expect(disk.syncs).toHaveLength(1);
+  expect(all.warnings).toEqual([]);
+});
+
+test("after an import an open record of that instance is replied, and no other; its orderly end delivers nothing", async () => {
+  const all = world();
+  const place = ledgerRecord("web");
+  await leaveOpen(all.folder, "web", { stage: "accepted", id: "i-1" });
+  await leaveOpen(all.folder, "db", { stage: "unknown" });
+  await leaveOpen(all.folder, "other", { stage: "unknown", name: "db" });
+  const ledger = all.run();
+  ledger.imported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
+  ledger.imported(place, ledgerRecord("db").urn, "i-2", ["db"]);
+  ledger.delivered();
+  const seen = all.seen.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
+  expect(seen.sort()).toEqual([
+    ["db", "replied", "i-2"],
+    ["other", "unknown", undefined],
+    ["web", "replied", "i-1"],
+  ]);
+});
+
+test("300 creates that begin at once wait for one sync, those during it for one more", async () => {
+  const disk = new SlowDisk();
+  const ledger = world().run(disk);
+  const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
+  const first = begin();
+  await settle();
+  const second = begin();
+  await settle();
+  expect(disk.syncs).toHaveLength(1);
+  disk.syncs[0]?.resolve();
+  expect(new Set(await Promise.all(first)).size).toBe(300);
+  await settle();
+  expect(disk.syncs).toHaveLength(2);
+  disk.syncs[1]?.resolve();
+  await Promise.all(second);
+  expect(disk.syncs).toHaveLength(2);
+});
+
+test("the end of a session waits for a create that is being written", async () => {
+  const disk = new SlowDisk();
+  const ledger = world().run(disk);
+  const begun = ledger.begin(newRecord("web"));
+  let isClosed = false;
+  const closed = ledger.close().then(() => (isClosed = true));
+  await settle();
+  expect(isClosed).toBe(false);
+  disk.syncs[0]?.resolve();
+  await Promise.all([begun, closed, ledger.close()]);
+});
+
+test.each(["the write", "the sync"])(
+  "where %s fails, one warning says what it means, and the run goes on with what it knows",
+  async (what) => {
+    const all = world();
+    const fail = () => {
+      throw new Error("ENOSPC: no space left on device");
+    };
+    const disk = what === "the write" ? { append: fail } : { sync: async () => fail() };
+    const ledger = all.run({ ...systemDisk, ...disk });
+    const keys = [await ledger.begin(recent("a")), await ledger.begin(recent("b"))];
+    ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
+    expect(all.warnings).toEqual([
+      expect.stringMatching(
+        /can't be written \(ENOSPC.*the next one will not know of it.*PULUMI_HOME/,
+      ),
+    ]);
+    expect(ledger.read()).toMatchObject([
+      { record: { name: "a", stage: "replied", id: "i-1" }, own: true, inFlight: true },
+      { record: { name: "b", stage: "sending" }, own: true },
+    ]);
+    ledger.delivered();
+    expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
+    await ledger.close();
+    expect(all.warnings).toHaveLength(1);
+  },
+);
+
+test("a line that was written in part spoils no other", async () => {
+  const all = world();
+  let left = 1;
+  const append = (file: number, text: string) => {
+    if (left-- > 0) return systemDisk.append(file, text);
+    systemDisk.append(file, text.slice(0, 20));
+    throw new Error("ENOSPC");
+  };
+  const ledger = all.run({ ...systemDisk, append });
+  await ledger.begin(newRecord("a"));
+  await ledger.begin(newRecord("b"));
+  left = 2;
+  await ledger.begin(newRecord("c"));
+  ledger.move("s1-2", { stage: "unknown" });
+  expect(all.seen.map(({ name, stage }) => [name, stage])).toEqual([
+    ["a", "sending"],
+    ["c", "sending"],
+    ["b", "unknown"],
+  ]);
+});
+
+test("a home that can't hold a ledger is a warning, once", async () => {
+  const home = temporaryFolder();
+  writeFileSync(join(home, "compute"), "a file where the folder would be");
+  const { run, warnings } = world(home);
+  const ledger = run();
+  expect(ledger.read()).toEqual([]);
+  const keys = [await ledger.begin(newRecord("a")), await ledger.begin(newRecord("b"))];
+  ledger.move(keys[0] ?? "", { stage: "accepted", id: "i-1", ended: true });
+  expect(ledger.take(keys[0] ?? "")).toBe(true);
+  ledger.settleId(newRecord("a"), "i-1", "gone");
+  expect(ledger.settle("other-1", "gone")).toBe(false);
+  expect(ledger.take("other-1")).toBe(false);
+  ledger.drop(keys[1] ?? "");
+  ledger.delivered();
+  expect(ledger.read().map(({ record }) => record.settled)).toEqual(["gone", "absent"]);
+  await ledger.close();
+  expect(warnings).toEqual([expect.stringContaining("can't be written")]);
+});
+
+test("a folder that can't be looked into is a warning that says what it means", () => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, "compute"));
+  symlinkSync("ledger", join(home, "compute", "ledger"));
+  const { run, warnings } = world(home);
+  const ledger = run();
+  expect([ledger.read(), ledger.read()]).toEqual([[], []]);
+  expect(warnings).toEqual([expect.stringContaining("can't be read (ELOOP")]);
+});
+
+test("who only looks makes nothing", async () => {
+  const { run, folder, warnings, files } = world();
+  const ledger = run();
+  ledger.read();
+  ledger.settleId(newRecord("web"), "i-1", "state");
+  ledger.delivered();
+  await ledger.close();
+  expect(() => statSync(folder)).toThrow("ENOENT");
+  await leaveOpen(folder, "web");
+  const before = files();
+  run().read();
+  expect(files()).toEqual(before);
+  expect(warnings).toEqual([]);
+});
+
+test("only its owner can read it", async () => {
+  const { run, folder, files } = world();
+  await run().begin(newRecord("web"));
+  expect(files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  for (const file of files()) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+});
+
+test("a file says in words what it holds, for who finds it", async () => {
+  const { run, folder } = world();
+  const key = await run().begin(newRecord("web"));
+  const text = readFileSync(join(folder, "s1.jsonl"), "utf8");
+  expect(JSON.parse(text)).toEqual(ledgerRecord("web", { session: "s1", key }));
+});
+
+test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
+  "lines that are %j are passed over, and said once",
+  async (garbage) => {
+    const all = world();
+    const one = await leaveOpen(all.folder, "one");
+    const file = join(all.folder, `${one.session}.jsonl`);
+    appendFileSync(file, `${garbage}\n`);
+    const ledger = all.run();
+    expect(ledger.read().map(({ record }) => record)).toEqual([one]);
+    expect(all.seen).toEqual([one]);
+    expect(all.warnings).toEqual([
+      expect.stringContaining(`can't be read and was passed over: ${file}`),
+    ]);
+    expect(ledger.settle(one.key, "gone")).toBe(true);
+    expect(all.seen).toMatchObject([{ settled: "gone" }]);
+  },
+);
+
+test("a record that claims to be of another session is none", async () => {
+  const { run, folder, warnings } = world();
+  const one = await leaveOpen(folder, "one");
+  const stray = ledgerRecord("x", { session: "../../x", key: one.key });
+  appendFileSync(join(folder, `${one.session}.jsonl`), `${JSON.stringify(stray)}\n`);
+  expect(run().read()).toHaveLength(1);
+  expect(warnings).toHaveLength(1);
+});
+
+test("half a line is damage once its session is dead, and spoils nothing that follows", async () => {
+  const all = world();
+  const running = all.run();
+  await running.begin(newRecord("running"));
+  appendFileSync(join(all.folder, "s1.jsonl"), '{"key": "s1');
+  expect(all.seen).toHaveLength(1);
+  expect(all.warnings).toEqual([]);
+
+  const dead = await leaveOpen(all.folder, "dead");
+  const file = join(all.folder, `${dead.session}.jsonl`);
+  truncateSync(file, statSync(file).size - 9);
+  expect(all.seen).toHaveLength(1);
+  expect(all.warnings).toEqual([expect.stringContaining(file)]);
+
+  const two = await leaveOpen(all.folder, "two");
+  appendFileSync(join(all.folder, `${two.session}.jsonl`), '{"key": ');
+  expect(all.run().settle(two.key, "gone")).toBe(true);
+  expect(all.seen.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
+});
+
+test("a folder in place of a file, and other files, are no reason to stop", async () => {
+  const all = world();
+  const one = await leaveOpen(all.folder, "one");
+  mkdirSync(join(all.folder, "abc.jsonl", "sub"), { recursive: true });
+  writeFileSync(join(all.folder, "notes.txt"), "x");
+  writeFileSync(join(all.folder, `${"0".repeat(32)}.json`), "{");
+  expect(all.seen).toEqual([one]);
+  expect(all.seen).toEqual([one]);
+  expect(all.warnings).toEqual([expect.stringContaining(join(all.folder, "abc.jsonl"))]);
+});
+
+test("in flight, ended, own: by the call that drives a record, and by who its session is", async () => {
+  const all = world();
+  const [one, two] = [all.run(), all.run()];
+  const key = await one.begin(newRecord("web"));
+  expect(one.read()).toMatchObject([{ inFlight: true, own: true, unlockable: false }]);
+  expect(two.read()).toMatchObject([{ inFlight: true, own: false, unlockable: false }]);
+  one.move(key, { stage: "accepted", id: "i-1", ended: true });
+  expect(two.read()).toMatchObject([{ inFlight: false, record: { ended: true } }]);
+  expect(one.read()).toMatchObject([{ inFlight: false, own: true }]);
+
+  const other = await one.begin(newRecord("other"));
+  await one.close();
+  expect(two.read().map(({ inFlight }) => inFlight)).toEqual([false, false]);
+  one.move(other, { stage: "refused" });
+  expect(two.read()[1]).toMatchObject({ record: { stage: "sending" } });
+});
+
+test("`take` gives a record to who takes it while no call drives it, and clears its end", async () => {
+  const all = world();
+  const [one, two, three] = [all.run(), all.run(), all.run()];
+  const key = await one.begin(recent("web"));
+  for (const ledger of [one, two]) {
+    ledger.read();
+    expect(ledger.take(key)).toBe(false);
+  }
+  one.move(key, { ended: true });
+  expect(one.take(key)).toBe(true);
+  expect(one.read()[0]?.record).not.toHaveProperty("ended");
+  expect(one.take(key)).toBe(false);
+  one.move(key, { stage: "accepted", id: "i-1" });
+  await one.close();
+
+  two.read();
+  three.read();
+  expect(two.take("s1-7")).toBe(false);
+  expect(two.take(key)).toBe(true);
+  expect(three.take(key)).toBe(false);
+  one.move(key, { stage: "refused" });
+  two.move(key, { stage: "replied" });
+  two.delivered();
+  expect(all.seen).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
+  expect(all.files()).toContain("s1.jsonl");
+});
+
+test("what another session has changed since is not taken over unseen", async () => {
+  const all = world();
+  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
+  const [one, two] = [all.run(), all.run()];
+  one.read();
+  two.read();
+  expect(two.take(key)).toBe(true);
+  two.move(key, { stage: "accepted", id: "i-1" });
+  await two.close();
+  expect(one.take(key)).toBe(false);
+  expect(one.read()).toMatchObject([{ inFlight: false, record: { id: "i-1" } }]);
+  expect(one.take(key)).toBe(true);
+});
+
+test("an ended record that another session has taken over is no longer moved by its first one", async () => {
+  const all = world();
+  const [one, two] = [all.run(), all.run()];
+  const key = await one.begin(newRecord("web"));
+  one.move(key, { stage: "replied", id: "i-1", ended: true });
+  two.read();
+  expect(two.take(key)).toBe(true);
+  one.delivered();
+  expect(one.take(key)).toBe(false);
+  expect(all.seen).toMatchObject([{ stage: "replied", owner: "s2" }]);
+});
+
+test("what is refused, delivered or settled is not taken over", async () => {
+  const all = world();
+  for (const stage of ["refused", "delivered", "settled"] as const) {
+    await leaveOpen(all.folder, stage, { stage });
+  }
+  const ledger = all.run();
+  expect(ledger.read().map(({ record }) => ledger.take(record.key))).toEqual([false, false, false]);
+});
+
+test("`settle` writes in a dead session's file, once, and not over a call that is under way", async () => {
+  const all = world();
+  const [one, two] = [all.run(), all.run()];
+  const key = await one.begin(newRecord("web"));
+  expect(two.settle(key, "discarded")).toBe(false);
+  await one.close();
+  const before = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  expect(two.settle(key, "discarded")).toBe(true);
+  expect(two.settle(key, "gone")).toBe(false);
+  expect(two.settle("s1-9", "gone")).toBe(false);
+  const after = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  expect(after.startsWith(before)).toBe(true);
+  expect(all.seen).toMatchObject([{ stage: "settled", settled: "discarded" }]);
+  expect(all.files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
+});
+
+test("a settled record stays settled, whatever its session writes after that", async () => {
+  const all = world();
+  const one = all.run();
+  const key = await one.begin(newRecord("web"));
+  one.move(key, { stage: "replied", id: "i-1", ended: true });
+  all.run().settleId(newRecord("web"), "i-1", "state");
+  one.move(key, { stage: "accepted" });
+  one.delivered();
+  const expected = [{ record: { stage: "settled", settled: "state" } }];
+  expect(one.read()).toMatchObject(expected);
+  expect(all.run().read()).toMatchObject(expected);
+});
+
+test("`settleId` settles each record of that id and place, whoever's it is", async () => {
+  const all = world();
+  const left = { stage: "replied", id: "i-1" } as const;
+  await leaveOpen(all.folder, "dead", left);
+  await leaveOpen(all.folder, "elsewhere", { ...left, tokenKind: "live" });
+  await leaveOpen(all.folder, "another", { ...left, id: "i-2" });
+  const ledger = all.run();
+  ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
+  ledger.settleId(newRecord("x"), "i-1", "state");
+  const settled = all.seen.filter(({ stage }) => stage === "settled");
+  expect(settled.map(({ name }) => name).sort()).toEqual(["dead", "own"]);
+});
+
+test("the orderly end delivers what was replied, and nothing else; twice is once", async () => {
+  const all = world();
+  const dead = await leaveOpen(all.folder, "dead", { stage: "replied", id: "i-0" });
+  const ledger = all.run();
+  for (const stage of ["sending", "unknown", "accepted", "replied", "refused"] as const) {
+    ledger.move(await ledger.begin(recent(stage)), { stage });
+  }
+  ledger.delivered();
+  const text = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  ledger.delivered();
+  expect(readFileSync(join(all.folder, "s1.jsonl"), "utf8")).toBe(text);
+  const stages = new Map(all.seen.map(({ name, stage }) => [name, stage]));
+  expect([...stages].filter(([name, stage]) => name !== stage)).toEqual(
+    [...[["replied", "delivered"]], ...[["dead", dead.stage]]].sort(),
+  );
+});
+
+test("after 30 days, what was delivered counts as settled", async () => {
+  const all = world();
+  const at = new Date().toISOString();
+  await leaveOpen(all.folder, "web", { stage: "delivered", at });
+  all.passDays(29);
+  expect(all.seen).toMatchObject([{ stage: "delivered" }]);
+  all.passDays(2);
+  expect(all.seen).toMatchObject([{ stage: "settled", settled: "state" }]);
+});
+
+test("a session of which nothing was sent leaves nothing behind", async () => {
+  const all = world();
+  const ledger = all.run();
+  ledger.drop(await ledger.begin(newRecord("web")));
+  expect(all.seen).toMatchObject([{ stage: "settled", settled: "absent" }]);
+  await ledger.close();
+  expect(all.files()).toEqual(["take.lock"]);
+});
+
+test("a file goes when its session is dead, all of it is settled, and 7 days have passed", async () => {
+  const all = world();
+  const at = new Date().toISOString();
+  const alive = all.run();
+  alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
+  await leaveOpen(all.folder, "open", { stage: "unknown" });
+  await leaveOpen(all.folder, "delivered", { stage: "delivered", at });
+  await leaveOpen(all.folder, "settled", { stage: "settled", settled: "state", id: "i-1" });
+  await leaveOpen(all.folder, "refused", { stage: "refused" });
+  const damaged = await leaveOpen(all.folder, "damaged", { stage: "refused" });
+  appendFileSync(join(all.folder, `${damaged.session}.jsonl`), "{\n");
+  const names = async () => {
+    const later = all.run();
+    later.drop(await later.begin(newRecord("later")));
+    await later.close();
+    return all.seen.map(({ name }) => name).sort();
+  };
+  const kept = ["alive", "damaged", "delivered", "open"];
+  all.passDays(6);
+  expect(await names()).toEqual([...kept, "refused", "settled"]);
+  all.passDays(2);
+  expect(await names()).toEqual(kept);
+  all.passDays(30);
+  expect(await names()).toEqual(["alive", "open"]);
+  expect(all.files().filter((name) => name.endsWith(".lock"))).toHaveLength(3);
+});
+
+test("a lock that was left alone goes after a while, and one that is held does not", async () => {
+  const all = world();
+  const held = all.run();
+  await held.begin(newRecord("web"));
+  rmSync(join(all.folder, "s1.jsonl"));
+  writeFileSync(join(all.folder, "abc.lock"), "");
+  const old = new Date(Date.now() - 8 * dayMs);
+  for (const name of ["abc.lock", "s1.lock"]) utimesSync(join(all.folder, name), old, old);
+  await all.run().begin(newRecord("later"));
+  expect(all.files()).toEqual(["s1.lock", "s2.jsonl", "s2.lock", "take.lock"]);
+});
+
+test("where a session could hold no lock, its record is shown as such, and not taken over", async () => {
+  const all = world();
+  const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
+  rmSync(join(all.folder, `${session}.lock`));
+  const ledger = all.run();
+  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(ledger.take(key)).toBe(false);
+  expect(ledger.settle(key, "discarded")).toBe(true);
+  expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
+});
+
+test("where nothing can be locked, all goes on but for taking over", async () => {
+  const all = world();
+  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
+  rmSync(join(all.folder, "take.lock"));
+  mkdirSync(join(all.folder, "take.lock"));
+  const ledger = all.run();
+  const own = await ledger.begin(newRecord("own"));
+  expect(ledger.read().find(({ record }) => record.key === key)).toMatchObject({
+    unlockable: true,
+  });
+  expect(ledger.take(key)).toBe(false);
+  ledger.move(own, { ended: true });
+  expect(ledger.take(own)).toBe(true);
+  expect(ledger.settle(key, "gone")).toBe(true);
+  await ledger.close();
+  expect(all.seen.map(({ name, settled }) => [name, settled])).toEqual(
+    expect.arrayContaining([
+      ["web", "gone"],
+      ["own", undefined],
+    ]),
+  );
+  expect(all.warnings).toEqual([]);
+});
+
+test("the owner of a record may be gone from the disk, and is dead then", async () => {
+  const all = world();
+  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
+  const one = all.run();
+  one.read();
+  expect(one.take(key)).toBe(true);
+  await one.close();
+  expect(all.files()).not.toContain("s1.lock");
+  expect(all.run().read()).toMatchObject([
+    { record: { owner: "s1" }, inFlight: false, unlockable: false },
+  ]);
+});
+
+test("a file that was removed under a session does not come back, and is said once", async () => {
+  const all = world();
+  const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
+  const ledger = all.run();
+  ledger.read();
+  expect(ledger.take(key)).toBe(true);
+  rmSync(join(all.folder, `${session}.jsonl`));
+  ledger.move(key, { stage: "accepted", id: "i-1" });
+  ledger.move(key, { stage: "replied" });
+  expect(ledger.read()).toMatchObject([{ record: { stage: "replied", id: "i-1" }, own: true }]);
+  expect(all.files()).not.toContain(`${session}.jsonl`);
+  expect(all.warnings).toEqual([expect.stringContaining("can't be written (ENOENT")]);
+});
+
+test("after its end a session begins nothing without a warning", async () => {
+  const { run, warnings } = world();
+  const ledger = run();
+  await ledger.close();
+  expect(await ledger.begin(newRecord("web"))).toBe("s1-1");
+  expect(warnings).toEqual([expect.stringContaining("can't be written (the run has ended)")]);
+});
