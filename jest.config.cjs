@@ -1,4 +1,4 @@
-/** Four kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
+/** Five kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
 const shared = {
   testEnvironment: "node",
   transform: {
@@ -29,6 +29,7 @@ module.exports = {
       displayName: "unit",
       testMatch: ["<rootDir>/{provider,emulator,tools}/**/*.test.ts"],
     },
+    { ...shared, displayName: "explorer", testMatch: ["<rootDir>/tests/explorer/**/*.test.ts"] },
     { ...shared, displayName: "contract", testMatch: ["<rootDir>/tests/contract/**/*.test.ts"] },
     { ...shared, displayName: "lifecycle", testMatch: ["<rootDir>/tests/lifecycle/**/*.test.ts"] },
     {

@@ -1,0 +1,113 @@
+/** Walks every history of a slice, breadth first, and tells the shortest one that breaks a promise. */
+import { hash } from "node:crypto";
+import { changes } from "./engine";
+import { check, Violation } from "./invariants";
+import { Model, type Rules, type Slice } from "./slice";
+import { copyOf, keyOf, type World } from "./world";
+
+export interface Explored {
+  states: number;
+  depth: number;
+  seconds: number;
+  violation?: Broken;
+}
+
+/** A broken promise. */
+interface Broken {
+  what: string;
+  /** The history as numbers, for `--trace`. */
+  choices: number[];
+}
+
+function firstWorld(slice: Slice): World {
+  return {
+    instances: [],
+    ledgers: Array.from({ length: slice.machines ?? 1 }, () => []),
+    stacks: Array.from({ length: slice.stacks ?? 1 }, () => []),
+    runs: [],
+    begun: 0,
+    sessions: 0,
+    faults: slice.mostFaults,
+    acts: [...(slice.acts ?? [])],
+  };
+}
+
+/** Every state of a slice, up to the first violation. */
+export function explore(slice: Slice, rules: Rules, mostStates = Infinity): Explored {
+  const model = new Model(slice, rules);
+  const begun = performance.now();
+  const seen = new Set<string>();
+  const parents: number[] = [-1];
+  const choices: number[] = [-1];
+  let level: { world: World; index: number }[] = [{ world: firstWorld(slice), index: 0 }];
+  seen.add(hash("md5", keyOf(firstWorld(slice)), "base64url"));
+  let depth = 0;
+  const result = (violation?: Broken): Explored => ({
+    states: seen.size,
+    depth,
+    seconds: (performance.now() - begun) / 1000,
+    ...(violation && { violation }),
+  });
+  for (; level.length > 0; depth++) {
+    const next: typeof level = [];
+    for (const { world, index } of level) {
+      const all = changes(model, world);
+      for (let choice = 0; choice < all.length; choice++) {
+        const copy = copyOf(world);
+        try {
+          apply(model, copy, all[choice]);
+        } catch (error) {
+          const history = [...historyOf(index, parents, choices), choice];
+          if (error instanceof Violation) return result({ what: error.message, choices: history });
+          const what = `the protocol or the model fails: ${(error as Error).stack}`;
+          return result({ what, choices: history });
+        }
+        const key = hash("md5", keyOf(copy), "base64url");
+        if (seen.has(key)) continue;
+        seen.add(key);
+        next.push({ world: copy, index: parents.push(index) - 1 });
+        choices.push(choice);
+        if (seen.size >= mostStates) return result();
+      }
+    }
+    level = next;
+  }
+  return result();
+}
+
+function apply(
+  model: Model,
+  world: World,
+  change: ReturnType<typeof changes>[number] | undefined,
+): void {
+  if (!change) throw new Error("there is no such choice");
+  if (change.fault !== undefined) world.faults--;
+  change.do(world);
+  check(model, world);
+}
+
+function historyOf(index: number, parents: number[], choices: number[]): number[] {
+  const history: number[] = [];
+  for (let at = index; at > 0; at = parents[at] ?? 0) history.unshift(choices[at] ?? 0);
+  return history;
+}
+
+/** A history in words, one line a step. */
+export function tell(slice: Slice, rules: Rules, history: readonly number[]): string[] {
+  const model = new Model(slice, rules);
+  let world = firstWorld(slice);
+  const lines: string[] = [];
+  for (const choice of history) {
+    const change = changes(model, world)[choice];
+    lines.push(change?.say ?? `(there is no choice ${choice})`);
+    const copy = copyOf(world);
+    try {
+      apply(model, copy, change);
+    } catch (error) {
+      lines.push(`→ ${(error as Error).message}`);
+      return lines;
+    }
+    world = copy;
+  }
+  return lines;
+}

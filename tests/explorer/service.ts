@@ -1,0 +1,245 @@
+/** What may happen to a call that waits: the service's answers, late and partial listings, other runs. */
+import type { PostOutcome } from "../../provider/api/postOutcome";
+import {
+  broken,
+  canceled,
+  cut,
+  finish,
+  happens,
+  ledger,
+  limited,
+  lookOf,
+  refused,
+  shownIn,
+  take,
+  unreachable,
+  unsendable,
+} from "./call";
+import { checkSecond, Violation } from "./invariants";
+import type { Fault, Scene } from "./slice";
+import { accepted, type Instance } from "./world";
+
+/** One thing that may happen next. */
+export interface Move {
+  say: string;
+  fault?: Fault;
+  do: (scene: Scene) => void;
+}
+
+/** What may happen next to this call. `scene` is only looked at. */
+export function movesOfCall(scene: Scene): Move[] {
+  const { run, call } = scene;
+  const moves = call.id === undefined || call.ask.do !== "end" ? waiting(scene) : finishing(scene);
+  if (call.ask.do === "end" || call.ask.do === "take") return moves;
+  const isUnderWay = call.ask.do === "post" && call.acted !== undefined;
+  const stop = (it: Scene) => happens(it, { kind: "stopped", why: canceled });
+  if (run.canceled || run.engine === "gone") {
+    // Ctrl-C ends each wait; only a POST under way has its grace.
+    if (run.canceled && !isUnderWay) return [{ say: "is stopped", do: stop }];
+    if (!isUnderWay) moves.push({ say: "is stopped", do: stop });
+  } else if (!isUnderWay) moves.push({ say: "runs into its time-out", fault: "timeout", do: stop });
+  return moves;
+}
+
+function finishing({ run }: Scene): Move[] {
+  const nobody: Move = { say: "answers nobody", do: (scene) => finish(scene, false, false) };
+  return [
+    ...(run.engine === "gone" ? [nobody] : []),
+    { say: "answers: it is ready", do: (scene) => finish(scene, true) },
+    { say: "answers: unfinished", fault: "unfinished", do: (scene) => finish(scene, false) },
+  ];
+}
+
+function waiting(scene: Scene): Move[] {
+  const { ask, state } = scene.call;
+  switch (ask.do) {
+    case "sleep":
+      // To look again before the settling time is over shows nothing that one look later does not.
+      if ("until" in state && state.phase !== "waiting" && (state.until ?? 0) > 0) return [];
+      return [{ say: "wakes", do: (it) => happens(it, { kind: "slept", now: 0 }) }];
+    case "take":
+      return [{ say: `takes ${ask.record.key} over`, do: take }];
+    case "permit":
+      return [{ say: "may send", do: (it) => happens(it, { kind: "permitted", now: 0 }) }];
+    case "enter":
+    case "look":
+      return looks(scene);
+    case "search":
+      return searches(scene, ask.record.id ?? "");
+    case "post":
+      return posts(scene);
+    case "read":
+    case "begin":
+    case "end":
+      throw new Error(`nothing happens to "${ask.do}"`);
+  }
+}
+
+// ── Listings ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A listing shows what is listed, and any of the rest that has come to be listed by now. */
+function looks(scene: Scene): Move[] {
+  const { m, w, run, call } = scene;
+  const { tokenHash } = m.order(run, call.resource).origin;
+  const late = w.instances
+    .filter((it) => it.alive && !it.listed && !it.overdue && it.token === tokenHash)
+    .map(({ id }) => id);
+  const moves: Move[] = [];
+  for (let chosen = 0; chosen < 1 << late.length; chosen++) {
+    const ids = late.filter((_, index) => chosen & (1 << index));
+    const shown = [...shownIn(scene), ...ids];
+    moves.push({
+      say: `lists ${shown.join(", ") || "nothing"}`,
+      do: (it) => {
+        for (const instance of it.w.instances)
+          if (ids.includes(instance.id)) instance.listed = true;
+        happens(it, { kind: "looked", look: lookOf(it, shown, true), now: 0 });
+      },
+    });
+  }
+  moves.push({
+    say: "lists a part, which is empty",
+    fault: "partial",
+    do: (it) => happens(it, { kind: "looked", look: lookOf(it, [], false), now: 0 }),
+  });
+  const fails = (failure: typeof broken) => (it: Scene) =>
+    happens(it, { kind: "lookFailed", failure, now: 0 });
+  moves.push({ say: "lists: 500", fault: "listFails", do: fails(broken) });
+  moves.push({ say: "lists: 400", fault: "listRefused", do: fails(refused) });
+  return moves;
+}
+
+/** The search for an id waits for the settling time itself, and proves what it says (G3). */
+function searches(scene: Scene, id: string): Move[] {
+  const { m, w, run, call } = scene;
+  const { tokenHash } = m.order(run, call.resource).origin;
+  const instance = w.instances.find((it) => it.id === id);
+  const unproven: Move["do"] = (it) => happens(it, { kind: "unproven", why: "partial" });
+  const moves: Move[] = [];
+  if (instance?.token !== tokenHash)
+    moves.push({ say: "proves nothing of another tenant's", do: unproven });
+  else if (instance.alive) {
+    const { name } = instance;
+    moves.push({ say: `finds ${id}`, do: (it) => happens(it, { kind: "found", id, name }) });
+  } else moves.push({ say: `proves ${id} gone`, do: (it) => happens(it, { kind: "gone" }) });
+  moves.push({ say: "lists a part, which is empty", fault: "partial", do: unproven });
+  const failed: Move["do"] = (it) => happens(it, { kind: "lookFailed", failure: broken, now: 0 });
+  moves.push({ say: "lists: 500", fault: "listFails", do: failed });
+  return moves;
+}
+
+// ── The POST ─────────────────────────────────────────────────────────────────────────────────────
+
+function posts({ call }: Scene): Move[] {
+  if (call.acted !== undefined) {
+    return [
+      { say: `POST: 202 ${call.acted}`, do: (it) => answered(it, accept(it)) },
+      {
+        say: "POST: 500 all the same",
+        fault: "500",
+        do: (it) => answered(it, failed("unclear", broken)),
+      },
+      {
+        say: "POST: the answer is cut",
+        fault: "cut",
+        do: (it) => answered(it, failed("unclear", cut)),
+      },
+    ];
+  }
+  const outcome =
+    (what: PostOutcome, sent = true): Move["do"] =>
+    (it) => {
+      if (sent) send(it);
+      answered(it, what);
+    };
+  return [
+    { say: "POST: the service acts", do: (it) => void make(it) },
+    { say: "POST: 500, nothing made", fault: "500", do: outcome(failed("unclear", broken)) },
+    { say: "POST: no answer, nothing made", fault: "cut", do: outcome(failed("unclear", cut)) },
+    { say: "POST: refused", fault: "refused", do: outcome(failed("refused", refused)) },
+    { say: "POST: 429", fault: "429", do: outcome(failed("rateLimited", limited), false) },
+    {
+      say: "POST: not a byte left",
+      fault: "notSent",
+      do: outcome(failed("notSent", unreachable), false),
+    },
+    {
+      say: "POST: can't be sent",
+      fault: "unsendable",
+      do: outcome(failed("notSent", unsendable), false),
+    },
+    {
+      say: "POST: no answer, carried out much later",
+      fault: "overdue",
+      do: (it) => {
+        make(it).overdue = true;
+        answered(it, failed("unclear", cut));
+      },
+    },
+    {
+      say: "POST: 500, made under another name",
+      fault: "renamed",
+      do: (it) => {
+        make(it).name = "renamed";
+        answered(it, failed("unclear", broken));
+      },
+    },
+  ];
+}
+
+function accept({ w, call }: Scene): PostOutcome {
+  const id = call.acted ?? "";
+  return { kind: "accepted", accepted: accepted(id, w.instances.find((it) => it.id === id)?.name) };
+}
+
+function failed(
+  kind: Exclude<PostOutcome["kind"], "accepted">,
+  failure: typeof broken,
+): PostOutcome {
+  return { kind, failure };
+}
+
+function answered(scene: Scene, outcome: PostOutcome): void {
+  scene.call.acted = undefined;
+  happens(scene, { kind: "posted", outcome, now: 0 });
+}
+
+function send(scene: Scene): void {
+  const row = ledger(scene).find((it) => it.key === scene.call.key);
+  if (!row && !scene.m.slice.noDisk)
+    throw new Violation("a POST leaves, and no record tells of it");
+  if (row && ++row.sent > 2) throw new Violation("a POST is repeated more than once");
+}
+
+/** The service makes what the POST asks for; the list writes names in small letters. */
+function make(scene: Scene): Instance {
+  const { m, w, run, call } = scene;
+  const order = m.order(run, call.resource);
+  const instance: Instance = {
+    id: `i${w.instances.length}`,
+    resource: m.identity(run, call.resource),
+    scope: order.scope ?? "",
+    urn: order.urn,
+    kind: order.kind,
+    name: order.name.toLowerCase(),
+    digest: order.digest,
+    token: order.origin.tokenHash,
+    machine: undefined,
+    alive: true,
+    listed: false,
+    settled: false,
+    overdue: false,
+    namedBy: undefined,
+    letGo: false,
+  };
+  const row = ledger(scene).find((it) => it.key === call.key);
+  if (row) {
+    row.made = [...row.made, instance.id];
+    instance.machine = m.plan(run).machine ?? 0;
+  }
+  send(scene);
+  call.acted = instance.id;
+  w.instances.push(instance);
+  checkSecond(scene, instance);
+  return instance;
+}

@@ -1,0 +1,337 @@
+/** The slices: which part of the world each explores. */
+import type { Fault, Plan, Resource, Slice } from "./slice";
+
+const urn = (name: string, stack = "dev") =>
+  `urn:pulumi:${stack}::shop::compute:index:Instance::${name}`;
+
+const generated: Resource = { resource: "web", urn: urn("web"), kind: "generated" };
+const explicit: Resource = { resource: "web", urn: urn("web"), kind: "explicit", name: "Web" };
+const proposed: Resource = { resource: "web", urn: urn("web"), kind: "proposed" };
+
+const up = (resource: Resource, more: Partial<Plan> = {}): Plan => ({
+  program: [resource],
+  ...more,
+});
+
+const posts: Fault[] = ["500", "cut", "refused", "429", "notSent"];
+const ends: Fault[] = ["ctrl-C", "ctrl-C twice", "plugin killed", "engine killed", "runner killed"];
+const lists: Fault[] = ["partial", "listFails"];
+
+const other = (resource: Resource, name: string): Resource => ({ ...resource, urn: urn(name) });
+const changed = (resource: Resource): Resource => ({ ...resource, digest: "as asked later" });
+const secret: Resource = { ...explicit, secret: true };
+
+const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
+const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
+
+const kill: Fault[] = ["runner killed"];
+
+export const slices: Slice[] = [
+  {
+    name: "sequence",
+    what: "a generated name; two runs after each other, the second maybe --replace; every fault",
+    runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
+    faults: [
+      ...posts,
+      ...ends,
+      ...lists,
+      "unfinished",
+      "timeout",
+      "unsendable",
+      "listRefused",
+      "not saved",
+    ],
+    mostFaults: 3,
+  },
+  {
+    name: "explicit",
+    what: "the same with an explicit name; a person may import",
+    runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
+    faults: ["500", "cut", "429", "notSent", ...ends, ...lists, "unfinished"],
+    mostFaults: 2,
+    acts: ["import", "discard"],
+  },
+  {
+    name: "proposed",
+    what: "the same with a name that the engine proposed; a person may drop it from the state",
+    runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
+    faults: ["500", "cut", ...ends, "unfinished", "not saved"],
+    mostFaults: 3,
+    acts: ["state delete", "discard"],
+  },
+  {
+    name: "replacing",
+    what: "three runs, a replacement in the second, and a third one",
+    runs: [
+      [up(generated)],
+      [up(generated, { replace: true })],
+      [up(generated), up(generated, { replace: true })],
+    ],
+    faults: ["500", "cut", "ctrl-C twice", "engine killed", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "two machines",
+    what: "the second run on another machine, or on the first whose disk was wiped",
+    runs: [[up(generated)], [up(generated, { machine: 1 }), up(generated)]],
+    machines: 2,
+    faults: ["500", "cut", "429", "partial", ...kill],
+    mostFaults: 2,
+    acts: ["wipe"],
+  },
+  {
+    name: "two machines, explicit",
+    what: "the same with an explicit name",
+    runs: [
+      [up(explicit)],
+      [
+        up(explicit, { machine: 1 }),
+        up(explicit, { machine: 1, replace: true }),
+        up(changed(explicit), { machine: 1 }),
+        up(explicit),
+      ],
+    ],
+    machines: 2,
+    faults: ["500", "cut", "429", "partial", ...kill],
+    mostFaults: 2,
+    acts: ["wipe"],
+  },
+  {
+    name: "live runs",
+    what: "two runs of one stack at once, as after `pulumi cancel`",
+    runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
+    together: true,
+    faults: ["500", "cut", "429", "notSent", ...kill, "engine killed", "timeout"],
+    mostFaults: 2,
+  },
+  {
+    name: "three live runs",
+    what: "a killed one, and two at once that find its record",
+    runs: [[up(generated)], [up(generated)], [up(generated)]],
+    together: true,
+    faults: ["cut", ...kill],
+    mostFaults: 1,
+    deep: true,
+  },
+  {
+    name: "two stacks",
+    what: "two stacks at once on one machine with one explicit name, of one URN or not",
+    runs: [
+      [up(explicit)],
+      [up(explicit, { stack: 1 }), up({ ...explicit, urn: urn("web", "prod") }, { stack: 1 })],
+    ],
+    together: true,
+    stacks: 2,
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "stranger",
+    what: "an instance of somebody else's turns up, with the explicit or the proposed name",
+    runs: [[up(explicit), up(proposed)], [up(explicit)]],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+    acts: ["stranger"],
+  },
+  {
+    name: "hooks",
+    what: "error hooks ask again, twice",
+    runs: [[up(generated), up(explicit), up(generated, { replace: true })], [up(generated)]],
+    faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...kill],
+    mostFaults: 3,
+    hooks: 2,
+  },
+  {
+    name: "attached",
+    what: "attach mode: the next engine comes while calls of the last go on",
+    runs: [
+      [up(generated), up(explicit)],
+      [up(generated), up(explicit)],
+    ],
+    faults: ["attached anew", "500", "cut", "ctrl-C", "engine killed"],
+    mostFaults: 2,
+  },
+  {
+    name: "policy fail",
+    what: "a Delete fails: --replace, with and without a removal at the portal",
+    runs: [
+      [up(generated, { deletePolicy: "fail" })],
+      [up(generated, { deletePolicy: "fail" })],
+      [up(generated, { deletePolicy: "fail", replace: true })],
+    ],
+    faults: ["500", "cut", "engine killed", ...kill],
+    mostFaults: 2,
+    acts: ["portal", "state delete"],
+  },
+  {
+    name: "policy retain",
+    what: "a Delete leaves the instance running; the program changes",
+    runs: [
+      [up(explicit)],
+      [up(changed(explicit), { deletePolicy: "retain" })],
+      [up(explicit), up(changed(explicit))],
+    ],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 1,
+  },
+  {
+    name: "leftovers fail",
+    what: "compute:leftovers is fail, the program changes or not; a person drops it from the state",
+    runs: [
+      [up(generated)],
+      [
+        up(generated, { leftovers: "fail" }),
+        up(generated, { leftovers: "fail", machine: 1 }),
+        up(changed(generated), { leftovers: "fail" }),
+      ],
+    ],
+    machines: 2,
+    faults: ["partial", "500", "cut", ...kill],
+    mostFaults: 2,
+    acts: ["state delete"],
+  },
+  {
+    name: "leftovers fail, explicit",
+    what: "the same with an explicit name",
+    runs: [
+      [up(explicit)],
+      [
+        up(explicit, { leftovers: "fail", machine: 1 }),
+        up(changed(explicit), { leftovers: "fail" }),
+      ],
+    ],
+    machines: 2,
+    faults: ["partial", "cut", ...kill],
+    mostFaults: 2,
+    acts: ["state delete"],
+  },
+  {
+    name: "changed",
+    what: "the program changes between the runs, or the portal removes the instance",
+    runs: [[up(generated)], [up(changed(generated)), up(generated)]],
+    faults: ["500", "cut", "partial", "listRefused", "engine killed", ...kill],
+    mostFaults: 3,
+    acts: ["portal"],
+  },
+  {
+    name: "secret",
+    what: "a secret name, which the program changes",
+    runs: [[up(secret)], [up(secret), up({ ...secret, name: "Other" })]],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "renamed",
+    what: "the resource is renamed with an alias, or the stack is, or the provider is another one",
+    runs: [
+      [up(generated)],
+      [
+        up(other(generated, "site")),
+        up({ ...generated, urn: urn("web", "renamed") }),
+        up(generated, { scope: "another" }),
+      ],
+    ],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "renamed, proposed",
+    what: "the same with a name that the engine proposed",
+    runs: [
+      [up(proposed)],
+      [
+        up(other(proposed, "site")),
+        up({ ...proposed, urn: urn("web", "renamed") }),
+        up(proposed, { scope: "another" }),
+      ],
+    ],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "tokens",
+    what: "the second run's token is another tenant's",
+    runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
+    faults: ["500", "cut", "engine killed", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "accounts and places",
+    what: "the second run is of another account, or at another service",
+    runs: [
+      [up(generated, { account: "a" })],
+      [
+        up(generated, { token: "two", account: "b" }),
+        up(generated, { address: "https://elsewhere" }),
+      ],
+    ],
+    faults: ["500", "cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "stateless",
+    what: "`pulumi do … --stateless` twice, also at once",
+    runs: [
+      [up(explicit, { stateless: true })],
+      [up(explicit, { stateless: true, scope: "another" }), up(explicit, { stateless: true })],
+    ],
+    together: true,
+    faults: ["500", "cut", ...kill],
+    mostFaults: 1,
+  },
+  {
+    name: "siblings",
+    what: "two resources in one program with one explicit name",
+    runs: [[{ program: [explicit, mail] }], [{ program: [explicit, mail] }]],
+    faults: ["cut", ...kill],
+    mostFaults: 1,
+  },
+  {
+    name: "siblings, generated",
+    what: "two resources in one program, and a second run",
+    runs: [[{ program: [generated, generatedMail] }], [{ program: [generated, generatedMail] }]],
+    faults: ["cut", ...kill],
+    mostFaults: 1,
+  },
+  {
+    name: "no disk",
+    what: "two resources with one explicit name, and a ledger that can't be written",
+    runs: [[{ program: [explicit, mail] }]],
+    faults: ["500", "cut", "429"],
+    mostFaults: 2,
+    noDisk: true,
+  },
+  {
+    name: "replaced again",
+    what: "an explicit name, --replace twice",
+    runs: [[up(explicit)], [up(explicit, { replace: true })], [up(explicit, { replace: true })]],
+    faults: ["cut", ...kill],
+    mostFaults: 2,
+  },
+  {
+    name: "unlockable",
+    what: "whether another session lives can't be told",
+    runs: [[up(generated)], [up(generated)]],
+    faults: ["500", "cut", "engine killed", ...kill],
+    mostFaults: 2,
+    unlockable: true,
+  },
+  {
+    name: "slow POST",
+    what: "a POST that is under way longer than the settling time",
+    runs: [
+      [up(generated), up(proposed)],
+      [up(generated), up(proposed)],
+    ],
+    faults: ["500", "cut", "engine killed", ...kill],
+    mostFaults: 2,
+    slowPosts: true,
+  },
+  {
+    name: "late",
+    what: "the service lists under another name, or carries out a POST long after it was cut",
+    runs: [[up(generated)]],
+    faults: ["renamed", "overdue", "500", "cut"],
+    mostFaults: 4,
+  },
+];

@@ -1,0 +1,80 @@
+/**
+ * `npm run explore`: walks every history of the create protocol in small parts of the world (slices),
+ * then leaves out each of its rules once (mutants): a slice must break for each. Prints what it found.
+ *
+ * --slice NAME: only this slice. --deep: one fault more in each, and those that take minutes.
+ * --trace SLICE:N,N,…: tells a history in words, as printed for a broken promise.
+ */
+import * as protocol from "../provider/resources/instance/protocol";
+import { explore, tell } from "../tests/explorer/explore";
+import { readMutants, rulesWithout } from "../tests/explorer/mutation";
+import type { Slice } from "../tests/explorer/slice";
+import { slices } from "../tests/explorer/slices";
+import { oneOf, runTool, ToolError } from "./support/main";
+
+const names = slices.map(({ name }) => name);
+const sliceOf = (name: string): Slice => {
+  const found = slices.find((it) => it.name === oneOf("slice", names, name));
+  if (!found) throw new ToolError(`There is no slice "${name}".`);
+  return found;
+};
+
+/** Prints what one slice came to, and returns how many states it has. @throws if a promise is broken. */
+function report(slice: Slice): number {
+  const { states, depth, seconds, violation } = explore(slice, protocol);
+  console.log(
+    `${slice.name}: ${states} states, depth ${depth}, ${seconds.toFixed(1)} s (${slice.what})`,
+  );
+  if (!violation) return states;
+  for (const line of tell(slice, protocol, violation.choices)) console.log(`    ${line}`);
+  throw new ToolError(
+    `A promise is broken: ${violation.what}.\nAgain: npm run explore -- --trace "${slice.name}:${violation.choices.join()}"`,
+  );
+}
+
+/** @throws if a rule can be left out and its slice does not break. */
+function reportMutants(): void {
+  const mutants = readMutants();
+  const survived: string[] = [];
+  for (const mutant of mutants) {
+    const slice = sliceOf(mutant.slice);
+    // One fault or two are enough to notice.
+    const small = { ...slice, mostFaults: Math.min(2, slice.mostFaults) };
+    const { violation } = explore(small, rulesWithout(mutant));
+    console.log(
+      violation
+        ? `without "${mutant.rule}" (${mutant.slice}): ${violation.what}`
+        : `without "${mutant.rule}" (${mutant.slice}): NOTHING BREAKS`,
+    );
+    if (!violation) survived.push(mutant.rule);
+  }
+  console.log(`mutants killed: ${mutants.length - survived.length} of ${mutants.length}`);
+  if (survived.length > 0) throw new ToolError(`Rules without teeth: ${survived.join("; ")}`);
+}
+
+runTool(
+  {
+    options: {
+      deep: { type: "boolean", default: false },
+      slice: { type: "string" },
+      trace: { type: "string" },
+    },
+  },
+  async ({ values: { deep, slice, trace } }) => {
+    if (trace !== undefined) {
+      const [name = "", history = ""] = trace.split(":");
+      const lines = tell(sliceOf(name), protocol, history.split(",").map(Number));
+      console.log(lines.join("\n"));
+      return;
+    }
+    const begun = performance.now();
+    const chosen = slice === undefined ? slices.filter((it) => deep || !it.deep) : [sliceOf(slice)];
+    let states = 0;
+    for (const it of chosen) {
+      states += report(deep ? { ...it, mostFaults: it.mostFaults + 1 } : it);
+    }
+    if (slice === undefined) reportMutants();
+    const seconds = (performance.now() - begun) / 1000;
+    console.log(`${states} states in ${chosen.length} slices, ${seconds.toFixed(0)} s in all`);
+  },
+);
