@@ -1,0 +1,135 @@
+/** A test world whose plugin calls are recorded and compared with conversations.json. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildSync } from "esbuild";
+import { expect } from "@jest/globals";
+import { executable } from "../../../../provider/executable";
+import { writeWhole } from "../../../../tools/support/files";
+import { nodeBin, toolsDir } from "../../../../tools/support/paths";
+import { gone } from "../processes";
+import { plugin } from "../stack";
+import { World, type WorldOptions } from "../world";
+import type { LogLine } from "./callLog";
+import { answerOf, callsOf, kindOf, sessionsOf, type Sessions } from "./sessions";
+
+/** conversations.json. */
+interface Conversations {
+  /** Version of the engine that was recorded. */
+  engine: string;
+  /** What a call of each kind proves. */
+  proves: Record<string, string>;
+  /** What an answer other than a plain success means. */
+  answers: Record<string, string>;
+  /** The calls of each operation. */
+  operations: Record<string, Sessions>;
+}
+
+const file = join(__dirname, "..", "..", "conversations.json");
+
+const isRecording = Boolean(process.env["COMPUTE_RECORD"]);
+
+export const conversations = JSON.parse(readFileSync(file, "utf8")) as Conversations;
+
+const recorded: Record<string, Sessions> = {};
+
+export class Conversation implements AsyncDisposable {
+  /** How many lines of the log belong to earlier operations. */
+  #read = 0;
+
+  private constructor(
+    readonly world: World,
+    /** The recorder, by the name of the plugin. */
+    readonly executable: string,
+    private readonly folder: string,
+  ) {}
+
+  static async create(options: WorldOptions): Promise<Conversation> {
+    const folder = mkdtempSync(join(tmpdir(), "compute-talk-"));
+    const path = join(folder, executable);
+    const command = [process.execPath, recorder(), plugin, join(folder, "log")];
+    const quoted = command.map((part) => `'${part}'`).join(" ");
+    writeFileSync(path, `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+    const world = await World.create({ ...options, pluginFolder: folder });
+    return new Conversation(world, path, folder);
+  }
+
+  /** Runs an operation and expects the calls that conversations.json has for it. */
+  async expectCalls(operation: string, run: () => Promise<unknown>): Promise<void> {
+    // Calls of commands before it are not part of it.
+    await this.#newLines();
+    const before = this.#all();
+    await run();
+    const sessions = sessionsOf(await this.#newLines(), before);
+    if (isRecording) {
+      recorded[operation] = sessions;
+      return;
+    }
+    const expected = conversations.operations[operation] ?? [];
+    expect({ [operation]: callsOf(sessions) }).toEqual({ [operation]: callsOf(expected) });
+  }
+
+  /** Lines since the last call of this, once every plugin process has ended. */
+  async #newLines(): Promise<LogLine[]> {
+    await gone(this.#all().map((line) => line.process));
+    const all = this.#all();
+    const lines = all.slice(this.#read);
+    this.#read = all.length;
+    return lines;
+  }
+
+  #all(): LogLine[] {
+    const file = join(this.folder, "log");
+    if (!existsSync(file)) return [];
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    return lines.map((line) => JSON.parse(line) as LogLine);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.world[Symbol.asyncDispose]();
+      await this.#newLines();
+    } finally {
+      rmSync(this.folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** The recorder as one bundled file, which starts quickly. */
+function recorder(): string {
+  const entryPoints = [join(__dirname, "recorder.ts")];
+  const { outputFiles } = buildSync({ entryPoints, bundle: true, platform: "node", write: false });
+  // By this name support/processes.ts takes it for the plugin, which it stands for.
+  const bundle = join(toolsDir, "scratch", "recorder", "bin", "start.js");
+  writeWhole(bundle, outputFiles[0]?.text ?? "");
+  return bundle;
+}
+
+/** A sentence for each key that occurs: the existing one, or an empty one to be written. */
+function sentences(
+  texts: readonly (string | undefined)[],
+  there: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const keys = new Set(texts.filter((text) => text !== undefined));
+  return Object.fromEntries([...keys].sort().map((key) => [key, there[key] ?? ""]));
+}
+
+/** The same, with sentences for exactly those kinds of call and answer that occur. */
+export function withSentences({ operations, ...rest }: Conversations): Conversations {
+  const texts = Object.values(operations).flatMap(callsOf).flat();
+  const proves = sentences(texts.map(kindOf), rest.proves);
+  return { ...rest, proves, answers: sentences(texts.map(answerOf), rest.answers), operations };
+}
+
+/** With COMPUTE_RECORD set: rewrites conversations.json. Sentences written by hand stay. */
+export function saveRecorded(): void {
+  if (!isRecording) return;
+  const engine = execFileSync(process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi", ["version"], {
+    encoding: "utf8",
+  }).trim();
+  const operations = { ...conversations.operations, ...recorded };
+  Object.assign(conversations, withSentences({ ...conversations, engine, operations }));
+  writeFileSync(file, JSON.stringify(conversations));
+  execFileSync(join(nodeBin, "prettier"), ["--write", file]);
+}

@@ -1,0 +1,132 @@
+/**
+ * A proxy between the engine and the plugin: it starts the plugin, forwards every call and answer byte
+ * for byte, and writes a line of JSON for each to a log. Tests install it where the engine looks for
+ * the plugin.
+ *
+ *     node start.js PLUGIN LOG [the engine's arguments]
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync } from "node:fs";
+import { connect, constants, createServer } from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeAnswer, describeCall, type LogLine } from "./callLog";
+
+const [plugin = "", log = "", ...args] = process.argv.slice(2);
+/**
+ * How long a failure is held back. The death of an engine closes its connection and the plugin's stdin
+ * at once; the plugin answers to the latter, and the connection is to be seen closed by then.
+ */
+const laterMs = 50;
+
+const open = new Set<ServerHttp2Session>();
+let calls = 0;
+
+function write(line: Omit<LogLine, "process">): void {
+  appendFileSync(log, `${JSON.stringify({ process: process.pid, ...line })}\n`);
+}
+
+// The engine signals the whole process group, so the plugin gets the signal too, and ends both.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+
+const child = spawn(plugin, args, { stdio: ["inherit", "pipe", "inherit"] });
+write({ event: "begins" });
+child.on("exit", (code) => {
+  write({ event: "ends" });
+  // The last answers may not have reached the engine yet.
+  const answersGone = Promise.all([...open].map((outer) => once(outer, "close")));
+  void Promise.race([answersGone, sleep(200)]).finally(() => process.exit(code ?? 1));
+});
+
+child.stdout.setEncoding("utf8").once("data", (port: string) => serve(port.trim()));
+
+function serve(port: string): void {
+  const server = createServer({ settings: { enablePush: false } });
+  server.on("session", (outer) => {
+    // One connection to the plugin for each to the proxy: each side sees the other one close.
+    const inner = connect(`http://127.0.0.1:${port}`);
+    open.add(outer);
+    outer
+      .on("error", () => undefined)
+      .on("close", () => {
+        open.delete(outer);
+        inner.destroy();
+      });
+    inner.on("error", () => undefined).on("close", () => outer.close());
+    outer.on("stream", (stream, headers) => {
+      forward(stream, headers, (own) => inner.request(own, { endStream: false }));
+    });
+  });
+  server.listen(0, "127.0.0.1", () => {
+    process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+  });
+}
+
+type Request = ReturnType<ReturnType<typeof connect>["request"]>;
+
+function forward(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  begin: (headers: IncomingHttpHeaders) => Request,
+): void {
+  const call = ++calls;
+  const method = String(headers[":path"]).replace("/pulumirpc.ResourceProvider/", "");
+  const asked: Buffer[] = [];
+  const answered: Buffer[] = [];
+  const request = begin(headers);
+  let ended = false;
+  let failed = false;
+
+  stream.on("data", (chunk: Buffer) => asked.push(chunk));
+  stream.on("end", () => {
+    write({ event: "call", call, ...describeCall(method, message(asked)) });
+    request.end();
+  });
+  stream.on("data", (chunk: Buffer) => request.write(chunk));
+  stream.on("error", () => undefined);
+  stream.on("close", () => {
+    if (ended) return;
+    request.close(constants.NGHTTP2_CANCEL);
+    write({ event: "answer", call, answer: "lost" });
+  });
+
+  const end = (trailers: IncomingHttpHeaders): void => {
+    if (ended || stream.destroyed) return;
+    ended = true;
+    write({ event: "answer", call, ...describeAnswer(method, message(answered), trailers) });
+  };
+  let trailers: IncomingHttpHeaders = {};
+  request.on("response", (head, flags) => {
+    if (flags & constants.NGHTTP2_FLAG_END_STREAM) {
+      failed = true;
+      void sleep(laterMs).then(() => {
+        end(head);
+        if (!stream.destroyed) stream.respond(head, { endStream: true });
+      });
+    } else if (!stream.destroyed) {
+      stream.respond(head, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+    }
+  });
+  request.on("data", (chunk: Buffer) => {
+    answered.push(chunk);
+    if (!stream.destroyed) stream.write(chunk);
+  });
+  request.on("trailers", (its) => {
+    trailers = its;
+    end(its);
+  });
+  request.on("end", () => stream.end());
+  request.on("error", () => stream.close(constants.NGHTTP2_CANCEL));
+  request.on("close", () => {
+    if (!ended && !failed) stream.close(constants.NGHTTP2_CANCEL);
+  });
+}
+
+/** The first message of a stream, without the five bytes of gRPC framing before it. */
+function message(chunks: readonly Buffer[]): Buffer {
+  const all = Buffer.concat(chunks);
+  return all.subarray(5, 5 + (all.length < 5 ? 0 : all.readUInt32BE(1)));
+}

@@ -1,0 +1,140 @@
+/** The recorder's log as readable text: the calls of each session, in order. */
+import type { LogLine } from "./callLog";
+
+/** For each session its calls, like `Configure (new id) · Read web (no inputs, no outputs) → failed`. */
+export type Sessions = string[];
+
+const separator = " · ";
+
+/** One by one, for a comparison. */
+export const callsOf = (sessions: Sessions) => sessions.map((calls) => calls.split(separator));
+
+type Call = LogLine & { text: string; afterCancel?: boolean };
+
+/** Calls about the provider itself; between two of them the order of resources varies. */
+const ofTheProvider = ["Attach", "CheckConfig", "DiffConfig", "Configure", "Cancel"];
+/** Not recorded: every engine and language host makes these, whatever the operation is. */
+const ignored = ["Handshake", "GetPluginInfo", "GetSchema", "/grpc.health.v1.Health/Check"];
+
+/** `before`: the log of earlier operations with the same stack. */
+export function sessionsOf(lines: readonly LogLine[], before: readonly LogLine[]): Sessions {
+  const scopes = scopesOf(before);
+  const processes = [...new Set(lines.map((line) => line.process))];
+  return processes
+    .flatMap((process) => splitAtHandshake(lines.filter((line) => line.process === process)))
+    .map((session) => {
+      const calls = describeSession(session, scopes);
+      for (const scope of scopesOf(session)) scopes.add(scope);
+      return calls;
+    })
+    .filter((calls) => calls.some((call) => call !== "Cancel"))
+    .map((calls) => calls.join(separator));
+}
+
+/** In attach mode a process serves several sessions: a Handshake after a Cancel begins the next. */
+function splitAtHandshake(lines: readonly LogLine[]): LogLine[][] {
+  const all: LogLine[][] = [[]];
+  let canceled = false;
+  for (const line of lines) {
+    if (canceled && line.event === "call" && line.method === "Handshake") {
+      all.push([]);
+      canceled = false;
+    }
+    canceled ||= line.method === "Cancel";
+    all.at(-1)?.push(line);
+  }
+  return all;
+}
+
+function scopesOf(lines: readonly LogLine[]): Set<string | undefined> {
+  return new Set(lines.map(({ scope }) => scope));
+}
+
+/** What tells the values of a session from those of others. */
+interface Context {
+  ownStamps: ReadonlySet<string | undefined>;
+  /** Of all sessions before it. */
+  scopes: ReadonlySet<string | undefined>;
+}
+
+function describeSession(lines: readonly LogLine[], scopes: Context["scopes"]): string[] {
+  const calls: Call[] = [];
+  const context = { ownStamps: ownStamps(lines), scopes };
+  let canceled = false;
+  for (const line of lines) {
+    if (line.event === "call" && !ignored.includes(line.method ?? "")) {
+      canceled ||= line.method === "Cancel";
+      calls.push({ ...line, text: describe(line, context) });
+    } else if (line.event === "answer" && line.answer !== "lost") {
+      const call = calls.find((it) => it.call === line.call);
+      if (call) Object.assign(call, { answer: line.answer, afterCancel: canceled });
+    }
+  }
+  for (const call of calls) call.text += outcome(call);
+  return inOrder(calls);
+}
+
+/** Stamps in answers to calls that carried none: this session made them. */
+function ownStamps(lines: readonly LogLine[]): ReadonlySet<string | undefined> {
+  const sent = (answer: LogLine) =>
+    lines.find(({ event, call }) => event === "call" && call === answer.call)?.stamp;
+  return new Set(
+    lines.filter((line) => line.event === "answer" && !sent(line)).flatMap((it) => it.stamp ?? []),
+  );
+}
+
+function describe(line: LogLine, context: Context): string {
+  const { method = "", of, preview = false, id = "no id", inputs = "no", outputs = "no" } = line;
+  const details: string[] = [];
+  if (preview) details.push("preview");
+  if (method === "Configure") {
+    const isKnown = context.scopes.has(line.scope);
+    details.push(id === "id" ? (isKnown ? "id of an earlier session" : "new id") : id);
+  }
+  if (method === "Check") details.push(inputs === "given" ? "old inputs" : "no old inputs");
+  if (method === "Read") details.push(inputs === "given" ? "inputs" : `${inputs} inputs`);
+  if (["Read", "Diff", "Update", "Delete"].includes(method)) {
+    details.push(outputs === "given" ? `outputs ${origin(line, context)}` : `${outputs} outputs`);
+    if (id !== "id") details.push(id);
+  }
+  const name = ofTheProvider.includes(method) || of === undefined ? "" : ` ${of}`;
+  return `${method}${name}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+}
+
+function origin({ stamp }: LogLine, { ownStamps: own }: Context): string {
+  if (stamp === undefined) return "without a stamp";
+  return own.has(stamp) ? "of this session" : "of another session";
+}
+
+/** Empty for a success; whether that came before Cancel shows with the calls that make something. */
+function outcome({ method = "", answer = "lost", afterCancel = false }: Call): string {
+  const isLate = afterCancel && ["Create", "Update", "Delete", "Read"].includes(method);
+  if (method === "Cancel" || (answer === "ok" && !isLate)) return "";
+  return ` → ${answer}${isLate ? ", after Cancel" : ""}`;
+}
+
+/** Sorted by resource between the calls about the provider: siblings run at once. */
+function inOrder(calls: readonly Call[]): string[] {
+  const stretches: Call[][] = [[]];
+  for (const call of calls) {
+    if (ofTheProvider.includes(call.method ?? "")) stretches.push([call], []);
+    else stretches.at(-1)?.push(call);
+  }
+  return stretches.flatMap((stretch) => {
+    const names = [...new Set(stretch.map(({ of }) => of ?? ""))].sort();
+    return names.flatMap((name) =>
+      stretch.filter(({ of = "" }) => of === name).map(({ text }) => text),
+    );
+  });
+}
+
+/** The call without its resource and its outcome: the key of a sentence in conversations.json. */
+export function kindOf(text: string): string {
+  const [call = ""] = text.split(" → ");
+  return call.replace(/^(\w+) [^(]+?(?= \(|$)/, "$1");
+}
+
+/** The outcome alone; undefined for a successful answer before Cancel. */
+export function answerOf(text: string): string | undefined {
+  return text.split(" → ")[1];
+}
