@@ -30,7 +30,7 @@ export const recordSchema = z.object({
   before: z.array(z.string()),
   /** Whether that listing was complete. */
   beforeComplete: z.boolean(),
-  /** When the POST was about to be sent or, once it is known, when its 202 came (ISO 8601). */
+  /** When the POST was about to be sent or, once it has ended, when that was (ISO 8601). */
   at: z.string(),
   /**
    * `sending`, `unknown`: whether the service acted is not known. `accepted`: the instance is known, and

@@ -223,10 +223,7 @@ class Create implements Disposable {
         const ok = session.ledger.take(ask.record.key);
         if (ok) this.#key = ask.record.key;
         this.#sent = session.listings.mark();
-        // `at` is before its POST, which may have been under way for as long as a request may be.
-        const { requestTimeoutMs } = session.settings;
-        const settledBy = session.settledBy(ask.record.at) + requestTimeoutMs;
-        return { kind: "taken", ok, settledBy };
+        return { kind: "taken", ok, settledBy: this.#settledBy(ask.record) };
       }
       case "search":
         return await this.#search(ask.record);
@@ -256,6 +253,14 @@ class Create implements Disposable {
       case "end":
         throw new Error("the protocol has ended");
     }
+  }
+
+  /** Clock time by which an instance of that record's POST is in every listing. */
+  #settledBy({ stage, at }: LedgerRecord): number {
+    const { settings } = this.session;
+    // Killed under way: the POST may have taken as long as a request may.
+    const longest = stage === "sending" ? settings.requestTimeoutMs : 0;
+    return this.session.settledBy(at) + longest;
   }
 
   async #search(record: LedgerRecord): Promise<protocol.Event> {
@@ -338,10 +343,7 @@ class Create implements Disposable {
     const { ledger, creates } = this.session;
     switch (note.do) {
       case "move":
-        ledger.move(note.key, {
-          stage: note.stage,
-          ...(note.stage === "sending" ? { at: this.#now() } : {}),
-        });
+        ledger.move(note.key, { stage: note.stage, at: this.#now() });
         return;
       case "accept": {
         const { key, accepted, resumed } = note;

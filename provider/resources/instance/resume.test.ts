@@ -254,6 +254,16 @@ test("none in a complete listing, once the settling time is over: made anew", as
   expect(world.clock.now() - began).toBeGreaterThanOrEqual(59_000);
 });
 
+test("of a POST that had ended, the settling time counts from its end, and not longer (G2)", async () => {
+  const world = scene({ settlingSeconds: 2 });
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  await errorOf(create(world, "web"));
+  const next = world.nextRun();
+  next.service.posts.push(ready);
+  expect((await create(next, "web", {}, urn)).id).toBe("i-1");
+  expect(next.clock.now()).toBeLessThan(10_000);
+});
+
 test("a run much later looks just once", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.clock.setWallClock(new Date("2027-01-01T00:00:00Z"));
