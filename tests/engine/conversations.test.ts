@@ -90,9 +90,8 @@ test("another name for the same: an alias, a stack renamed, a resource moved; an
   await stack.succeed("stack", "select", "other");
   await stack.configure({ baseUrl: conversation.world.service.url });
   await conversation.expectCalls("up with retainOnDelete", () => stack.succeed(...up));
-  await conversation.expectCalls("destroy with retainOnDelete", () =>
-    stack.succeed("destroy", "--yes", "--skip-preview"),
-  );
+  await conversation.expectCalls("destroy with retainOnDelete", () => stack.destroy());
+  expect(await stack.resources()).toEqual([]);
 });
 
 test("siblings: what is new is made while what is there is compared", async () => {
@@ -152,9 +151,7 @@ test("`.get()`, without and with a state", async () => {
   await conversation.expectCalls("preview of a get", () => stack.succeed("preview"));
   await conversation.expectCalls("up of a get", () => stack.succeed(...up));
   await conversation.expectCalls("up of a get that is there", () => stack.succeed(...up));
-  await conversation.expectCalls("refresh of a get", () =>
-    stack.succeed("refresh", "--yes", "--skip-preview"),
-  );
+  await conversation.expectCalls("refresh of a get", () => stack.refresh());
   getting({ id, state: { ...required, name, status: "ACTIVE" } });
   await conversation.expectCalls("up of a get with a state", () => stack.succeed(...up));
   stack.program(oneInstance());
