@@ -69,7 +69,7 @@ export function createProvider(around: Surroundings): Provider {
     diff: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.id, request.oldOutputs);
         return instances.diff(session(), request);
       }),
 
@@ -82,7 +82,7 @@ export function createProvider(around: Surroundings): Provider {
     update: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.id, request.oldOutputs);
         return instances.update(session(), request);
       }),
 
@@ -90,7 +90,7 @@ export function createProvider(around: Surroundings): Provider {
       guarded(() => {
         hide(request.inputs, request.outputs);
         // An import and a `.get()` carry an id that the state does not hold, or not yet.
-        if (isRefresh(request)) session().state.carried(request.urn, request.id, request.outputs);
+        if (isRefresh(request)) session().state.carried(request.id, request.outputs);
         session().state.isRead(request.urn);
         return instances.read(session(), request);
       }),
@@ -98,7 +98,7 @@ export function createProvider(around: Surroundings): Provider {
     delete: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs);
-        session().state.carried(request.urn, request.id, request.oldOutputs);
+        session().state.carried(request.id, request.oldOutputs);
         return instances.delete(session(), request);
       }),
 

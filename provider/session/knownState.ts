@@ -13,8 +13,6 @@ export interface IdLedger {
 }
 
 export class KnownState {
-  /** Ids that calls carried, by resource. */
-  readonly #ids = new Map<string, Set<string>>();
   /** The tokens that each carried instance was seen with, as hashes. */
   readonly #tokens = new Map<string, Set<string>>();
   /** Ids that a state held. */
@@ -33,9 +31,8 @@ export class KnownState {
    * A call carried this id and these outputs. That alone proves no state that holds them, and is enough
    * never to adopt the instance; the stamp of another session is proof.
    */
-  carried(urn: string, id: string, outputs: PropertyMap): void {
+  carried(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
-    addTo(this.#ids, urn, id);
     addTo(this.#tokens, id, origin?.tokenHash);
     if (!wasInState(outputs, this.session)) return;
     this.#proven.add(id);
@@ -54,11 +51,6 @@ export class KnownState {
 
   isInUpdate(urn: string): boolean {
     return this.#inUpdate.has(urn);
-  }
-
-  /** The ids that calls carried for this resource. */
-  idsOf(urn: string): readonly string[] {
-    return [...(this.#ids.get(urn) ?? [])];
   }
 
   /** Whether any call carried this id: it may be someone's, so it is not to be adopted. */

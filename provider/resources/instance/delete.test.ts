@@ -306,7 +306,7 @@ test.each([
 ])("%s is settled as what became of it", async (_which, args, exists, how) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(stateOf(world), "anEarlierRun");
-  world.session.state.carried(urn, "i-1", oldOutputs);
+  world.session.state.carried("i-1", oldOutputs);
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world, oldOutputs).catch(() => undefined);
   expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));

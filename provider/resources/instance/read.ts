@@ -59,7 +59,7 @@ function found(
     const { ledger, settings, state } = session;
     const names = name === undefined ? [] : [name, notedName(name, true, settings)];
     ledger.imported(settings, urn, id, names);
-    state.carried(urn, id, outputs);
+    state.carried(id, outputs);
   }
   if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);
   return { id, inputs, outputs: finished(outputs) };
