@@ -3,33 +3,16 @@
  * and send what comes of it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
+import { act, newRequestId, receive, type Acting } from "./acting";
 import { deliver } from "./faults/deliver";
-import {
-  acts,
-  isDelivery,
-  isInstanceFault,
-  isListFault,
-  isTiming,
-  type Behaviour,
-} from "./faults/kinds";
-import { distort } from "./faults/list";
-import type { FaultList, ScriptedFault } from "./faults/script";
-import { contractBreach, envelope, ServiceError, type Answer } from "./http/answers";
-import { nameIn, parseTarget, readBody, type ServiceRequest } from "./http/request";
+import { acts, isDelivery, isTiming } from "./faults/kinds";
+import type { ScriptedFault } from "./faults/script";
+import type { Answer } from "./http/answers";
+import { readBody } from "./http/request";
 import { send } from "./http/send";
-import type { InstanceEffects } from "./instances/lifecycle";
-import { randomHex } from "./random";
-import { logLine, type LoggedRequest, type RequestLog } from "./requestLog";
-import type { Router } from "./router";
-import type { Service } from "./service";
-import { bearerToken } from "./tokens";
+import { logLine } from "./requestLog";
 
-export interface Exchanges {
-  service: Service;
-  router: Router;
-  faults: FaultList;
-  requests: RequestLog;
+export interface Exchanges extends Acting {
   /** Real time; rejects when the emulator is closed. */
   sleep: (milliseconds: number) => Promise<void>;
 }
@@ -43,79 +26,20 @@ export async function exchange(
   response: ServerResponse,
 ): Promise<void> {
   const { settings } = emulator.service;
-  const requestId = `${requestIdPrefix}${randomHex(settings.random, 24)}`;
-  const request = requestFrom(message, requestId);
+  const requestId = newRequestId(settings.random);
   const body = await readBody(message).catch((): typeof callerLeft => callerLeft);
   if (body === callerLeft) return;
-  const complete: ServiceRequest = { ...request, body };
-  const entry = logged(emulator, complete);
-  const striking = emulator.faults.striking({ ...entry, query: request.query });
-  entry.faults = striking.map(({ kind }) => kind);
-  const answer = answerOnce(emulator, complete, striking, entry);
-  entry.status = await run(emulator, striking, answer, response, requestId);
-  settings.log?.(logLine(entry, settings.clock.now()));
-}
-
-function requestFrom(message: IncomingMessage, requestId: string): Omit<ServiceRequest, "body"> {
-  return {
-    ...parseTarget(message.url ?? "/"),
+  const arrival = receive(emulator, {
     method: message.method ?? "GET",
+    target: message.url ?? "/",
     authorization: message.headers.authorization,
     contentType: message.headers["content-type"],
-    requestId,
-  };
-}
-
-function logged({ requests, service }: Exchanges, request: ServiceRequest): LoggedRequest {
-  return requests.add({
-    id: request.requestId,
-    method: request.method,
-    path: request.path,
-    query: Object.fromEntries(request.query),
-    at: service.settings.clock.now(),
-    tokenKind: tokenKindOf(bearerToken(request.authorization) ?? ""),
-    name: nameIn(request.body),
-    status: undefined,
-    acted: false,
-    faults: [],
+    ...{ body, requestId },
   });
-}
-
-/** The service acts when this is called, and the result says what it would answer. */
-function answerOnce(
-  emulator: Exchanges,
-  request: ServiceRequest,
-  striking: readonly ScriptedFault[],
-  entry: LoggedRequest,
-): () => Answer {
-  const { errorLog } = emulator.service.settings;
-  const behaviours = striking.map(({ behaviour }) => behaviour);
-  const bug = (reason: string): Answer => {
-    errorLog(`emulator bug: ${request.method} ${request.path} ${request.requestId}: ${reason}`);
-    return envelope({ status: 500, code: "emulator_bug", message: reason }, request.requestId);
-  };
-  return () => {
-    entry.acted = true;
-    let answer: Answer;
-    try {
-      answer = emulator.router.answer(request, effects(behaviours));
-    } catch (error) {
-      answer =
-        error instanceof ServiceError ? envelope(error, request.requestId) : bug(String(error));
-    }
-    const breach = contractBreach(answer);
-    if (breach !== undefined) answer = bug(`the answer breaks the contract: ${breach}`);
-    return distort(answer, behaviours.filter(isListFault), request.requestId);
-  };
-}
-
-function effects(behaviours: readonly Behaviour[]): InstanceEffects {
-  const result: InstanceEffects = {};
-  for (const fault of behaviours.filter(isInstanceFault))
-    if (fault.kind === "neverLeavesProvisioning") result.neverLeavesProvisioning = true;
-    else if (fault.kind === "endsAs") result.endsAs = fault.status;
-    else result.appearsAfterSeconds = fault.seconds;
-  return result;
+  const { entry, striking } = arrival;
+  const answer = () => act(emulator, arrival);
+  entry.status = await run(emulator, striking, answer, response, requestId);
+  settings.log?.(logLine(entry, settings.clock.now()));
 }
 
 async function run(

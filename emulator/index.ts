@@ -1,8 +1,8 @@
 /**
  * The Compute Instances Service of the document, as a program: `startEmulator` in a test's own process,
  * or `npm run emulator` as one of its own (cli.ts). A request comes in and its answer goes out by http/,
- * exchange.ts sees it through, routes/ act on it, instances/ holds what there is. faults/ says what goes
- * wrong on the way, control/ what tests do behind the service's back.
+ * exchange.ts sees it through, acting.ts has routes/ act on it, instances/ holds what there is. faults/ says what goes
+ * wrong on the way, control/ what tests do behind the service's back. inProcess.ts is the same without sockets.
  */
 import { Control } from "./control/control";
 import { controlRoute, isControlPath } from "./control/routes";

@@ -16,9 +16,19 @@ export interface Service {
 
 export function makeService(settings: Settings): Service {
   const { clock, random } = settings;
+  const store = new Store(openDatabase(settings.database), clock, random);
+  return { settings, store, ...fresh(settings) };
+}
+
+/** As it was when made. */
+export function clear(service: Service): void {
+  service.store.clear();
+  Object.assign(service, fresh(service.settings));
+}
+
+function fresh(settings: Settings): Omit<Service, "settings" | "store"> {
+  const { clock } = settings;
   return {
-    settings,
-    store: new Store(openDatabase(settings.database), clock, random),
     tokens: new TokenBook(settings.tokens, settings.strictTokens, clock),
     limiter: new RateLimiter(settings.requestsPerMinute, settings.rateWindow, clock),
     account: settings.account,

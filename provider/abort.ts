@@ -17,6 +17,9 @@ export class TimedOut extends Error {
   }
 }
 
+/** For a sleep that nobody waits for any more: without a reason each `abort()` makes an error with a stack trace. */
+export const notNeeded = new Error("not needed any more");
+
 /** Whether the error says that the operation was ended from outside, not that something failed. */
 export function isEnded(error: unknown): error is Canceled | TimedOut {
   return error instanceof Canceled || error instanceof TimedOut;
@@ -79,6 +82,6 @@ class Timer {
   }
 
   stop(): void {
-    this.#stopper.abort();
+    this.#stopper.abort(notNeeded);
   }
 }

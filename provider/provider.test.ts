@@ -36,6 +36,20 @@ test("before it is configured, calls are refused with a plain error", async () =
   expect((await provider.check(check)).failures).toEqual([]);
 });
 
+test("a session's id comes of the bytes it is given", async () => {
+  const world = scene();
+  let next = 7;
+  world.around.randomBytes = (count) => new Uint8Array(count).fill(next++);
+  const { provider, service } = await configured(world);
+  service.posts.push(ready, ready);
+  expect((await provider.create(creation)).outputs["__run"]).toBe("070707070707");
+  provider.cancel(true, false);
+  provider.renew();
+  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
+  const other = { ...creation, urn: urnOf("other"), inputs: inputsOf({ name: "other" }) };
+  expect((await provider.create(other)).outputs["__run"]).toBe("080808080808");
+});
+
 test("the token is never printed, wherever it came from (G8)", async () => {
   const { around } = scene();
   around.env["COMPUTE_API_TOKEN"] = "sk_test_from_env";

@@ -1,5 +1,5 @@
 /** The provider behind the wire: hands each request to the resource or function it is for. */
-import { randomBytes } from "node:crypto";
+import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
@@ -14,6 +14,8 @@ import { Session } from "./session/session";
 import type { Surroundings } from "./surroundings";
 
 export function createProvider(around: Surroundings): Provider {
+  const { randomBytes = crypto.randomBytes } = around;
+  const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
   let current: { session: Session; configured: string; scope: Scope } | undefined;
@@ -131,10 +133,6 @@ export function createProvider(around: Surroundings): Provider {
 
 const secondConfiguration =
   "this process already serves another configuration of the provider, and can't tell the calls of the two apart. With PULUMI_DEBUG_PROVIDERS give the program one provider, or don't attach";
-
-function newSessionId(): string {
-  return randomBytes(6).toString("hex");
-}
 
 /**
  * Turns whatever ends an operation early into one of the provider's own errors. After a request that may

@@ -20,7 +20,7 @@ export interface CheckResponse {
 
 /**
  * Whose run this is: the id of the provider resource itself, the same in every run of a stack and
- * another in every other stack. Unknown in a new stack's first preview.
+ * another in every other stack. Unknown in a new stack's first preview; none before Configure.
  */
 export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
 

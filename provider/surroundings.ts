@@ -1,6 +1,7 @@
 /** What a process gives the provider to work with: where its words go, the clock, the environment. */
 import type { ClientOptions, ComputeApi } from "./api/client";
 import type { Clock } from "./clock";
+import type { Disk } from "./ledger/disk";
 import type { Cleaner } from "./text";
 
 export interface Surroundings {
@@ -8,8 +9,12 @@ export interface Surroundings {
   cleaner: Cleaner;
   clock: Clock;
   env: NodeJS.ProcessEnv;
+  /** Where the ledger lies; left out, the system's. */
+  disk?: Disk;
   /** Makes the client of the service; left out, the one in `api/createClient`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
+  /** For the ids of sessions and for jitter; left out, those of `node:crypto`. */
+  randomBytes?: (count: number) => Uint8Array;
 }
 
 /** Where the provider's words to the person go; each text is cleaned and redacted on its way (G8). */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { invalidParameter, tooLarge } from "./answers";
 
 /** "Size limits on fields: not shown"; this one only protects the emulator. */
-const bodyLimitBytes = 10 * 1024 * 1024;
+export const bodyLimitBytes = 10 * 1024 * 1024;
 
 export interface ServiceRequest {
   method: string;

@@ -12,10 +12,14 @@ export function send(response: ServerResponse, answer: Answer): number {
 
 /** All but the body, which has so many bytes. */
 export function sendHead(response: ServerResponse, answer: Answer, length: number): void {
+  response.writeHead(answer.status, headersOf(answer, length));
+}
+
+export function headersOf(answer: Answer, length: number): Record<string, string> {
   const hasBody = answer.text !== undefined || answer.json !== undefined;
-  response.writeHead(answer.status, {
+  return {
     ...answer.headers,
     ...(hasBody && { "Content-Type": answer.contentType ?? "application/json" }),
-    ...(answer.status !== 204 && { "Content-Length": length }),
-  });
+    ...(answer.status !== 204 && { "Content-Length": String(length) }),
+  };
 }

@@ -1,8 +1,7 @@
 /** One page of instances: filter, order, limit and, where the option is on, a cursor. */
 import type { ListOrder } from "../options";
 import { shuffled, type RandomSource } from "../random";
-import type { InstanceRecord } from "./instance";
-import type { Owner, Store } from "./store";
+import type { ListedInstance, Owner, Store } from "./store";
 
 export interface PageRequest {
   owner: Owner;
@@ -13,7 +12,7 @@ export interface PageRequest {
 }
 
 export interface Page {
-  instances: InstanceRecord[];
+  instances: ListedInstance[];
   hasMore: boolean;
 }
 
@@ -43,6 +42,6 @@ export function readPage(
   return cut(store.visible(owner, status, `${rest} ORDER BY ${by} LIMIT :limit`, values), limit);
 }
 
-function cut(instances: InstanceRecord[], limit: number): Page {
+function cut(instances: ListedInstance[], limit: number): Page {
   return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
 }

@@ -24,6 +24,9 @@ export interface NewInstance extends Owner {
   goneAt: number | null;
 }
 
+/** What a list shows of an instance. */
+export type ListedInstance = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
+
 interface Row {
   seq: number;
   id: string;
@@ -76,12 +79,11 @@ export class Store {
     const networks: StoredNetwork[] = [
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
-    this.run("UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq", {
-      ...{ seq, ipv4: publicIpv4(seq), networks: JSON.stringify(networks) },
-    });
     // Also when its lifetime is over by now.
-    const sql = `SELECT ${columns} FROM instance WHERE seq = :seq`;
-    const [added] = this.rows(sql, { seq, now: this.now() });
+    const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
+      RETURNING ${columns}`;
+    const addresses = { ipv4: publicIpv4(seq), networks: JSON.stringify(networks) };
+    const [added] = this.rows(sql, { seq, ...addresses, now: this.now() });
     if (added === undefined) throw new Error(`instance ${id} is not in the table`);
     return added;
   }
@@ -101,13 +103,18 @@ export class Store {
   }
 
   /** What a list may show its caller; see listing.ts for the order and the pages. */
-  visible(owner: Owner, status_: string | undefined, orderAndLimit: string, more: Parameters = {}) {
+  visible(
+    owner: Owner,
+    status_: string | undefined,
+    orderAndLimit: string,
+    more: Parameters = {},
+  ): ListedInstance[] {
     const filter = status_ === undefined ? "" : `AND ${status} = :status`;
-    return this.rows(
-      `SELECT ${columns} FROM instance WHERE tenant = :tenant AND kind = :kind AND ${exists}
+    const found = this.statement(
+      `SELECT id, name, ${status} AS status, ipv4_public FROM instance WHERE tenant = :tenant AND kind = :kind AND ${exists}
          AND visible_at <= :now ${filter} ${orderAndLimit}`,
-      { ...owner, now: this.now(), ...(status_ === undefined ? {} : { status: status_ }), ...more },
-    );
+    ).all({ ...owner, now: this.now(), status: status_ ?? null, ...more });
+    return found as unknown as ListedInstance[];
   }
 
   /** Where a listing goes on, also when that instance is gone by now. */
@@ -136,6 +143,12 @@ export class Store {
   /** Everything that would be done provisioning one day is done now. */
   settle(): void {
     this.run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", { now: this.now() });
+  }
+
+  /** No instance is left, and the next one is the first again. */
+  clear(): void {
+    this.run("DELETE FROM instance", {});
+    this.run("DELETE FROM sqlite_sequence", {});
   }
 
   close(): void {

@@ -1,8 +1,9 @@
 /** GET /v2/instances: the instances of the caller's tenant, a page of them. */
 import { instanceStatuses, pageLimit, type InstanceStatus } from "../../provider/api/contract";
 import { invalidParameter, jsonAnswer, type Answer } from "../http/answers";
-import { isDocumentedStatus, type InstanceRecord } from "../instances/instance";
+import { isDocumentedStatus } from "../instances/instance";
 import { readPage } from "../instances/listing";
+import type { ListedInstance } from "../instances/store";
 import type { ServiceRequest } from "../http/request";
 import { listForm } from "../http/strict";
 import type { Service } from "../service";
@@ -30,7 +31,7 @@ export function listInstances(service: Service, caller: Caller, request: Service
 }
 
 /** "Each item carries `id`, `name`, `status`, `ipv4_public`." */
-function item({ id, name, status, ipv4_public }: InstanceRecord, ipv4WhilePending: boolean) {
+function item({ id, name, status, ipv4_public }: ListedInstance, ipv4WhilePending: boolean) {
   return status === "PROVISIONING" && !ipv4WhilePending
     ? { id, name, status }
     : { id, name, status, ipv4_public };

@@ -1,6 +1,13 @@
 import { expect, test } from "@jest/globals";
 import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
-import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+import {
+  failureOf,
+  never,
+  selfMovingClock,
+  testClient,
+  times,
+  withServer,
+} from "./testing/testClient";
 
 const list = "GET /v2/instances?limit=100";
 const account = "GET /v2/account";
@@ -139,7 +146,10 @@ test.each(unanswered)("a listing that is %s is unanswered", async (_, react, sta
 
 test("a slow drip of bytes does not put off the time-out, which is for the whole request", async () => {
   await withServer(times(4, { expect: account, react: drip(200) }), async ({ baseUrl }) => {
-    const client = testClient(baseUrl, { requestTimeoutMs: 60 });
+    const client = testClient(baseUrl, {
+      requestTimeoutMs: 60,
+      clock: selfMovingClock({ quietMs: 60 }),
+    });
     const failure = await failureOf(client.account(never));
     expect(failure).toMatchObject({ kind: "unanswered", status: 200 });
     expect(failure.message).toMatch(/no whole answer of 127\.0\.0\.1:\d+ within 0\.06 s/);

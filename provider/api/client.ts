@@ -1,4 +1,5 @@
 /** The service as the rest of the provider sees it: types only, so that importing them loads nothing. */
+import type { Dispatcher } from "undici";
 import type { Clock } from "../clock";
 import type { InstanceStatus, CreateBody, ListItem } from "./contract";
 import type { RequestError } from "./errors";
@@ -89,6 +90,8 @@ export interface ClientOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** 0 up to 1, for jitter. */
   random: () => number;
+  /** Makes what sends requests: one for each POST, one for all others. Left out: undici's, through the proxy of `env`. */
+  connect?: (() => Dispatcher) | undefined;
 }
 
 /** Status and headers of an answer, with this machine's time before the request and after the answer. */

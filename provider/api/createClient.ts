@@ -26,7 +26,7 @@ const MiB = 1024 * 1024;
 export function createClient(options: ClientOptions): ComputeApi {
   const { clean, clock, destroyPath } = options;
   const address = addressOf(options.baseUrl);
-  const connections = new Connections(address, options.env, options.requestTimeoutMs);
+  const connections = new Connections(address, options);
 
   const limit = new RateLimit(options);
 

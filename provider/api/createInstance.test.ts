@@ -7,6 +7,7 @@ import {
   createBody,
   failedPost,
   never,
+  selfMovingClock,
   testClient,
   withServer,
 } from "./testing/testClient";
@@ -130,7 +131,9 @@ test.each([400, 401, 403, 404, 410, 413, 422])(
 
 test("a POST that is not answered in time is unclear, and not repeated (G2)", async () => {
   await withServer([{ expect: post, react: hang }], async ({ baseUrl }) => {
-    const outcome = create(testClient(baseUrl, { requestTimeoutMs: 60 }));
+    const outcome = create(
+      testClient(baseUrl, { requestTimeoutMs: 60, clock: selfMovingClock({ quietMs: 60 }) }),
+    );
     expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
     expect((await failedPost(outcome)).message).toMatch(/no answer of .* within/);
   });
@@ -151,7 +154,7 @@ test("after a refused connection nothing was sent, and the next try is the calle
 });
 
 test("of a host that does not exist nothing was sent", async () => {
-  const client = testClient("https://compute.invalid/v2", { requestTimeoutMs: 5000 });
+  const client = testClient("https://compute.invalid/v2");
   expect(await create(client)).toMatchObject({ kind: "notSent" });
 });
 

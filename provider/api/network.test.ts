@@ -2,7 +2,15 @@ import { describe, expect, test } from "@jest/globals";
 import { testServer } from "./testing/certificates";
 import { startConnectProxy } from "./testing/connectProxy";
 import { answer, ScriptedServer, type Step } from "./testing/scriptedServer";
-import { create, failedPost, failureOf, never, testClient, withServer } from "./testing/testClient";
+import {
+  create,
+  failedPost,
+  failureOf,
+  never,
+  selfMovingClock,
+  testClient,
+  withServer,
+} from "./testing/testClient";
 import { trustTestAuthority } from "./testing/trust";
 
 const account: Step = { expect: "GET /v2/account", react: answer(200, { id: 1 }) };
@@ -19,7 +27,10 @@ test("a certificate by an unknown authority is unreachable: nothing was sent, an
 
 test("a server that does not speak TLS is unreachable", async () => {
   await withServer([], async ({ port }) => {
-    const client = testClient(`https://localhost:${port}/v2`, { requestTimeoutMs: 200 });
+    const client = testClient(`https://localhost:${port}/v2`, {
+      requestTimeoutMs: 200,
+      clock: selfMovingClock({ quietMs: 200 }),
+    });
     expect((await failedPost(create(client))).kind).toBe("unreachable");
   });
 });

@@ -62,8 +62,12 @@ test("the delay between tries ends at once when the signal aborts", async () => 
   const clock = new VirtualClock();
   const abort = new AbortController();
   await withServer([{ expect: account, react: answer(500) }], async (server) => {
-    const call = testClient(server.baseUrl, { clock }).account(abort.signal);
-    while (clock.sleeping === 0) await new Promise(setImmediate);
+    const tried = Promise.withResolvers<unknown>();
+    const client = testClient(server.baseUrl, { clock, onFailedTry: tried.resolve });
+    const call = client.account(abort.signal);
+    await tried.promise;
+    await new Promise(setImmediate);
+    expect(clock.sleeping).toBe(1);
     const reason = new Error("cancelled");
     abort.abort(reason);
     await expect(call).rejects.toBe(reason);

@@ -6,7 +6,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type * as sqliteModule from "node:sqlite";
-import { codeOf } from "./files";
 
 /** Why a lock was not given: another has it, the file is not there, or files can't be locked there. */
 export type NoLock = "held" | "missing" | "failed";
@@ -38,7 +37,7 @@ export class FileLock {
     try {
       writeFileSync(path, "", { flag: "wx", mode: 0o600 });
     } catch (error) {
-      if (codeOf(error) !== "EEXIST") return "failed";
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") return "failed";
     }
     return FileLock.take(path, waitMs);
   }

@@ -12,9 +12,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { diskWith } from "../testing/disk";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { systemDisk, type Disk } from "./files";
+import { systemDisk, type Disk } from "./disk";
 import { Ledger } from "./ledger";
 import type { LedgerRecord } from "./record";
 
@@ -47,24 +48,27 @@ function world(home = temporaryFolder()) {
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
 
 /** A disk whose syncs end when the test says so. */
-class SlowDisk implements Disk {
-  readonly text: string[] = [];
-  readonly syncs: PromiseWithResolvers<void>[] = [];
-  append = (file: number, text: string) => {
-    this.text.push(text);
-    systemDisk.append(file, text);
-  };
-  sync = () => {
-    const sync = Promise.withResolvers<void>();
-    this.syncs.push(sync);
-    return sync.promise;
-  };
+function slowDisk() {
+  const text: string[] = [];
+  const syncs: PromiseWithResolvers<void>[] = [];
+  const disk = diskWith((file) => ({
+    append(added) {
+      text.push(added);
+      file.append(added);
+    },
+    sync() {
+      const sync = Promise.withResolvers<void>();
+      syncs.push(sync);
+      return sync.promise;
+    },
+  }));
+  return { ...disk, text, syncs };
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a create is on the disk before `begin` resolves, and its later stages are written at once", async () => {
-  const disk = new SlowDisk();
+  const disk = slowDisk();
   const all = world();
   const ledger = all.run(disk);
   let key: string | undefined;
@@ -102,8 +106,22 @@ test("after an import an open record of that instance is replied, and no other; 
   ]);
 });
 
+test("an import answers one create of its name: another without an id may have made another instance", async () => {
+  const all = world();
+  const killed = all.run();
+  await killed.begin(newRecord("web"));
+  await killed.begin(newRecord("web"));
+  await killed.close();
+  const ledger = all.run();
+  const place = ledgerRecord("web");
+  for (let time = 0; time < 2; time++) {
+    ledger.imported(place, ledgerRecord("web").urn, "i-1", ["web"]);
+    expect(all.seen.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
+  }
+});
+
 test("300 creates that begin at once wait for one sync, those during it for one more", async () => {
-  const disk = new SlowDisk();
+  const disk = slowDisk();
   const ledger = world().run(disk);
   const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
   const first = begin();
@@ -121,7 +139,7 @@ test("300 creates that begin at once wait for one sync, those during it for one 
 });
 
 test("the end of a session waits for a create that is being written", async () => {
-  const disk = new SlowDisk();
+  const disk = slowDisk();
   const ledger = world().run(disk);
   const begun = ledger.begin(newRecord("web"));
   let isClosed = false;
@@ -139,8 +157,8 @@ test.each(["the write", "the sync"])(
     const fail = () => {
       throw new Error("ENOSPC: no space left on device");
     };
-    const disk = what === "the write" ? { append: fail } : { sync: async () => fail() };
-    const ledger = all.run({ ...systemDisk, ...disk });
+    const change = what === "the write" ? { append: fail } : { sync: async () => fail() };
+    const ledger = all.run(diskWith(() => change));
     const keys = [await ledger.begin(recent("a")), await ledger.begin(recent("b"))];
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
     expect(all.warnings).toEqual([
@@ -162,12 +180,14 @@ test.each(["the write", "the sync"])(
 test("a line that was written in part spoils no other", async () => {
   const all = world();
   let left = 1;
-  const append = (file: number, text: string) => {
-    if (left-- > 0) return systemDisk.append(file, text);
-    systemDisk.append(file, text.slice(0, 20));
-    throw new Error("ENOSPC");
-  };
-  const ledger = all.run({ ...systemDisk, append });
+  const disk = diskWith((file) => ({
+    append(text) {
+      if (left-- > 0) return file.append(text);
+      file.append(text.slice(0, 20));
+      throw new Error("ENOSPC");
+    },
+  }));
+  const ledger = all.run(disk);
   await ledger.begin(newRecord("a"));
   await ledger.begin(newRecord("b"));
   left = 2;

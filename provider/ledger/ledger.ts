@@ -4,11 +4,9 @@
  * its own, and holds a lock for as long as it lives. Nothing here ever fails an operation: what can't be
  * written or read is warned of.
  */
-import { closeSync, constants, openSync } from "node:fs";
 import { isSamePlace, type Place } from "../origin";
 import { sameResource } from "../urn";
-import type { FileLock } from "./fileLock";
-import { isMissing, makeFolder, reason, remove, syncFolder, systemDisk, type Disk } from "./files";
+import { isMissing, reason, systemDisk, type Disk, type Lock, type OpenFile } from "./disk";
 import { isNoMoreNeeded, isSettled, isWorthless, removeOldLocks } from "./prune";
 import { asOf, isOpen, mayBecome, type LedgerRecord, type NewRecord, type Settled } from "./record";
 import { SessionFile } from "./sessionFile";
@@ -32,14 +30,11 @@ type Change = Partial<Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "e
 /** What this session has on the disk. */
 interface Own {
   file: SessionFile;
-  handle: number;
+  handle: OpenFile;
   /** Undefined where files can't be locked. */
-  lock: FileLock | undefined;
+  lock: Lock | undefined;
   sync: SharedSync;
 }
-
-/** Damaged files that this process has warned of. */
-const saidDamaged = new Set<string>();
 
 export class Ledger {
   readonly #sessions: Sessions;
@@ -63,7 +58,7 @@ export class Ledger {
     private readonly clock: { date(): Date },
     private readonly disk: Disk = systemDisk,
   ) {
-    this.#sessions = new Sessions(folder, session);
+    this.#sessions = new Sessions(folder, session, disk);
   }
 
   /**
@@ -157,22 +152,24 @@ export class Ledger {
 
   /**
    * An import gave the engine this instance, and may have been a preview. An open record of it (by the id
-   * or, where that is not known, by resource and name) becomes `replied`: it is not resumed any more, and
-   * the next create of its resource stops and names the instance.
+   * or, where no record has that, one by resource and name) becomes `replied`: it is not resumed any more,
+   * and the next create of its resource stops and names the instance.
    */
   imported(place: Place, urn: string, id: string, names: readonly string[]): void {
-    const isMeant = (it: LedgerRecord) =>
-      isOpen(it) &&
-      isSamePlace(it, place) &&
-      (it.id === undefined
-        ? sameResource(it.urn, urn) && names.includes(it.name)
-        : it.id === id && it.stage !== "replied");
+    const meant = (): LedgerRecord[] => {
+      const here = this.#all().filter((it) => isSamePlace(it, place));
+      const known = here.filter((it) => it.id === id);
+      if (known.length > 0) return known.filter((it) => isOpen(it) && it.stage !== "replied");
+      const isLike = (it: LedgerRecord) => sameResource(it.urn, urn) && names.includes(it.name);
+      // Of several creates of one name, one made it; the others stay as they are.
+      return here.filter((it) => it.id === undefined && isOpen(it) && isLike(it)).slice(0, 1);
+    };
     this.#refreshAll();
-    if (!this.#all().some(isMeant)) return;
+    if (meant().length === 0) return;
     this.#sessions.locked(() => {
       this.#refreshAll();
-      const meant = this.#all().filter((it) => isMeant(it) && !this.#isDrivenElsewhere(it));
-      this.#write(meant.map((it) => ({ ...it, id, stage: "replied", ended: true })));
+      const free = meant().filter((it) => !this.#isDrivenElsewhere(it));
+      this.#write(free.map((it) => ({ ...it, id, stage: "replied", ended: true })));
     });
   }
 
@@ -268,13 +265,12 @@ export class Ledger {
     if (this.#own) return this.#own;
     if (this.#closed) throw new Error("the run has ended");
     const { session } = this;
-    makeFolder(this.folder);
+    this.disk.makeFolder(this.folder);
     // The lock first: with the file alone, others could not tell whether this session lives.
     const lock = this.#sessions.start();
     const path = this.#sessions.fileOf(session);
     try {
-      const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
-      const handle = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
+      const handle = this.disk.create(path);
       const file = new SessionFile(session, path, this.disk, handle);
       this.#own = { file, handle, lock, sync: this.#syncOf(handle) };
       this.#files.set(session, file);
@@ -287,11 +283,11 @@ export class Ledger {
     return this.#own;
   }
 
-  #syncOf(handle: number): SharedSync {
+  #syncOf(handle: OpenFile): SharedSync {
     let isNew = true;
     return new SharedSync(async () => {
-      await this.disk.sync(handle);
-      if (isNew) await syncFolder(this.folder);
+      await handle.sync();
+      if (isNew) await this.disk.syncFolder(this.folder);
       isNew = false;
     });
   }
@@ -347,11 +343,11 @@ export class Ledger {
       this.#refreshAll();
       for (const file of [...this.#files.values()]) {
         if (!isSettled(file, now) || this.#sessions.look(file.session) !== "dead") continue;
-        if (!isNoMoreNeeded(file, now)) continue;
+        if (!isNoMoreNeeded(this.disk, file, now)) continue;
         this.#removeFile(file);
         this.#sessions.forget(file.session);
       }
-      removeOldLocks(this.#sessions, now);
+      removeOldLocks(this.disk, this.#sessions, now);
     };
     try {
       this.#sessions.locked(prune);
@@ -361,7 +357,7 @@ export class Ledger {
   }
 
   #removeFile({ session, path }: SessionFile): void {
-    remove(path);
+    this.disk.remove(path);
     this.#files.delete(session);
   }
 
@@ -381,8 +377,8 @@ export class Ledger {
   }
 
   #complainOfFile({ path }: SessionFile): void {
-    if (saidDamaged.has(path)) return;
-    saidDamaged.add(path);
+    if (this.disk.saidDamaged.has(path)) return;
+    this.disk.saidDamaged.add(path);
     this.warn(
       `a record of the ledger of pending creates can't be read and was passed over: ${path}. If an earlier run was killed, look in the service's list for an instance that no stack has`,
     );
@@ -396,9 +392,9 @@ export class Ledger {
   }
 }
 
-function closeQuietly(handle: number): void {
+function closeQuietly(handle: OpenFile): void {
   try {
-    closeSync(handle);
+    handle.close();
   } catch {
     // What was written is in the file; that was seen to before.
   }

@@ -1,5 +1,5 @@
 /** What is removed from the ledger, and when. */
-import { statSync } from "node:fs";
+import type { Disk } from "./disk";
 import { asOf, deliveredMs, type LedgerRecord } from "./record";
 import type { SessionFile } from "./sessionFile";
 import type { Sessions } from "./sessions";
@@ -19,24 +19,24 @@ export function isWorthless({ records, damaged, isCut }: SessionFile): boolean {
 }
 
 /** Whether a file may be removed, given that it is settled and its session dead. */
-export function isNoMoreNeeded(file: SessionFile, now: Date): boolean {
-  const age = ageOf(file.path, now);
+export function isNoMoreNeeded(disk: Disk, file: SessionFile, now: Date): boolean {
+  const age = ageOf(disk, file.path, now);
   // What can't be read may be of an instance.
   if (file.damaged > 0 || file.isCut) return age > deliveredMs;
   return age > keptMs || isWorthless(file);
 }
 
 /** Removes locks whose file is gone: their sessions were killed in between. Only under the lock of `sessions`. */
-export function removeOldLocks(sessions: Sessions, now: Date): void {
+export function removeOldLocks(disk: Disk, sessions: Sessions, now: Date): void {
   const withFile = new Set(sessions.withFile());
   for (const { session, path } of sessions.withLock()) {
-    if (withFile.has(session) || ageOf(path, now) < keptMs) continue;
+    if (withFile.has(session) || ageOf(disk, path, now) < keptMs) continue;
     if (sessions.look(session) === "dead") sessions.forget(session);
   }
 }
 
 /** In milliseconds, since it was last written to; a file that is not there any more is new. */
-function ageOf(path: string, now: Date): number {
-  const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+function ageOf(disk: Disk, path: string, now: Date): number {
+  const { mtimeMs } = disk.stat(path) ?? {};
   return mtimeMs === undefined ? 0 : now.getTime() - mtimeMs;
 }

@@ -2,8 +2,7 @@
  * The records of one session: a file to which each change of a record is appended, as a line of JSON.
  * The last line of a record is what holds, but for what can't come after the one before (`mayBecome`).
  */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
-import type { Disk } from "./files";
+import type { Disk, OpenFile } from "./disk";
 import { mayBecome, recordSchema, type LedgerRecord } from "./record";
 
 const newline = 0x0a;
@@ -21,7 +20,7 @@ export class SessionFile {
     readonly path: string,
     private readonly disk: Disk,
     /** Set where it is this session's own: open for reading and appending, and kept so. */
-    private readonly file?: number,
+    private readonly file?: OpenFile,
   ) {}
 
   /** Whether it ends within a line: its session was writing it, or died as it did. */
@@ -31,14 +30,14 @@ export class SessionFile {
 
   /** Reads what was appended since; false where the file is not there any more. @throws */
   refresh(): boolean {
-    const { size } = statSync(this.path, { throwIfNoEntry: false }) ?? {};
+    const { size } = this.disk.stat(this.path) ?? {};
     if (size === undefined) return false;
     if (size === this.#size) return true;
-    const file = openSync(this.path, "r");
+    const file = this.disk.open(this.path, false);
     try {
       this.#readFrom(file);
     } finally {
-      closeSync(file);
+      file.close();
     }
     return true;
   }
@@ -46,33 +45,31 @@ export class SessionFile {
   /** Appends to the file as it stands; one that was removed does not come back. @throws */
   append(records: readonly LedgerRecord[]): void {
     if (this.file !== undefined) return this.#appendTo(this.file, records);
-    const file = openSync(this.path, constants.O_RDWR | constants.O_APPEND);
+    const file = this.disk.open(this.path, true);
     try {
       this.#appendTo(file, records);
     } finally {
-      closeSync(file);
+      file.close();
     }
   }
 
-  #appendTo(file: number, records: readonly LedgerRecord[]): void {
-    if (fstatSync(file).size !== this.#read) this.#readFrom(file);
+  #appendTo(file: OpenFile, records: readonly LedgerRecord[]): void {
+    if (file.size() !== this.#read) this.#readFrom(file);
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join("");
     const end = this.#read + Buffer.byteLength(lines);
-    this.disk.append(file, this.isCut ? `\n${lines}` : lines);
-    const { size } = fstatSync(file);
+    file.append(this.isCut ? `\n${lines}` : lines);
+    const size = file.size();
     // Else something is before these lines, or another process has appended as well.
     if (size !== end) return this.#readFrom(file);
     this.#size = this.#read = size;
     for (const record of records) this.#apply(record);
   }
 
-  #readFrom(file: number): void {
-    const { size } = fstatSync(file);
-    if (size < this.#read) this.#read = 0;
-    const bytes = Buffer.alloc(size - this.#read);
-    const count = readSync(file, bytes, 0, bytes.length, this.#read);
-    const whole = bytes.subarray(0, bytes.subarray(0, count).lastIndexOf(newline) + 1);
-    this.#size = size;
+  #readFrom(file: OpenFile): void {
+    if (file.size() < this.#read) this.#read = 0;
+    const bytes = file.read(this.#read);
+    const whole = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
+    this.#size = this.#read + bytes.length;
     this.#read += whole.length;
     for (const line of whole.toString().split("\n")) {
       if (line !== "") this.#applyLine(line);

@@ -1,8 +1,7 @@
 /** Which sessions are alive, by the lock that each holds, and the one lock under which all that is judged. */
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FileLock, type NoLock } from "./fileLock";
-import { remove } from "./files";
+import type { Disk, Lock } from "./disk";
+import type { NoLock } from "./fileLock";
 
 export type Life = "alive" | "dead" | "unknown";
 
@@ -19,6 +18,7 @@ export class Sessions {
   constructor(
     private readonly folder: string,
     private readonly own: string,
+    private readonly disk: Disk,
   ) {}
 
   /** Where a session's records are. */
@@ -38,24 +38,28 @@ export class Sessions {
   }
 
   #names(pattern: RegExp): string[] {
-    return readdirSync(this.folder).flatMap((name) => pattern.exec(name)?.[1] ?? []);
+    return this.disk.list(this.folder).flatMap((name) => pattern.exec(name)?.[1] ?? []);
   }
 
   /** The own session's lock; undefined where files can't be locked. */
-  start(): FileLock | undefined {
-    const lock = FileLock.make(this.#lockOf(this.own));
-    if (lock instanceof FileLock) return lock;
+  start(): Lock | undefined {
+    const lock = this.#lock(this.own, true);
+    if (isTaken(lock)) return lock;
     this.forget(this.own);
     return undefined;
   }
 
   /** Removes a session's lock. Its file has to go before. */
   forget(session: string): void {
-    remove(this.#lockOf(session));
+    this.disk.remove(this.#lockOf(session));
   }
 
   #lockOf(session: string): string {
     return join(this.folder, `${session}.lock`);
+  }
+
+  #lock(session: string, make: boolean, waitMs = 0): Lock | NoLock {
+    return this.disk.lock(this.#lockOf(session), { make, waitMs });
   }
 
   /**
@@ -64,9 +68,9 @@ export class Sessions {
    */
   locked<T>(work: (isLocked: boolean) => T): T | undefined {
     if (this.#isLocked) return work(true);
-    const lock = this.#common((path) => FileLock.make(path, this.#waitMs));
+    const lock = this.#common(true);
     if (lock === "held") return undefined;
-    const isLocked = (this.#isLocked = lock instanceof FileLock);
+    const isLocked = (this.#isLocked = isTaken(lock));
     try {
       return work(isLocked);
     } finally {
@@ -75,8 +79,8 @@ export class Sessions {
     }
   }
 
-  #common(take: (path: string) => FileLock | NoLock): FileLock | NoLock {
-    const lock = take(join(this.folder, `${common}.lock`));
+  #common(make: boolean): Lock | NoLock {
+    const lock = this.#lock(common, make, this.#waitMs);
     // Waiting blocks the process: once is enough.
     this.#waitMs = lock === "held" ? 0 : longestWaitMs;
     return lock;
@@ -92,8 +96,8 @@ export class Sessions {
     const lives = new Map<string, Life>([...sessions].map((it) => [it, "dead"]));
     const unsure = [...sessions].filter((it) => !this.isDead(it));
     if (unsure.length === 0) return lives;
-    const lock = this.#common((path) => FileLock.take(path, this.#waitMs));
-    const isLocked = lock instanceof FileLock;
+    const lock = this.#common(false);
+    const isLocked = isTaken(lock);
     for (const it of unsure) lives.set(it, isLocked ? this.look(it) : "unknown");
     if (isLocked) lock.release();
     return lives;
@@ -103,13 +107,17 @@ export class Sessions {
   look(session: string): Life {
     if (session === this.own) return "alive";
     if (this.isDead(session)) return "dead";
-    const lock = FileLock.take(this.#lockOf(session));
+    const lock = this.#lock(session, false);
     if (lock === "held") return "alive";
     if (lock === "failed") return "unknown";
     // A session's file goes before its lock: without both it was removed, and so was dead.
-    if (lock === "missing" && existsSync(this.fileOf(session))) return "unknown";
-    if (lock instanceof FileLock) lock.release();
+    if (lock === "missing" && this.disk.exists(this.fileOf(session))) return "unknown";
+    if (isTaken(lock)) lock.release();
     this.#dead.add(session);
     return "dead";
   }
+}
+
+function isTaken(lock: Lock | NoLock): lock is Lock {
+  return typeof lock === "object";
 }

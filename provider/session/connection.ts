@@ -1,4 +1,5 @@
 /** The service as one session has it: its client, loaded when needed, and the token, checked once. */
+import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
 import { explain } from "../advice";
@@ -74,7 +75,7 @@ export class Connection {
     // Loaded at the first request: previews need none, and undici costs every start of the plugin.
     const createApi =
       this.around.createApi ?? (await import("../api/createClient.js")).createClient;
-    const { messages, cleaner, clock, env } = this.around;
+    const { messages, cleaner, clock, env, randomBytes = crypto.randomBytes } = this.around;
     const options: ClientOptions = {
       baseUrl: this.settings.baseUrl,
       token: this.settings.apiToken,
@@ -85,7 +86,7 @@ export class Connection {
       clock,
       env,
       clean: (text) => cleaner.clean(text),
-      random: Math.random,
+      random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
       ...(env["COMPUTE_DEBUG"] === "1" ? { debug: (line: string) => messages.info(line) } : {}),
       onSlowedDown: ({ method, path, retryInMs }) =>
         messages.debug(

@@ -91,9 +91,10 @@ export class Session {
       owner.session,
       (text) => around.messages.warning(text),
       around.clock,
+      around.disk,
     );
     this.creates = new Creates(this.listings);
-    this.notices = new Notices(around.messages, settings.tokenKind);
+    this.notices = new Notices(around, settings.tokenKind);
     this.room = new Room({
       clock: around.clock,
       pollIntervalMs: settings.pollIntervalMs,

@@ -2,7 +2,7 @@
  * One poller for every instance in PROVISIONING (G7): however many are waited for, a tick takes one
  * listing and shows it to all of them.
  */
-import { raceAbort } from "../abort";
+import { notNeeded, raceAbort } from "../abort";
 import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
@@ -79,13 +79,13 @@ export class Poller {
     this.#waits.add(wait);
     // Never later than it was: others may wait for it. One that is waited for again may be ready by now.
     this.#due = Math.min(this.#due, this.#nextLook(this.clock.now()));
-    this.#pause.abort();
+    this.#pause.abort(notNeeded);
     void this.#run();
     try {
       return await raceAbort(promise, options.signal);
     } finally {
       this.#waits.delete(wait);
-      if (this.#waits.size === 0) this.#pause.abort();
+      if (this.#waits.size === 0) this.#pause.abort(notNeeded);
     }
   }
 

@@ -3,7 +3,7 @@
  * status. With more than that in PROVISIONING none of them could be proven to have left it, so creates
  * are held back before their POST until a listing would show theirs.
  */
-import { raceAbort } from "../abort";
+import { notNeeded, raceAbort } from "../abort";
 import { pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
@@ -75,7 +75,7 @@ export class Room {
       const slept = clock.sleep(pollIntervalMs, ending);
       slept.catch(() => undefined);
       await raceAbort(Promise.race([left, slept]), signal);
-      pause.abort();
+      pause.abort(notNeeded);
     }
   }
 

@@ -4,7 +4,7 @@ import { beginCall } from "./call";
 import { checkDestroyed } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Plan, Scene } from "./slice";
-import { isTimely, passTime, type Held, type Run, type World } from "./world";
+import { isTimely, passTime, type Held, type Row, type Run, type World } from "./world";
 
 /** A step of a history: what people read, what it costs, and what it does to a copy of the world. */
 export interface Change {
@@ -311,12 +311,12 @@ function acts(m: Model, w: World): Change[] {
           `a person ${preview ? "previews the import of" : "imports"} ${it.id}`,
           (copy) => {
             // Read without inputs: the engine may have it now, or in the real import after a preview.
-            for (const row of copy.ledgers[0] ?? []) {
-              const meets =
-                row.id === it.id || (row.id === undefined && row.name.toLowerCase() === it.name);
-              if (isOpen(row) && meets) {
-                Object.assign(row, { stage: "replied", id: it.id, ended: true });
-              }
+            const rows = (copy.ledgers[0] ?? []).filter((row) => isOpen(row) || row.id === it.id);
+            const known = rows.filter((row) => row.id === it.id);
+            const like = (row: Row) => row.id === undefined && row.name.toLowerCase() === it.name;
+            const meant = known.length > 0 ? known.filter(isOpen) : rows.filter(like).slice(0, 1);
+            for (const row of meant) {
+              Object.assign(row, { stage: "replied", id: it.id, ended: true });
             }
             if (preview) return;
             const stamp = `m${copy.begun}`;

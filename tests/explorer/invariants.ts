@@ -189,7 +189,10 @@ export function checkLeftover({ m, w, run, call }: Scene, id: string): void {
     throw new Violation(`${id} is held by the state, and is called a leftover`);
   if (run.made.includes(id))
     throw new Violation(`${id} is made by this run, and is called a leftover`);
-  if (rows.length > 0 && it?.resource !== m.identity(run, call.resource)) {
+  // One of the same URN that no state is known to hold may be this stack's, under another provider resource.
+  const { urn } = m.order(run, call.resource);
+  const isOpen = rows.some((row) => row.stage === "delivered" && row.urn === urn);
+  if (rows.length > 0 && !isOpen && it?.resource !== m.identity(run, call.resource)) {
     throw new Violation(`${id} is another resource's, and is called a leftover`);
   }
   if (rows.some(({ settled }) => settled === "dropped" || settled === "discarded")) {

@@ -235,6 +235,13 @@ export const slices: Slice[] = [
     mostFaults: 2,
   },
   {
+    name: "provider lost",
+    what: "a state that is not saved loses the id of its provider resource with it",
+    runs: [[up(generated)], [up(generated, { scope: "another" })]],
+    faults: ["not saved", ...kill],
+    mostFaults: 2,
+  },
+  {
     name: "renamed, proposed",
     what: "the same with a name that the engine proposed",
     runs: [

@@ -4,6 +4,7 @@
  * service counts by path, or that others share the token: from then on the endpoints of that path are
  * counted together, at even distances, and take turns.
  */
+import { notNeeded } from "../../abort";
 import type { Clock } from "../../clock";
 import type { CreatePermit, SlowedDown } from "../client";
 import { type BackOff, type BackOffOptions, PauseThenSpread } from "./backOff";
@@ -216,7 +217,7 @@ class PathLimit {
     const { clock } = this.options;
     const at = clock.now() + ms;
     if (this.#alarm?.at === at) return;
-    this.#alarm?.off.abort();
+    this.#alarm?.off.abort(notNeeded);
     this.#alarm = undefined;
     if (ms === Infinity) return;
     const off = new AbortController();

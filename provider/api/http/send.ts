@@ -1,4 +1,5 @@
 /** The innermost link: puts a call on the wire. */
+import type { Clock } from "../../clock";
 import type { Address } from "./address";
 import type { Connections } from "./connections";
 import type { Send } from "./exchange";
@@ -10,6 +11,7 @@ export interface SendOptions {
   token: string;
   userAgent: string;
   requestTimeoutMs: number;
+  clock: Clock;
 }
 
 export function send({ address, connections, ...options }: SendOptions): Send {
@@ -26,6 +28,7 @@ export function send({ address, connections, ...options }: SendOptions): Send {
         address,
         headers: call.body ? { ...headers, "content-type": "application/json" } : headers,
         timeoutMs: options.requestTimeoutMs,
+        clock: options.clock,
       });
     } finally {
       void own?.destroy();

@@ -3,6 +3,8 @@
  * connection was made, whether an answer had begun.
  */
 import type { Dispatcher } from "undici";
+import { notNeeded } from "../../abort";
+import type { Clock } from "../../clock";
 import { RequestError } from "../errors";
 import type { Address } from "./address";
 import type { Answer, Call } from "./exchange";
@@ -13,15 +15,17 @@ export interface TransferOptions {
   address: Address;
   headers: Record<string, string>;
   timeoutMs: number;
+  clock: Clock;
 }
 
 export function transfer(
   dispatcher: Dispatcher,
   call: Call,
-  { address, headers, timeoutMs }: TransferOptions,
+  { address, headers, timeoutMs, clock }: TransferOptions,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   let settled = false;
+  const timer = new AbortController();
   /** Set when the connection stands and the first byte is about to leave: from then on it is sent. */
   let controller: Dispatcher.DispatchController | undefined;
   let head: Pick<Answer, "status" | "headers"> | undefined;
@@ -31,7 +35,7 @@ export function transfer(
   function settle(outcome: () => void): void {
     if (settled) return;
     settled = true;
-    clearTimeout(timer);
+    timer.abort(notNeeded);
     call.unsent.removeEventListener("abort", onAbort);
     call.underWay.removeEventListener("abort", onAbort);
     outcome();
@@ -63,12 +67,14 @@ export function transfer(
     drop();
   }
 
-  // A real timer, not the clock that tests drive: it guards real sockets.
-  const timer = setTimeout(() => {
+  function onTimeout(): void {
+    if (settled) return;
     const stage = !controller ? "no connection to" : head ? "no whole answer of" : "no answer of";
     failed(`${stage} ${address.host} within ${timeoutMs / 1000} s`);
     drop();
-  }, timeoutMs);
+  }
+
+  clock.sleep(timeoutMs, timer.signal).then(onTimeout, () => undefined);
   call.unsent.addEventListener("abort", onAbort);
   call.underWay.addEventListener("abort", onAbort);
   onAbort();

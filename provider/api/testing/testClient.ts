@@ -4,7 +4,7 @@ import { createClient } from "../createClient";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
 import type { PostOutcome } from "../postOutcome";
-import { VirtualClock } from "../../testing/virtualClock";
+import { type AutoAdvance, VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";
 
 export const testToken = "sk_test_canary_4f1d";
@@ -13,7 +13,8 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   return {
     baseUrl,
     token: testToken,
-    requestTimeoutMs: 10_000,
+    // Longer than the clock jumps by itself: real sockets get the time they need.
+    requestTimeoutMs: 3_600_000,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
     clock: selfMovingClock(),
@@ -24,10 +25,10 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   };
 }
 
-/** Back-off takes no time. */
-function selfMovingClock(): VirtualClock {
+/** Back-off takes no time. With `quietMs` a time-out takes so long at least. */
+export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   const clock = new VirtualClock();
-  clock.autoAdvance();
+  clock.autoAdvance(options);
   return clock;
 }
 

@@ -1,7 +1,7 @@
 /** Notices that a run prints once, however many of its resources they are about. */
 import type { LedgerRecord } from "../../ledger/record";
 import type { TokenKind } from "../../api/documented";
-import type { Messages } from "../../surroundings";
+import type { Surroundings } from "../../surroundings";
 import {
   leftoversNotice,
   partialNotice,
@@ -18,7 +18,7 @@ export class Notices {
   #leftovers: LeftoversOf[] = [];
 
   constructor(
-    private readonly messages: Pick<Messages, "info" | "warning">,
+    private readonly around: Pick<Surroundings, "messages" | "clock">,
     private readonly tokenKind: TokenKind,
   ) {}
 
@@ -30,26 +30,29 @@ export class Notices {
   ): void {
     if (this.#saidPending) return;
     this.#saidPending = true;
-    this.messages.warning(pendingNotice(records, elsewhere, { scope, baseUrl: origin.baseUrl }));
+    this.around.messages.warning(
+      pendingNotice(records, elsewhere, { scope, baseUrl: origin.baseUrl }),
+    );
   }
 
   /** Leftovers of resources whose creates share a listing are told together. */
   leftovers(about: About, items: readonly Leftover[], partial: boolean): void {
     if (partial && !this.#saidPartial) {
       this.#saidPartial = true;
-      this.messages.info(partialNotice);
+      this.around.messages.info(partialNotice);
     }
     const unnamed = items.filter(({ id }) => !this.#named.has(id));
     if (unnamed.length === 0) return;
     for (const { id } of unnamed) this.#named.add(id);
     this.#leftovers.push({ about, items: unnamed });
-    if (this.#leftovers.length === 1) setImmediate(() => this.#tellLeftovers());
+    if (this.#leftovers.length === 1) void this.around.clock.sleep(0).then(() => this.#tell());
   }
 
-  #tellLeftovers(): void {
+  #tell(): void {
+    const { messages } = this.around;
     const text = leftoversNotice(this.#leftovers.splice(0));
     // A sandbox's instances cost nothing and go by themselves.
-    if (this.tokenKind === "live") this.messages.warning(text);
-    else this.messages.info(text);
+    if (this.tokenKind === "live") messages.warning(text);
+    else messages.info(text);
   }
 }

@@ -1,4 +1,5 @@
 /** The Info column while a create, or an update that goes on with one, waits. */
+import { notNeeded } from "../../abort";
 import type { Snapshot } from "../../listing/snapshot";
 import type { Surroundings } from "../../surroundings";
 
@@ -26,7 +27,7 @@ export class PostProgress implements Disposable {
 
   /** Leaves no timer. */
   stop(): void {
-    this.#end.abort();
+    this.#end.abort(notNeeded);
   }
   [Symbol.dispose](): void {
     this.stop();

@@ -209,7 +209,14 @@ export type State =
   | { phase: "waiting"; until: number; past: Past }
   | { phase: "taking"; record: LedgerRecord; past: Past }
   | { phase: "searching"; record: LedgerRecord; past: Past }
-  | { phase: "seeking"; record: LedgerRecord; until: number; past: Past }
+  | {
+      phase: "seeking";
+      record: LedgerRecord;
+      until: number;
+      past: Past;
+      /** A complete listing after the settling time has lacked it. */
+      lacked?: true;
+    }
   | { phase: "entering"; past: Past }
   | { phase: "pausing"; attempt: Attempt }
   | { phase: "permit"; attempt: Attempt }
@@ -423,6 +430,10 @@ function soughtUnanswered(
   }
   if (!look.complete) return stands(record, { is: "incomplete" });
   if (record.tokenHash !== order.origin.tokenHash) return stands(record, { is: "otherToken" });
+  // As for what is gone (G3): one list may lie, and what it leaves out would be made again.
+  if (!state.lacked) {
+    return next({ ...state, lacked: true }, { do: "sleep", until: now + order.pollIntervalMs });
+  }
   return next({ phase: "reading", past }, { do: "read" }, [
     { do: "settle", key: record.key, how: "absent" },
   ]);
@@ -492,7 +503,10 @@ function whyNoPost(order: Order, look: Look): Failure | undefined {
 
 /** Instances that may be left of this resource: never adopted, but named before a POST. */
 function leftovers(order: Order, look: Look): Leftover[] {
-  const records = keptOf(order, look.entries).filter(({ stage }) => stage === "delivered");
+  // A rival's, too: a state that was never saved has lost the id of its provider resource with it.
+  const records = look.entries
+    .map(({ record }) => record)
+    .filter((it) => it.stage === "delivered" && (isOurs(order, it) || isRival(order, it)));
   const delivered = new Set(records.map(({ id }) => id));
   const unlisted = records.filter((record) => look.mayLack(record)).map(({ id = "" }) => id);
   const found: Leftover[] = unlisted

@@ -1,0 +1,70 @@
+/** Without sockets: what sends requests is given, and all time is the clock's. */
+import { expect, test } from "@jest/globals";
+import type { Dispatcher } from "undici";
+import { VirtualClock } from "../testing/virtualClock";
+import { create, failureOf, never, testClient } from "./testing/testClient";
+
+type React = (handler: Dispatcher.DispatchHandler, options: Dispatcher.DispatchOptions) => void;
+const controller = { abort: () => undefined } as unknown as Dispatcher.DispatchController;
+
+const answering: React = (handler) => {
+  handler.onRequestStart?.(controller, {});
+  handler.onResponseStart?.(controller, 202, {}, "");
+  handler.onResponseData?.(controller, Buffer.from('{"id":"i-1"}'));
+  handler.onResponseEnd?.(controller, {});
+};
+
+function setUp(react: React) {
+  const clock = new VirtualClock();
+  const made: string[][] = [];
+  const connect = () => {
+    const seen: string[] = [];
+    made.push(seen);
+    const dispatch: Dispatcher["dispatch"] = (options, handler) => {
+      seen.push(`${options.method} ${String(options.origin)}${options.path}`);
+      react(handler, options);
+      return true;
+    };
+    const destroy = () => Promise.resolve(void seen.push("destroyed"));
+    return { dispatch, destroy } as unknown as Dispatcher;
+  };
+  const client = testClient("https://compute.test/v2", { connect, clock, requestTimeoutMs: 5000 });
+  return { clock, made, client };
+}
+
+test("a POST has a connection of its own; an answer leaves no timer", async () => {
+  const { client, made, clock } = setUp(answering);
+  expect(await client.account(never)).toEqual({ id: "i-1" });
+  expect(await create(client)).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
+  await client.account(never);
+  const account = "GET https://compute.test/v2/account";
+  const post = ["POST https://compute.test/v2/instances", "destroyed"];
+  expect(made).toEqual([[account, account], post]);
+  expect(clock.sleeping).toBe(0);
+});
+
+test.each<[string, string, React]>([
+  ["no connection to", "notSent", () => undefined],
+  ["no answer of", "unclear", (handler) => handler.onRequestStart?.(controller, {})],
+])("%s compute.test within the time-out: %s", async (words, kind, react) => {
+  const { client, clock } = setUp(react);
+  const post = create(client);
+  await clock.advance(4999);
+  expect(clock.sleeping).toBe(1);
+  await clock.advance(1);
+  expect(await post).toMatchObject({
+    kind,
+    failure: { message: `POST /v2/instances: ${words} compute.test within 5 s` },
+  });
+  expect(clock.sleeping).toBe(0);
+});
+
+test("an error before the answer is one of the network", async () => {
+  const code = "ECONNREFUSED";
+  const { client, clock } = setUp((handler) => {
+    handler.onResponseError?.(controller, Object.assign(new Error(code), { code }));
+  });
+  const failure = failureOf(client.account(never));
+  await clock.advance(10_000);
+  expect(await failure).toMatchObject({ kind: "unreachable" });
+});

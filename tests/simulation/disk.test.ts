@@ -1,0 +1,254 @@
+/** The disk of the simulation does what the system's does, and forgets what a power cut may take. */
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { systemDisk, type Disk, type Lock, type OpenFile } from "../../provider/ledger/disk";
+import { Ledger } from "../../provider/ledger/ledger";
+import { newRecord } from "../../provider/testing/ledgerRecord";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
+import { MemoryDisk, type Hooks, type ProcessDisk } from "./disk";
+
+const clock = { date: () => new Date() };
+const hooks: Hooks = { step: () => undefined, later: (run) => run() };
+
+function look(disk: Disk, path: string): string {
+  const file = disk.open(path, false);
+  try {
+    return file.read(0).toString();
+  } finally {
+    file.close();
+  }
+}
+
+const kinds = [
+  ...(["list", "stat", "exists", "look", "makeFolder", "create", "open"] as const),
+  ...(["remove", "lock", "release", "size", "read", "append", "close", "kill"] as const),
+];
+const operation = fc.record({
+  what: fc.constantFrom(...kinds),
+  path: fc.constantFrom("x", "y", "folder", "folder/x", "folder/deep/y", "x/y"),
+  process: fc.nat(1),
+  pick: fc.nat(9),
+  text: fc.constantFrom("", "a line\n", "é", "half a"),
+  make: fc.boolean(),
+});
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+/** What one process has on a disk; what it is told of an operation is the answer or the error's code. */
+class Process {
+  readonly #files: OpenFile[] = [];
+  readonly #locks: Lock[] = [];
+
+  constructor(
+    readonly home: string,
+    readonly disk: Disk & Partial<ProcessDisk>,
+  ) {}
+
+  async do({ what, path: name, pick, text, make }: Operation): Promise<unknown> {
+    const path = join(this.home, name);
+    const file = this.#files[pick % this.#files.length];
+    const operations = {
+      list: () => this.disk.list(path).sort(),
+      stat: () => this.#stat(path),
+      exists: () => this.disk.exists(path),
+      makeFolder: () => this.disk.makeFolder(path),
+      create: () => void this.#files.push(this.disk.create(path)),
+      open: () => void this.#files.push(this.disk.open(path, true)),
+      look: () => look(this.disk, path),
+      remove: () => this.disk.remove(path),
+      lock: () => {
+        const lock = this.disk.lock(path, { make, waitMs: 0 });
+        if (typeof lock === "string") return lock;
+        this.#locks.push(lock);
+        return "taken";
+      },
+      release: () => this.#locks.splice(pick % this.#locks.length, 1)[0]?.release(),
+      size: () => file?.size(),
+      read: () => file?.read(pick).toString(),
+      append: () => file?.append(text),
+      close: () => this.#files.splice(pick % this.#files.length, 1)[0]?.close(),
+      kill: () => this.kill(),
+    };
+    try {
+      return await operations[what]();
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code;
+    }
+  }
+
+  /** The size of a folder differs by file system. */
+  #stat(path: string): unknown {
+    const { size, mtimeMs = 0 } = this.disk.stat(path) ?? {};
+    try {
+      return this.disk.list(path) && "folder";
+    } catch {
+      return { size, isNew: Date.now() - mtimeMs < 60_000 };
+    }
+  }
+
+  kill(): void {
+    const [files, locks] = [this.#files.splice(0), this.#locks.splice(0)];
+    if (this.disk.kill) return this.disk.kill();
+    for (const file of files) file.close();
+    for (const lock of locks) lock.release();
+  }
+}
+
+test("it answers as the system's disk, and fails with the same codes", async () => {
+  const told = async (home: string, operations: readonly Operation[], next: () => Disk) => {
+    next().makeFolder(home);
+    const processes = [new Process(home, next()), new Process(home, next())];
+    const answers: unknown[] = [];
+    for (const it of operations) {
+      const process = processes[it.process] ?? new Process(home, next());
+      answers.push([it, await process.do(it)]);
+      if (it.what === "kill") processes[it.process] = new Process(home, next());
+    }
+    for (const process of processes) process.kill();
+    return answers;
+  };
+  const property = fc.asyncProperty(fc.array(operation, { size: "large" }), async (operations) => {
+    const home = temporaryFolder();
+    const memory = new MemoryDisk(clock);
+    const answers = await told(home, operations, () => memory.processDisk(hooks));
+    expect(answers).toEqual(await told(home, operations, () => systemDisk));
+  });
+  await fc.assert(property, { seed: 1, numRuns: 150 });
+});
+
+/** A machine with one line in /folder/x that is synced. */
+async function machine(more: Partial<Hooks> = {}) {
+  const memory = new MemoryDisk(clock);
+  const disk = memory.processDisk(hooks);
+  disk.makeFolder("/folder");
+  const file = disk.create("/folder/x");
+  file.append("synced\n");
+  await Promise.all([file.sync(), disk.syncFolder("/folder")]);
+  disk.kill();
+  const process = memory.processDisk({ ...hooks, ...more });
+  return { memory, disk: process, file: process.open("/folder/x", true) };
+}
+
+/** All that may be seen after a power cut. */
+function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[] {
+  const seen = Array.from({ length: 200 }, (_, n) => {
+    const copy = memory.copy();
+    let x = n * 10_000_019;
+    copy.powerCut(() => (x = (x * 16_807 + 1) % 2_147_483_647) / 2_147_483_647);
+    return see(copy.processDisk(hooks));
+  });
+  return [...new Set(seen)].sort();
+}
+
+test("a power cut leaves what was synced, and any part of what was appended since", async () => {
+  const { memory, file } = await machine();
+  file.append("é\n");
+  const see = (disk: Disk) => look(disk, "/folder/x").slice("synced\n".length);
+  expect(afterPowerCut(memory, see)).toEqual(["", "é", "é\n", "\ufffd"]);
+});
+
+test("what was made or removed since a folder's last sync may be as it was", async () => {
+  const { memory, disk } = await machine();
+  disk.remove("/folder/x");
+  await disk.create("/folder/y").sync();
+  const see = (it: Disk) => it.list("/folder").sort().join();
+  expect(afterPowerCut(memory, see)).toEqual(["", "x", "x,y", "y"]);
+  await disk.syncFolder("/folder");
+  expect(afterPowerCut(memory, see)).toEqual(["y"]);
+  memory.powerCut(() => 0);
+  memory.processDisk(hooks).create("/folder/z");
+  expect(afterPowerCut(memory, see)).toEqual(["y", "y,z"]);
+});
+
+test("a sync keeps what was appended before it began, once it has ended; of a dead process it never ends", async () => {
+  const ends: (() => void)[] = [];
+  const { memory, disk, file } = await machine({ later: (run) => void ends.push(run) });
+  const see = (it: Disk) => look(it, "/folder/x").replace("synced\n", "");
+  let ended = 0;
+  const sync = () => file.sync().then(() => ended++);
+  file.append("1");
+  const first = sync();
+  file.append("2");
+  expect(afterPowerCut(memory, see)).toEqual(["", "1", "12"]);
+  ends.shift()?.();
+  await first;
+  expect(afterPowerCut(memory, see)).toEqual(["1", "12"]);
+  void sync();
+  disk.kill();
+  ends.shift()?.();
+  await new Promise(setImmediate);
+  expect(afterPowerCut(memory, see)).toEqual(["1", "12"]);
+  expect(ended).toBe(1);
+});
+
+test("a sync that ends late takes nothing back of what a later one kept", async () => {
+  const ends: (() => void)[] = [];
+  const { memory, disk, file } = await machine({ later: (run) => void ends.push(run) });
+  const sync = () => void Promise.all([file.sync(), disk.syncFolder("/folder")]);
+  sync();
+  file.append("1");
+  disk.create("/folder/y");
+  sync();
+  for (const end of ends.reverse()) end();
+  const see = (it: Disk) => look(it, "/folder/x") + it.list("/folder").sort().join();
+  expect(afterPowerCut(memory, see)).toEqual(["synced\n1x,y"]);
+});
+
+test("a process that is killed at a step changes nothing any more, and holds no lock", async () => {
+  let next: Error | undefined;
+  const step = () => {
+    if (next) throw next;
+  };
+  const { memory, disk, file } = await machine({ step, partial: () => 0.5 });
+  const other = memory.processDisk(hooks);
+  const how = { make: true, waitMs: 0 };
+  const lock = disk.lock("/folder/lock", how);
+  next = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  expect(() => file.append("full")).toThrow("no space left");
+  expect(disk.lock("/folder/other", how)).toBe("failed");
+  next = undefined;
+  file.append("\n");
+  expect(other.lock("/folder/lock", how)).toBe("held");
+
+  next = new Error("killed");
+  expect(() => file.append("dead")).toThrow("killed");
+  next = undefined;
+  expect(() => file.append("ghost")).toThrow("EBADF");
+  expect(() => disk.create("/folder/y")).toThrow("the process is dead");
+  disk.remove("/folder/x");
+  await expect(disk.syncFolder("/folder")).rejects.toThrow("the process is dead");
+  expect(look(other, "/folder/x")).toBe("synced\nfu\nde");
+  expect(other.lock("/folder/lock", how)).toMatchObject({});
+  if (typeof lock === "object") lock.release();
+  expect(other.lock("/folder/lock", how)).toBe("held");
+});
+
+test.each([
+  { random: 0, expected: ["sending"] },
+  { random: 0.9999, expected: ["sending", "accepted"] },
+])(
+  "what `begin` has recorded is found after a power cut at any later step (G1; $random)",
+  async ({ random, expected }) => {
+    const stages = new Set<string | undefined>();
+    for (let stop = 1; stop <= 20; stop++) {
+      const memory = new MemoryDisk(clock);
+      const ledgerOn = (session: string, disk: Disk) =>
+        new Ledger("/home/ledger", session, () => undefined, clock, disk);
+      let steps = 0;
+      const step = () => {
+        if (++steps === stop) throw new Error("stopped");
+      };
+      const ledger = ledgerOn("one", memory.processDisk({ ...hooks, step }));
+      const key = await ledger.begin(newRecord("web"));
+      const isBegun = steps < stop;
+      ledger.move(key, { stage: "accepted", id: "i-1" });
+      await ledger.close();
+      memory.powerCut(() => random);
+      const [entry] = ledgerOn("two", memory.processDisk(hooks)).read();
+      if (!isBegun) continue;
+      expect(entry).toMatchObject({ record: { key }, inFlight: false });
+      stages.add(entry?.record.stage);
+    }
+    expect([...stages]).toEqual(expected);
+  },
+);

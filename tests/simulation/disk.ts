@@ -1,0 +1,259 @@
+/**
+ * A machine's disk in memory, for any number of processes: each may be killed at any step, and a power cut
+ * loses what was not synced. Folders, once made, survive one: file systems keep the way to what they sync.
+ */
+import { basename, dirname } from "node:path";
+import type { Disk, Lock, OpenFile } from "../../provider/ledger/disk";
+
+export interface Hooks {
+  /**
+   * Called before each operation that changes the disk. An error with a `code`, such as ENOSPC, fails that
+   * operation; any other kills the process there.
+   */
+  step(what: string, path: string): void;
+  /** Schedules the end of a sync. */
+  later(run: () => void): void;
+  /** Where `step` throws at an append, how much of the text is in the file already: from 0 to 1. */
+  partial?(): number;
+}
+
+export interface ProcessDisk extends Disk {
+  /** Its locks are free and its files closed; nothing that it still does changes the disk. */
+  kill(): void;
+}
+
+interface Inode {
+  bytes: Buffer;
+  /** How many of them survive a power cut. */
+  synced: number;
+  mtimeMs: number;
+  lock?: Lock | undefined;
+}
+
+type Names = Map<string, Inode>;
+
+/** Its files now, and as of the last sync that has ended; syncs are numbered as they begin. */
+interface Folder {
+  names: Names;
+  synced: Names;
+  sync: number;
+}
+
+export class MemoryDisk {
+  #folders = new Map<string, Folder>();
+  readonly #processes = new Set<ProcessDisk>();
+  #syncs = 0;
+
+  constructor(private readonly clock: { date(): Date }) {}
+
+  processDisk(hooks: Hooks): ProcessDisk {
+    const locks = new Set<Lock>();
+    let isDead = false;
+
+    const step = (what: string, path: string) => {
+      if (isDead) throw new Error("the process is dead");
+      try {
+        hooks.step(what, path);
+      } catch (error) {
+        if (!isFault(error)) disk.kill();
+        throw error;
+      }
+    };
+    const sync = (path: string, done: () => void) => {
+      step("sync", path);
+      return new Promise<void>((resolve) => {
+        hooks.later(() => {
+          if (isDead) return;
+          done();
+          resolve();
+        });
+      });
+    };
+
+    const openFile = (path: string, inode: Inode): OpenFile => {
+      let isOpen = true;
+      const opened = () => {
+        if (!isOpen || isDead) throw fault("EBADF", path);
+        return inode;
+      };
+      const add = (bytes: Buffer) => {
+        inode.bytes = Buffer.concat([inode.bytes, bytes]);
+        inode.mtimeMs = this.clock.date().getTime();
+      };
+      return {
+        size: () => opened().bytes.length,
+        read: (from) => opened().bytes.subarray(from),
+        append: (text) => {
+          const bytes = Buffer.from(text);
+          opened();
+          try {
+            step("append", path);
+          } catch (error) {
+            add(bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
+            throw error;
+          }
+          add(bytes);
+        },
+        sync: async () => {
+          const size = opened().bytes.length;
+          await sync(path, () => (inode.synced = Math.max(inode.synced, size)));
+        },
+        close: () => {
+          opened();
+          isOpen = false;
+        },
+      };
+    };
+
+    const disk: ProcessDisk = {
+      saidDamaged: new Set(),
+      list: (path) => {
+        const { names } = this.#folder(path);
+        const folders = [...this.#folders.keys()].filter((it) => dirname(it) === path);
+        return [...names.keys(), ...folders.map((it) => basename(it))];
+      },
+      stat: (path) => {
+        const { bytes, mtimeMs } = this.#inode(path) ?? {};
+        if (bytes && mtimeMs !== undefined) return { size: bytes.length, mtimeMs };
+        return this.#folders.has(path) ? { size: 0, mtimeMs: 0 } : undefined;
+      },
+      exists: (path) => disk.stat(path) !== undefined,
+      makeFolder: (path) => {
+        if (disk.exists(path)) return;
+        if (this.#isInFile(path)) throw fault("ENOTDIR", path);
+        step("makeFolder", path);
+        for (let it = path; !this.#folders.has(it) && it !== dirname(it); it = dirname(it)) {
+          this.#folders.set(it, { names: new Map(), synced: new Map(), sync: 0 });
+        }
+      },
+      syncFolder: async (path) => {
+        const folder = this.#folders.get(path);
+        if (!folder) return;
+        const names = new Map(folder.names);
+        const number = ++this.#syncs;
+        await sync(path, () => {
+          if (number > folder.sync) Object.assign(folder, { synced: names, sync: number });
+        });
+      },
+      create: (path) => {
+        step("create", path);
+        return openFile(path, this.#make(path));
+      },
+      open: (path) => {
+        const inode = this.#inode(path);
+        if (inode) return openFile(path, inode);
+        throw this.#folders.has(path) ? fault("EISDIR", path) : this.#missing(path);
+      },
+      remove: (path) => {
+        try {
+          step("remove", path);
+          this.#folders.get(dirname(path))?.names.delete(basename(path));
+        } catch {
+          // As the system's.
+        }
+      },
+      lock: (path, { make }) => {
+        let inode: Inode | undefined;
+        try {
+          step("lock", path);
+          inode = this.#inode(path) ?? (make ? this.#make(path) : undefined);
+        } catch {
+          return "failed";
+        }
+        if (!inode) return disk.exists(path) ? "failed" : "missing";
+        if (inode.lock) return "held";
+        // SQLite takes it for a broken database.
+        if (inode.bytes.length > 0) return "failed";
+        const release = () => {
+          if (locks.delete(lock)) inode.lock = undefined;
+        };
+        const lock = (inode.lock = { release });
+        locks.add(lock);
+        return lock;
+      },
+      kill: () => {
+        isDead = true;
+        for (const lock of locks) lock.release();
+        this.#processes.delete(disk);
+      },
+    };
+    this.#processes.add(disk);
+    return disk;
+  }
+
+  /**
+   * Kills every process. Of each file, a random part stays of what was appended since its last sync; and
+   * what was made or removed in a folder since its last sync is so, or is as it was, at random.
+   */
+  powerCut(random: () => number): void {
+    for (const process of this.#processes) process.kill();
+    for (const folder of this.#folders.values()) {
+      const { names, synced } = folder;
+      const left: Names = new Map();
+      for (const name of new Set([...synced.keys(), ...names.keys()])) {
+        const isSame = names.get(name) === synced.get(name);
+        const inode = (isSame || random() < 0.5 ? names : synced).get(name);
+        if (inode) left.set(name, inode);
+      }
+      for (const inode of left.values()) {
+        const unsynced = inode.bytes.length - inode.synced;
+        if (unsynced > 0) inode.synced += Math.floor(random() * (unsynced + 1));
+        inode.bytes = inode.bytes.subarray(0, inode.synced);
+      }
+      Object.assign(folder, { names: left, synced: new Map(left) });
+    }
+  }
+
+  /** The same, without its processes. */
+  copy(): MemoryDisk {
+    const copies = new Map<Inode, Inode>();
+    const copyOf = (inode: Inode) => {
+      const copy = copies.get(inode) ?? { ...inode, lock: undefined };
+      copies.set(inode, copy);
+      return copy;
+    };
+    const namesOf = (names: Names) => new Map([...names].map(([name, it]) => [name, copyOf(it)]));
+    const copy = new MemoryDisk(this.clock);
+    for (const [path, { names, synced, sync }] of this.#folders) {
+      copy.#folders.set(path, { names: namesOf(names), synced: namesOf(synced), sync });
+    }
+    copy.#syncs = this.#syncs;
+    return copy;
+  }
+
+  #folder(path: string): Folder {
+    const folder = this.#folders.get(path);
+    if (folder) return folder;
+    throw this.#inode(path) ? fault("ENOTDIR", path) : this.#missing(path);
+  }
+
+  #inode(path: string): Inode | undefined {
+    return this.#folders.get(dirname(path))?.names.get(basename(path));
+  }
+
+  #make(path: string): Inode {
+    if (this.#folders.has(path) || this.#inode(path)) throw fault("EEXIST", path);
+    const { names } = this.#folder(dirname(path));
+    const inode = { bytes: Buffer.alloc(0), synced: 0, mtimeMs: this.clock.date().getTime() };
+    names.set(basename(path), inode);
+    return inode;
+  }
+
+  #missing(path: string): Error {
+    return fault(this.#isInFile(path) ? "ENOTDIR" : "ENOENT", path);
+  }
+
+  #isInFile(path: string): boolean {
+    const parent = dirname(path);
+    if (parent === path) return false;
+    return this.#inode(parent) !== undefined || this.#isInFile(parent);
+  }
+}
+
+function fault(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${path}`), { code });
+}
+
+function isFault(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
+}
