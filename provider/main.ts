@@ -9,7 +9,7 @@ import metadata from "../metadata.json";
 import { systemClock } from "./clock";
 import { deferred } from "./deferred";
 import { executable } from "./executable";
-import { engineAddress, isByHand } from "./rpc/arguments";
+import { isByEngine, isByHand } from "./rpc/arguments";
 import { EngineLog } from "./rpc/engineLog";
 import { describe } from "./rpc/errors";
 import { createServer } from "./rpc/server";
@@ -23,14 +23,16 @@ async function main(argv: readonly string[]): Promise<void> {
     const { runByHand } = await import("./commands/run.js");
     process.exit(await runByHand(argv));
   }
-  await serve(engineAddress(argv));
+  await serve(isByEngine(argv));
 }
 
-async function serve(address: string | undefined): Promise<void> {
+async function serve(byEngine: boolean): Promise<void> {
+  // The engine hands it to every plugin (3.247); what is not here can't be shown.
+  delete process.env["PULUMI_ACCESS_TOKEN"];
   // Stdout is for the port: a dependency's stray word there would be taken for it.
   console.log = console.info = console.debug = console.error;
   const cleaner = new Cleaner();
-  const log = new EngineLog({ cleaner, clock: systemClock, address });
+  const log = new EngineLog({ cleaner, clock: systemClock });
   surviveDefects(log, cleaner);
   const surroundings = { messages: log, cleaner, clock: systemClock, env: process.env };
   const provider = deferred(async () =>
@@ -49,10 +51,10 @@ async function serve(address: string | undefined): Promise<void> {
     provider,
     server,
     clock: systemClock,
-    engineOwnsStdin: address !== undefined && piped(),
+    engineOwnsStdin: byEngine && piped(),
   });
-  // A person at a terminal is told what this is; the engine always gives its address.
-  if (address === undefined && isatty(2)) (await import("./commands/run.js")).greet(port);
+  // A person at a terminal is told what this is.
+  if (!byEngine && isatty(2)) (await import("./commands/run.js")).greet(port);
   // The first and only thing on stdout: what the engine dials.
   process.stdout.write(`${port}\n`);
 }

@@ -1,7 +1,8 @@
 /** Which of two versions is older, and which Pulumi engines the provider works with. */
+import metadata from "../metadata.json";
 
-/** The oldest one: those before refuse the resource option `import:`. */
-export const oldestEngine = "3.180.0";
+/** Those before it refuse the resource option `import:`. */
+export const { oldestEngine } = metadata;
 
 /** By their numbers; what stands after these does not count, and what has none is older than nothing. */
 export function isOlder(version: string, than: string): boolean {

@@ -5,12 +5,13 @@
  * a second run does nothing.
  */
 import { execFile } from "node:child_process";
-import { existsSync, realpathSync, statSync } from "node:fs";
-import { delimiter, dirname, join, relative } from "node:path";
+import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { isOlder, oldestEngine } from "../provider/versions";
-import { engineVersion, ensureGoTool, ensureHost, hosts, type Language } from "./go/tools";
+import { engineVersions, ensureGoTool, ensureHost, hosts, type Language } from "./go/tools";
 import { readIfThere, writeWhole } from "./support/files";
+import type { GoTool } from "./support/go";
 import { runTool, say } from "./support/main";
 import { onPath, withPath } from "./support/onPath";
 import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";
@@ -18,6 +19,8 @@ import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";
 export interface ToolchainOptions {
   /** The languages of the programs to be run; all if left out. */
   languages?: readonly Language[];
+  /** The oldest Pulumi CLI that the provider works with, built here, whatever is on PATH. */
+  oldest?: boolean;
   /** Gets the one line that says which Pulumi CLI is used. */
   say?: (line: string) => void;
 }
@@ -36,19 +39,35 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   const report = options.say ?? say;
   const languages = options.languages ?? (Object.keys(hosts) as Language[]);
 
-  const found = await findPulumi(report);
-  const pulumi = found?.path ?? (await ensureGoTool("engine"));
-  const version = found?.version ?? engineVersion.slice(1);
+  const module = options.oldest === true ? "engine-oldest" : "engine";
+  const found = options.oldest === true ? undefined : await findPulumi(report);
+  const pulumi = found?.path ?? (await ensureGoTool(module));
+  const version = found?.version ?? engineVersions[module].slice(1);
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
     // A Pulumi that was built here has the hosts that were built here, and no other.
-    const isThere = found !== undefined && isInstalled(hosts[language].name, found.path);
+    const { name, script }: GoTool = hosts[language];
+    const isThere = found !== undefined && isInstalled(name, found.path);
     if (!isThere) await ensureHost(language);
+    if (options.oldest === true) {
+      linkBeside(pulumi, name + exe);
+      if (script !== undefined) linkBeside(pulumi, basename(script.path));
+    }
   }
   // A host built here is for want of one beside the Pulumi found: it must not stand before that.
-  const binDirs = found ? [nodeBin, dirname(found.path), toolsBin] : [nodeBin, toolsBin];
+  const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
+}
+
+/** An engine warns of a host that is not beside it, nor leads to one there. */
+function linkBeside(pulumi: string, host: string): void {
+  const link = join(dirname(pulumi), host);
+  const made = `${link}.${process.pid}`;
+  linkSync(join(toolsBin, host), made);
+  renameSync(made, link);
+  // Where the link was as it is to be, renaming has left it.
+  rmSync(made, { force: true });
 }
 
 interface FoundPulumi {

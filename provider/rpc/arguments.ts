@@ -3,12 +3,11 @@
 /** Flags the engine may pass whose value is the argument after them. */
 const withValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 
-/** The engine's address: the last argument that is no flag. None when started by hand, to attach. */
-export function engineAddress(argv: readonly string[]): string | undefined {
-  const positional = argv.filter(
+/** Whether the engine did: it gives its address. Started by hand, to attach to, there is none. */
+export function isByEngine(argv: readonly string[]): boolean {
+  return argv.some(
     (argument, index) => !argument.startsWith("-") && !withValue.has(argv[index - 1] ?? ""),
   );
-  return positional.at(-1);
 }
 
 /**

@@ -35,8 +35,6 @@ const sendMs = 5000;
 export interface EngineLogDependencies {
   cleaner: Cleaner;
   clock: Clock;
-  /** From the command line, where engines before 3.143 alone give it. */
-  address?: string | undefined;
 }
 
 /**
@@ -52,10 +50,9 @@ export class EngineLog implements Messages {
   /** The last line of each resource: the next follows it, so that an older status never wins. */
   readonly #last = new Map<string, Promise<void>>();
 
-  constructor({ cleaner, clock, address }: EngineLogDependencies) {
+  constructor({ cleaner, clock }: EngineLogDependencies) {
     this.#cleaner = cleaner;
     this.#clock = clock;
-    this.#address = address;
   }
 
   /** A new engine (Handshake, Attach): from now on it is the one told. */

@@ -24,7 +24,7 @@ export function configureRequest(request: pb.ConfigureRequest): requests.Configu
 }
 
 function scopeOf(id: string | undefined): requests.Scope {
-  if (!id) return { kind: "none" };
+  if (!id) throw new InvalidMessage("Configure gives no id of the provider resource");
   return unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id };
 }
 
@@ -123,10 +123,8 @@ function timeoutOf(request: { getTimeout(): number }): number {
   return seconds > 0 ? seconds : 0;
 }
 
-/** Older engines leave the type out; the URN has it, last of those that its parents made longer. */
-function mustHaveResource(request: { getUrn(): string; getType(): string }, offer: Offer): void {
-  const type = request.getType() || (request.getUrn().split("::")[2]?.split("$").at(-1) ?? "");
-  mustHave("resource", type, offer.resources);
+function mustHaveResource(request: { getType(): string }, offer: Offer): void {
+  mustHave("resource", request.getType(), offer.resources);
 }
 
 function mustHave(what: string, token: string, known: readonly string[]): void {

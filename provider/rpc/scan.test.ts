@@ -60,12 +60,10 @@ test.each([
 
 test("properties are refused below the deepest level, whatever nests them, and pass above it", () => {
   const nested = (levels: number, list: boolean): Uint8Array => {
-    // A list nests a Value in two fields, a map in three.
-    const wrap = (content: Buffer) =>
-      list ? field(6, field(1, content)) : field(5, field(1, field(2, content)));
-    let content: Buffer = bytes("0801") as Buffer;
-    for (let level = 1; level < levels; level++) content = wrap(content);
-    return field(3, field(1, field(2, content)));
+    // From the inside out. A list nests a Value in two fields, a map in three.
+    const around = list ? [1, 6] : [2, 1, 5];
+    const numbers = Array.from({ length: levels - 1 }, () => around).flat();
+    return within([...numbers, 2, 1, 3], bytes("0801"));
   };
   for (const list of [true, false]) {
     scan(nested(deepest, list), check);
@@ -74,12 +72,17 @@ test("properties are refused below the deepest level, whatever nests them, and p
   }
 });
 
-/** A field of bytes, whatever its length. */
-function field(number: number, content: Buffer): Buffer {
-  const length = [];
-  let rest = content.length;
-  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
-  return Buffer.concat([Buffer.from([number * 8 + 2, ...length, rest]), content]);
+/** The content as a field of bytes, that as one of another, and so on. */
+function within(numbers: readonly number[], content: Uint8Array): Uint8Array {
+  // From its end, and turned round at last: what is deep would be copied once a level.
+  const backwards = [...content].reverse();
+  for (const number of numbers) {
+    const head = [number * 8 + 2];
+    let rest = backwards.length;
+    for (; rest > 127; rest >>>= 7) head.push((rest & 127) | 128);
+    backwards.push(...[...head, rest].reverse());
+  }
+  return Uint8Array.from(backwards.reverse());
 }
 
 test("whatever passes is read by google-protobuf, and holds no more text than was sent", () => {

@@ -77,11 +77,20 @@ test.each([
   ],
   // In the first preview of a new stack.
   ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", { kind: "unknown" }],
-  ["", { kind: "none" }],
 ])("Configure tells whose run it is: %j", async (id, scope) => {
   await withServer({}, async ({ client, calls }) => {
     await client.configure(propertyMap({}), id);
     expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
+  });
+});
+
+test("a Configure that tells nobody's run is refused", async () => {
+  await withServer({}, async ({ client, calls }) => {
+    await expect(client.configure(propertyMap({}), "")).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      message: "Configure gives no id of the provider resource",
+    });
+    expect(calls).toEqual([]);
   });
 });
 
@@ -233,14 +242,6 @@ test("what this provider has not is refused, naming what it has", async () => {
         'this provider has no function "compute:index:getX"; it has compute:index:getInstance',
     });
     expect(calls).toEqual([]);
-  });
-});
-
-test("engines that send no type are understood by the URN, children of components too", async () => {
-  const urn = `urn:pulumi:dev::project::my:index:Site$${instanceToken}::web`;
-  await withServer({}, async ({ client, calls }) => {
-    await client.delete({ urn, type: "", id: "i-1" });
-    expect(calls).toMatchObject([["delete", { urn }]]);
   });
 });
 

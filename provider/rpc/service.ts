@@ -127,9 +127,7 @@ function cancel(
 
 /** Settings never replace an instance (G5): the engine would make every one of them anew. */
 function diffConfig(request: DiffRequest): DiffResponse {
-  const olds = decodeProperties(
-    request.hasOldInputs() ? request.getOldInputs() : request.getOlds(),
-  );
+  const olds = decodeProperties(request.getOldInputs());
   const news = decodeProperties(request.getNews());
   const changes = changedSettings(forProvider(olds), forProvider(news));
   return replies.diffReply({

@@ -3,9 +3,9 @@ import type { Provider } from "../requests";
 import type { ProviderServer } from "./server";
 
 /** The engine kills a plugin five seconds after SIGINT. */
-const afterSignalMs = 4000;
+export const afterSignalMs = 4000;
 /** Nobody waits any more, but a POST under way may still bring its id, for the ledger. */
-const afterEngineMs = 15_000;
+export const afterEngineMs = 15_000;
 /** With no call running, only a peer that does not read can hold this up. */
 const idleMs = 250;
 
@@ -23,24 +23,26 @@ export interface ShutdownDependencies {
  */
 export function endWith({ provider, server, clock, engineOwnsStdin }: ShutdownDependencies): void {
   let ending = false;
-  const end = (patienceMs: number, engineGone: boolean): void => {
+  const end = (patienceMs: number, how: { orderly: boolean; engineGone: boolean }): void => {
     ending = true;
-    const patience = server.running === 0 ? idleMs : patienceMs;
+    const isIdle = server.running === 0;
     // Drained when idle too, which takes no time: the last answer may still be on its way out.
-    void Promise.race([server.drain(), clock.sleep(patience)]).finally(exit);
-    // A signal, or the end of stdin, may well be the death of an engine that saved nothing.
-    provider.cancel(false, engineGone);
+    void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : patienceMs)]).finally(exit);
+    provider.cancel(isIdle && how.orderly, how.engineGone);
   };
-  const onSignal = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     if (ending) exit();
-    end(afterSignalMs, false);
+    // The goodbye of an engine that sends no Cancel before it (3.180); Ctrl-C reaches the engine alone. Any
+    // other signal, or the end of stdin, may well be the death of an engine that saved nothing.
+    const orderly = signal === "SIGINT" && engineOwnsStdin;
+    end(afterSignalMs, { orderly, engineGone: false });
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   if (engineOwnsStdin) {
     process.stdin.on("error", () => undefined);
     process.stdin.on("close", () => {
-      if (!ending) end(afterEngineMs, true);
+      if (!ending) end(afterEngineMs, { orderly: false, engineGone: true });
     });
     process.stdin.resume();
   }

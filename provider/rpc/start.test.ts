@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { propertyMap } from "../property/value";
-import { engineAddress, isByHand } from "./arguments";
+import { isByEngine, isByHand } from "./arguments";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { bundlePlugin, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
@@ -21,11 +21,14 @@ interface Started {
 async function withPlugin(
   flags: string[],
   body: (started: Started) => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<void> {
   const engine = await TestEngine.start();
-  const plugin = await startPlugin(bundle, [...flags, engine.address]);
+  const args = [...flags, engine.address];
+  const plugin = await startPlugin(bundle, args, { ...process.env, ...env });
   const client = connect(plugin.port);
   try {
+    await client.handshake(engine.address);
     await body({ plugin, client, engine });
   } finally {
     client.close();
@@ -47,13 +50,13 @@ async function startCreate({ client, engine }: Started): Promise<{ outcome: Prom
 const unfinished = { code: status.UNKNOWN, unfinished: { id: "i-1", outputs: inputs } };
 
 test.each([
-  [[], undefined],
-  [["127.0.0.1:41"], "127.0.0.1:41"],
-  [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], "127.0.0.1:41"],
-  [["--tracing=x", "-v", "9", "127.0.0.1:41"], "127.0.0.1:41"],
-  [["--logtostderr", "--tracing", "http://t:1"], undefined],
-])("the engine's address in %j is %s, and no command", (argv, address) => {
-  expect(engineAddress(argv)).toBe(address);
+  [[], false],
+  [["127.0.0.1:41"], true],
+  [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], true],
+  [["--tracing=x", "-v", "9", "127.0.0.1:41"], true],
+  [["--logtostderr", "--tracing", "http://t:1"], false],
+])("whether %j comes from the engine: %s; it is no command", (argv, byEngine) => {
+  expect(isByEngine(argv)).toBe(byEngine);
   expect(isByHand(argv)).toBe(false);
 });
 
@@ -81,11 +84,29 @@ test("the port is the first and only thing on stdout, whatever goes wrong later"
   });
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends an idle plugin", async (signal) => {
+test("the token of Pulumi Cloud, which the engine hands to every plugin, is dropped (G8)", async () => {
+  const env = { PULUMI_API_URL: "https://api.pulumi.com", PULUMI_ACCESS_TOKEN: "pul-1" };
+  await withPlugin(
+    [],
+    async ({ client }) => {
+      const { inputs: seen } = await client.check({ news: inputs });
+      expect(seen["PULUMI_API_URL"]).toBe(env.PULUMI_API_URL);
+      expect(Object.keys(seen)).not.toContain("PULUMI_ACCESS_TOKEN");
+    },
+    env,
+  );
+});
+
+test.each([
+  // So do engines end a plugin to which they send no Cancel.
+  ["SIGINT", true],
+  ["SIGTERM", false],
+] as const)("%s ends an idle plugin; that the engine has saved all: %s", async (signal, idle) => {
   await withPlugin([], async ({ plugin, client }) => {
-    await client.version();
+    await client.check({ news: inputs });
     plugin.process.kill(signal);
     expect(await plugin.ended).toBe(0);
+    expect(plugin.stderr()).toContain(`cancel, idle: ${idle}\n`);
   });
 });
 
@@ -97,6 +118,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
       started.plugin.process.kill(signal);
       expect(await outcome).toMatchObject(unfinished);
       expect(await started.plugin.ended).toBe(0);
+      expect(started.plugin.stderr()).toContain("cancel, idle: false\n");
     });
   },
 );

@@ -7,18 +7,23 @@ const installPulumi =
 const engineModule = "github.com/pulumi/pulumi/pkg/v3";
 const sdkModule = "github.com/pulumi/pulumi/sdk/v3";
 
-/** "v3.258.0" */
-export const engineVersion = requiredVersion("engine", engineModule);
+/** The Pulumi CLIs that are built here, by their directories, with their versions: "v3.258.0". */
+export const engineVersions = {
+  engine: requiredVersion("engine", engineModule),
+  "engine-oldest": requiredVersion("engine-oldest", engineModule),
+} as const;
 
-const engine: GoTool = {
-  name: "pulumi",
-  title: `the Pulumi CLI ${engineVersion}`,
-  module: "engine",
-  package: `${engineModule}/cmd/pulumi`,
-  ldflags: `-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${engineVersion}`,
-  expected: "4 minutes on 2 cores",
-  otherWay: installPulumi,
-};
+function engine(module: keyof typeof engineVersions): GoTool {
+  const version = engineVersions[module];
+  return {
+    name: "pulumi",
+    title: `the Pulumi CLI ${version}`,
+    module,
+    package: `${engineModule}/cmd/pulumi`,
+    ldflags: `-X ${sdkModule}/go/common/version.Version=${version}`,
+    expected: "4 minutes on 2 cores",
+  };
+}
 
 /** What runs the programs of a language. One more is one more line. */
 export const hosts = {
@@ -48,7 +53,9 @@ export type Language = keyof typeof hosts;
 
 /** By their directories. */
 const tools = {
-  engine,
+  engine: { ...engine("engine"), otherWay: installPulumi },
+  // The tests run the life cycle with it as well.
+  "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
   // These check schema.json (the first) and write the SDKs.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),

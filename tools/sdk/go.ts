@@ -2,7 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import { goVersion, requiredVersion, tidy } from "../support/go";
+import { oldestEngine } from "../../provider/versions";
+import { goVersion, tidy } from "../support/go";
 import type { SdkLanguage } from "./language";
 
 const path = metadata.sdk.go.module;
@@ -17,11 +18,10 @@ export const go: SdkLanguage = {
   root: "compute",
 
   async complete(directory) {
-    // Against the Pulumi that the generator belongs to.
-    const version = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
+    // A program may well have a later one.
     writeFileSync(
       join(directory, "go.mod"),
-      `module ${path}\n\ngo ${goVersion("sdkgen")}\n\nrequire ${pulumi} ${version}\n`,
+      `module ${path}\n\ngo ${goVersion("sdkgen")}\n\nrequire ${pulumi} v${oldestEngine}\n`,
     );
     await tidy(directory);
   },

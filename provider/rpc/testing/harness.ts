@@ -28,7 +28,8 @@ export async function withServer(
   const engine = await TestEngine.start();
   // Its time stands still: no message is given up because the machine is busy.
   const clock = new VirtualClock();
-  const log = new EngineLog({ cleaner, clock, address: engine.address });
+  const log = new EngineLog({ cleaner, clock });
+  log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const server = createServer({
     provider,

@@ -13,6 +13,8 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       await canceled.promise;
       throw new InstanceUnfinished("i-1", { inputs, outputs: inputs }, ["cancelled"]);
     },
+    // The environment, as a provider finds it.
+    check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
     // A defect behind everyone's back.
     read: async () => {
       setImmediate(() => {
@@ -22,6 +24,9 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       console.debug("not for stdout");
       return { id: "i-1", inputs: propertyMap({}), outputs: propertyMap({}) };
     },
-    cancel: () => canceled.resolve(),
+    cancel: (idle) => {
+      process.stderr.write(`cancel, idle: ${idle}\n`);
+      canceled.resolve();
+    },
   }).provider;
 }

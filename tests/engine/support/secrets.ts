@@ -1,6 +1,7 @@
 /** The search for secrets in everything a command prints and leaves on disk (G8). */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { encryptionSalt, openLog, saltsIn } from "./engineLogs";
 
 /**
  * Turn up nowhere but at the service: every token and user data in these tests holds one. That of
@@ -12,6 +13,8 @@ export const canaries = {
   name: "canary-name-77aa",
   /** Of a state backend. */
   password: "canarypass8b4e",
+  /** Of Pulumi Cloud, which the engine hands to every plugin. */
+  accessToken: "pul-canaryaccess2c6d",
 } as const;
 
 /** A part of a secret as long as this gives it away; a shorter one is chance. */
@@ -45,39 +48,88 @@ export const forms: Readonly<Record<string, Form>> = {
 type Canary = keyof typeof canaries;
 const all = Object.keys(canaries) as Canary[];
 
-const needles = new Map(
-  all.map((canary) => [canary, new Set(parts(canaries[canary]).flatMap(needlesOf))]),
-);
-
-function needlesOf(part: string): string[] {
-  const written = Object.values(forms).flatMap((form) => form(part));
-  // Files are read byte by byte.
-  return written.flatMap((text) => [text, Buffer.from(text).toString("latin1")]);
+/** How a part of a canary may be written, in bytes; never shorter than `partLength`. */
+interface Needle {
+  canary: Canary;
+  bytes: Buffer;
 }
 
-const programs = ["Pulumi.yaml", "index.js"];
+/** What may stand where four bytes at a multiple of four are these: a needle, from that byte of it on. */
+interface Clue {
+  needle: Needle;
+  from: number;
+}
+
+/**
+ * A needle of eight bytes or more, wherever it stands, has four bytes at a multiple of four among its
+ * first seven. So one look at each four bytes of a text finds them all, of which there are thousands.
+ */
+const clues = new Map<number, Clue[]>();
+/** Quicker to ask than the map, and mostly says no. */
+const mayBeClue = new Uint8Array(1 << 16);
+const slot = (four: number) => (Math.imul(four, 0x9e3779b1) >>> 16) & 0xffff;
+
+for (const canary of all) {
+  const written = parts(canaries[canary]).flatMap((part) =>
+    Object.values(forms).flatMap((form) => form(part)),
+  );
+  for (const text of new Set(written)) {
+    const needle = { canary, bytes: Buffer.from(text) };
+    for (let from = 0; from < 4; from++) {
+      const four = needle.bytes.readInt32LE(from);
+      clues.set(four, [...(clues.get(four) ?? []), { needle, from }]);
+      mayBeClue[slot(four)] = 1;
+    }
+  }
+}
 
 /** Throws when `text` holds a part of a canary, in any of the forms. */
-export function refuseSecrets(where: string, text: string, which: readonly Canary[] = all): void {
-  for (const needle of which.flatMap((canary) => [...(needles.get(canary) ?? [])])) {
-    const at = text.indexOf(needle);
-    if (at >= 0) {
-      const around = text.slice(Math.max(0, at - 80), at + 40);
+export function refuseSecrets(
+  where: string,
+  text: string | Buffer,
+  which: readonly Canary[] = all,
+): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+    const four = bytes.readInt32LE(at);
+    if (mayBeClue[slot(four)] === 0) continue;
+    for (const { needle, from } of clues.get(four) ?? []) {
+      const start = at - from;
+      const found = bytes.subarray(Math.max(0, start), start + needle.bytes.length);
+      if (!found.equals(needle.bytes) || !which.includes(needle.canary)) continue;
+      const around = bytes.subarray(Math.max(0, start - 80), start + 40).toString();
       throw new Error(`G8 broken: ${where} shows a secret: …${around}…`);
     }
   }
 }
 
-/** Every file below but programs, which the test wrote. Symbolic links are not followed. */
+const programs = ["Pulumi.yaml", "index.js"];
+
+/**
+ * Every file below but programs, which the test wrote; the engine's own logs are opened. Symbolic links
+ * are not followed.
+ */
 export function refuseSecretsOnDisk(folder: string): void {
-  // `recursive` would follow them.
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) refuseSecretsOnDisk(path);
-    else if (entry.isFile() && !programs.includes(entry.name)) {
-      refuseSecrets(path, path + readFileSync(path, "latin1"));
+  const files = filesBelow(folder).map((path) => ({ path, bytes: readFileSync(path) }));
+  const salts = new Set([encryptionSalt, ...files.flatMap(({ bytes }) => saltsIn(bytes))]);
+  for (const { path, bytes } of files) {
+    refuseSecrets("the name of a file", path);
+    if (basename(dirname(path)) !== "logs") refuseSecrets(path, bytes);
+    else {
+      const { encrypted, text } = openLog(path, bytes, [...salts]);
+      // The engine writes the backend's address into the others, with its password.
+      refuseSecrets(path, text, encrypted ? all : all.filter((it) => it !== "password"));
     }
   }
+}
+
+function filesBelow(folder: string): string[] {
+  // `recursive` would follow symbolic links.
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() && !programs.includes(entry.name) ? [path] : [];
+  });
 }
 
 /** Each stretch of `partLength` characters: whatever longer part is shown holds one of them. */

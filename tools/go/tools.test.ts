@@ -1,0 +1,16 @@
+/** The oldest engine is one and the same in all that names it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { oldestEngine } from "../../provider/versions";
+import { root } from "../support/paths";
+import { engineVersions } from "./tools";
+
+test("the tests run the oldest engine that the provider works with", () => {
+  expect(engineVersions["engine-oldest"]).toBe(`v${oldestEngine}`);
+});
+
+test("README says which engines work", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  expect(readme).toContain(`Engines from ${oldestEngine.replace(/\.0$/, "")} work`);
+});
