@@ -1,7 +1,7 @@
 /** `doctor` against the service as it may be: it says what `pulumi up` would meet, and changes nothing. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import {
   expired,
   selfSigned,
@@ -10,6 +10,7 @@ import {
 } from "../../provider/api/testing/certificates";
 import { answer, ScriptedServer } from "../../provider/api/testing/scriptedServer";
 import { trustTestAuthority } from "../../provider/api/testing/trust";
+import { systemClock } from "../../provider/clock";
 import { doctor } from "../../provider/commands/doctor";
 import { typed } from "../../provider/commands/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
@@ -17,6 +18,13 @@ import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
 trustTestAuthority();
+
+// Time flies: no wait between tries is had in full.
+const speed = 10;
+const now = systemClock.now.bind(systemClock);
+const sleep = systemClock.sleep.bind(systemClock);
+jest.spyOn(systemClock, "now").mockImplementation(() => now() * speed);
+jest.spyOn(systemClock, "sleep").mockImplementation((ms, signal) => sleep(ms / speed, signal));
 
 interface Seen {
   code: number;

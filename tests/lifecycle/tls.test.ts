@@ -18,6 +18,9 @@ import { withWorld, type World } from "./support/world";
 trustTestAuthority();
 
 const web = { web: inputs() };
+/** How much faster than the test's the plugin's clock runs: of what is refused there are four tries. */
+const speed = 20;
+const patient = { requestTimeoutSeconds: 400 };
 
 async function withFront(
   certificate: TestCertificate,
@@ -43,7 +46,7 @@ test.concurrent.each(refused)(
   "a certificate that is %s: refused before a byte of a request is sent",
   async (_, certificate, says) => {
     await withFront(certificate, async (world, front) => {
-      const plugin = await world.plugin({ baseUrl: front.url });
+      const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
       const { failure } = await world.stack.up(plugin, web);
       expect(failure.message).toContain(
         `GET /v2/account: the certificate of localhost:${front.port}`,
@@ -61,7 +64,7 @@ test.concurrent.each(refused)(
   "%s from the POST on: surely not made, so nothing is left open, looked for or waited for (G2)",
   async (_, certificate, says) => {
     await withFront(testServer, async (world, front) => {
-      const plugin = await world.plugin({ baseUrl: front.url });
+      const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
       const baseline = { kind: "delay", milliseconds: 0, path: "/v2/instances" } as const;
       const turned = world.service.control.fault(baseline).firstHit.then(() => {
         front.present(certificate);
@@ -76,7 +79,7 @@ test.concurrent.each(refused)(
       expect(world.pending).toEqual([]);
 
       front.present(testServer);
-      const again = await world.plugin({ baseUrl: front.url });
+      const again = await world.plugin({ ...patient, baseUrl: front.url }, speed);
       expect((await world.stack.up(again, web)).failed).toEqual({});
       expect(world.posts).toBe(1);
       world.expectAllHeld();
@@ -133,7 +136,10 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
   async (_, react, says) => {
     await withWorld({}, async (world) => {
       await withListener(react, async (port) => {
-        const plugin = await world.plugin({ baseUrl: `https://localhost:${port}/v2` });
+        const plugin = await world.plugin(
+          { ...patient, baseUrl: `https://localhost:${port}/v2` },
+          speed,
+        );
         const { failure } = await world.stack.up(plugin, web);
         expect(failure.message).toMatch(says);
         expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
@@ -148,7 +154,10 @@ test.concurrent(
   async () => {
     await withWorld({}, async (world) => {
       const baseUrl = world.service.url.replace("http:", "https:");
-      const { failure } = await world.stack.up(await world.plugin({ baseUrl }), web);
+      const { failure } = await world.stack.up(
+        await world.plugin({ ...patient, baseUrl }, speed),
+        web,
+      );
       expect(failure.message).toContain("(is it a plain http address?). Nothing was sent.");
     });
   },
@@ -159,7 +168,10 @@ test.concurrent(
   async () => {
     await withFront(testServer, async (world, front) => {
       const baseUrl = front.url.replace("https:", "http:");
-      const { failure } = await world.stack.up(await world.plugin({ baseUrl }), web);
+      const { failure } = await world.stack.up(
+        await world.plugin({ ...patient, baseUrl }, speed),
+        web,
+      );
       expect(failure.message).toContain("(is it an https address?)");
       expect(front.handshakes).toBe(0);
     });

@@ -16,12 +16,11 @@ async function withState(
     const it = placed(recorded, world.service.url);
     const { id, unfinished } = it.held;
     world.service.control.insert(it.listed);
-    world.stack.resources.set("web", {
+    world.stack.hold("web", {
       id,
       inputs: properties(it.held.inputs),
       outputs: properties(it.held.outputs),
       initErrors: unfinished ? ["not finished"] : [],
-      refreshBeforeUpdate: unfinished,
     });
     await body(world, it);
     expect(world.posts).toBe(0);

@@ -1,5 +1,4 @@
 /** One run of the plugin: what the engine starts, over real gRPC, but in the test's own process. */
-import { cpSync } from "node:fs";
 import metadata from "../../../metadata.json";
 import { systemClock, type Clock } from "../../../provider/clock";
 import { Secret, propertyMap, type PropertyValue } from "../../../provider/property/value";
@@ -29,13 +28,9 @@ const quick: Settings = {
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
 export class Plugin {
-  /** Its engine is dead: what it answers from now on reaches nobody. */
-  orphaned = false;
-
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
-    readonly home: string,
     private readonly clock: MortalClock,
     private readonly provider: Pick<Provider, "cancel" | "renew">,
     private readonly server: ProviderServer,
@@ -50,18 +45,19 @@ export class Plugin {
   static async start(
     home: string,
     settings: Settings,
-    { scope = "a-provider", env = {}, speed = 1 } = {},
+    { scope = "a-provider", speed = 1 } = {},
   ): Promise<Plugin> {
     const clock = new MortalClock(speed);
     const cleaner = new Cleaner();
     const engine = await TestEngine.start();
     // Its time stands still: no message is given up because the machine is busy.
-    const log = new EngineLog({ cleaner, clock: new VirtualClock(), address: engine.address });
+    const log = new EngineLog({ cleaner, clock: new VirtualClock() });
+    log.attach(engine.address);
     const provider = createProvider({
       messages: log,
       cleaner,
       clock,
-      env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
+      env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1" },
     });
     const server = createServer({
       provider,
@@ -73,7 +69,7 @@ export class Plugin {
     });
     const client = connect(await server.listen());
     const given = { ...quick, ...settings };
-    const plugin = new Plugin(client, engine, home, clock, provider, server, given, scope);
+    const plugin = new Plugin(client, engine, clock, provider, server, given, scope);
     try {
       await plugin.greet();
     } catch (error) {
@@ -96,7 +92,9 @@ export class Plugin {
   }
 
   get warnings(): string[] {
-    return this.texts(({ severity }) => severity === "warning");
+    return this.logged
+      .filter(({ severity }) => severity === "warning")
+      .map(({ message }) => message);
   }
   get logged(): readonly Logged[] {
     return this.engine.logged;
@@ -117,20 +115,14 @@ export class Plugin {
     throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
   }
 
-  /** What it has told of possible leftovers; with a test token that is no warning. */
-  get leftovers(): string[] {
-    return this.texts(({ message }) => /^instances that may be left over/.test(message));
-  }
-
   /** All warnings, once those on their way have come. */
   async allWarnings(): Promise<string[]> {
     await systemClock.sleep(150);
     return this.warnings;
   }
 
-  /** Until it was stopped, killed, or left by its engine. */
   get alive(): boolean {
-    return !this.orphaned && this.clock.runs;
+    return this.clock.runs;
   }
 
   stop(): void {
@@ -142,32 +134,6 @@ export class Plugin {
     this.provider.cancel(false);
     this.provider.renew();
   }
-
-  /** As `kill -9` does: nothing of it happens any more, and `home` gets its disk as it is now. */
-  kill(home: string): void {
-    cpSync(this.home, home, { recursive: true });
-    this.stop();
-  }
-
-  /** As when the engine dies by `kill -9` (`rpc/shutdown.ts`); resolves once the plugin has ended. */
-  async loseEngine(): Promise<void> {
-    this.orphaned = true;
-    // Nobody reads any more what it tells.
-    this.engine.stop();
-    this.client.close();
-    this.provider.cancel(false, true);
-    await this.server.drain();
-    this.stop();
-  }
-
-  /** The date and time of day jump; what measures time does not. */
-  setClockAhead(milliseconds: number): void {
-    this.clock.ahead += milliseconds;
-  }
-
-  private texts(which: (line: Logged) => boolean): string[] {
-    return this.engine.logged.filter(which).map(({ message }) => message);
-  }
 }
 
 /**
@@ -175,13 +141,12 @@ export class Plugin {
  * for the date, as a create does before it writes its record and sends its POST, gets no further.
  */
 class MortalClock implements Clock {
-  ahead = 0;
   readonly #end = new AbortController();
   constructor(private readonly speed: number) {}
   now = () => systemClock.now() * this.speed;
   date(): Date {
     this.#end.signal.throwIfAborted();
-    return new Date(systemClock.date().getTime() + this.ahead);
+    return systemClock.date();
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const ended = this.#end.signal;

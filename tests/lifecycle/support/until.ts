@@ -4,6 +4,6 @@ export async function until(what: () => boolean, seconds = 300): Promise<void> {
     if (performance.now() > end) throw new Error(`never came true: ${String(what)}`);
 }
 
-export function pause(milliseconds: number): Promise<void> {
+function pause(milliseconds: number): Promise<void> {
   return new Promise((go) => setTimeout(go, milliseconds));
 }

@@ -1,0 +1,98 @@
+/** What a model of the engine asks, written as the recorder of the real one writes it. */
+import { InstanceUnfinished } from "../../provider/errors";
+import type { PropertyMap } from "../../provider/property/value";
+import type { ReadResponse } from "../../provider/requests";
+import { stampOf } from "../../provider/stamp";
+import type { LogLine } from "../engine/support/conversations/callLog";
+import type { Calls } from "./engine";
+
+/** The same calls, each with a line for itself and one for its answer. */
+export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
+  let count = 0;
+  const begin = (line: Partial<LogLine>) => {
+    const call = ++count;
+    log.push({ process, event: "call", call, ...line });
+    return (answer: LogLine["answer"], outputs?: PropertyMap) =>
+      log.push({ process, event: "answer", call, answer: answer ?? "ok", ...stampIn(outputs) });
+  };
+  async function answered<T>(
+    line: Partial<LogLine>,
+    call: () => Promise<T>,
+    outputsOf: (value: T) => PropertyMap | undefined = () => undefined,
+  ): Promise<T> {
+    const end = begin(line);
+    try {
+      const value = await call();
+      end(value === undefined && line.method === "Read" ? "nothing there" : "ok", outputsOf(value));
+      return value;
+    } catch (error) {
+      if (error instanceof InstanceUnfinished) end("unfinished", error.state.outputs);
+      else end("failed");
+      throw error;
+    }
+  }
+  return {
+    configure(request) {
+      const scope = request.scope.kind === "known" ? request.scope.id : "";
+      const id = scope === "" ? "id unknown" : "id";
+      return answered({ method: "Configure", id, scope }, () => calls.configure(request));
+    },
+    check: (request) =>
+      answered({ method: "Check", of: nameOf(request.urn), inputs: presence(request.olds) }, () =>
+        calls.check(request),
+      ),
+    diff: (request) => answered({ method: "Diff", ...olds(request) }, () => calls.diff(request)),
+    create: (request) =>
+      answered(
+        { method: "Create", of: nameOf(request.urn), preview: request.preview },
+        () => calls.create(request),
+        ({ outputs }) => outputs,
+      ),
+    update: (request) =>
+      answered({ method: "Update", ...olds(request), preview: request.preview }, () =>
+        calls.update(request),
+      ),
+    read: ({ inputs, outputs, ...request }) =>
+      answered(
+        {
+          ...{ method: "Read", of: nameOf(request.urn), id: "id" as const, ...stampIn(outputs) },
+          ...{ inputs: presence(inputs), outputs: presence(outputs) },
+        },
+        () => calls.read({ ...request, inputs, outputs }),
+        (reply: ReadResponse) => reply?.outputs,
+      ),
+    delete: (request) =>
+      answered({ method: "Delete", ...olds(request) }, () => calls.delete(request)),
+    cancel(...how) {
+      begin({ method: "Cancel" })("ok");
+      calls.cancel(...how);
+    },
+  };
+}
+
+interface Existing {
+  urn: string;
+  oldInputs: PropertyMap;
+  oldOutputs: PropertyMap;
+}
+
+function olds({ urn, oldInputs, oldOutputs }: Existing): Partial<LogLine> {
+  return {
+    ...{ of: nameOf(urn), id: "id", ...stampIn(oldOutputs) },
+    ...{ inputs: presence(oldInputs), outputs: presence(oldOutputs) },
+  };
+}
+
+function nameOf(urn: string): string {
+  return urn.split("::").at(-1) ?? "";
+}
+
+function presence(map: PropertyMap | undefined): NonNullable<LogLine["inputs"]> {
+  if (!map) return "no";
+  return Object.keys(map).length === 0 ? "empty" : "given";
+}
+
+function stampIn(outputs: PropertyMap | undefined): { stamp?: string } {
+  const stamp = stampOf(outputs);
+  return stamp === undefined ? {} : { stamp };
+}

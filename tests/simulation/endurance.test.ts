@@ -1,0 +1,76 @@
+/** Half an hour of virtual time in one process: nothing is left behind by what is over. */
+import { expect, test } from "@jest/globals";
+import { reportFigures } from "../support/figures";
+import { propertyMap, Secret, type PropertyMap } from "../../provider/property/value";
+import { heapAfterCollection } from "../../provider/testing/heap";
+import { Crowd, destroyPath, program } from "./crowd";
+import type { Calls } from "./engine";
+
+const halfAnHour = 1800;
+const wanted = program(40);
+/** Of what is over, its id and its record in the ledger are remembered (G1, G2), here also on the disk. */
+const mostBytesEach = 10_000;
+
+interface Made {
+  urn: string;
+  id: string;
+  inputs: PropertyMap;
+  outputs: PropertyMap;
+}
+
+/** So many made, read and destroyed at once. */
+async function wave({ stack }: Crowd, calls: Calls, n: number): Promise<void> {
+  const made = await Promise.all(
+    Object.entries(wanted).map(async ([name, news]): Promise<Made> => {
+      const urn = stack.urnOf(name);
+      const randomSeed = new Uint8Array(32).fill(n);
+      const { inputs } = await calls.check({ urn, olds: propertyMap({}), news, randomSeed });
+      const request = { urn, inputs, timeoutSeconds: 0, preview: false };
+      return { urn, inputs, ...(await calls.create(request)) };
+    }),
+  );
+  const ids = made.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(made.length);
+  const read = made.map((it) => calls.read({ ...it, timeoutSeconds: 0 }));
+  expect((await Promise.all(read)).map((it) => it?.id)).toEqual(ids);
+  await Promise.all(
+    made.map(({ urn, id, inputs: oldInputs, outputs: oldOutputs }) =>
+      calls.delete({ urn, id, oldInputs, oldOutputs, timeoutSeconds: 0 }),
+    ),
+  );
+}
+
+test("waves for half an hour: of what is over, little is kept in memory, and at rest there is no timer", async () => {
+  using crowd = new Crowd({ provisioningSeconds: 100 });
+  const { calls } = crowd.begin().plugin;
+  await calls.configure({
+    scope: { kind: "known", id: "a-provider" },
+    args: propertyMap({
+      baseUrl: "https://compute.example/v2",
+      apiToken: new Secret("sk_test_acme_canary1"),
+      destroyPath,
+    }),
+  });
+  const heaps: number[] = [];
+  while (crowd.seconds < halfAnHour) {
+    await crowd.over(wave(crowd, calls, heaps.length));
+    expect(crowd.ids).toEqual([]);
+    crowd.service.control.forgetRequests();
+    heaps.push(heapAfterCollection());
+  }
+  // What slept has been woken, and nothing sleeps anew.
+  await expect(crowd.until(() => false)).rejects.toThrow("nothing is left to happen");
+  const waves = heaps.length;
+  const size = Object.keys(wanted).length;
+  const third = Math.floor(waves / 3);
+  // The least of each: what the runtime keeps for a while counts for nothing.
+  const grown = Math.min(...heaps.slice(-third)) - Math.min(...heaps.slice(-2 * third, -third));
+  const bytesEach = Math.round(grown / third / size);
+  reportFigures("half an hour of virtual time", {
+    waves,
+    instances: waves * size,
+    "bytes kept of each": bytesEach,
+  });
+  expect(waves).toBeGreaterThan(10);
+  expect(bytesEach).toBeLessThan(mostBytesEach);
+});

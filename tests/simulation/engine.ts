@@ -1,0 +1,367 @@
+/**
+ * The engine, as far as a provider sees it: which calls an operation makes, in which order, and what a
+ * stack's state holds afterwards. Held to the recorded conversations of the real one by engine.test.ts.
+ */
+import { InstanceUnfinished } from "../../provider/errors";
+import { propertyMap, type PropertyMap } from "../../provider/property/value";
+import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
+import { instanceToken } from "../../provider/tokens";
+
+/** A resource in the state. */
+export interface Held {
+  name: string;
+  urn: string;
+  id: string;
+  inputs: PropertyMap;
+  outputs: PropertyMap;
+  initErrors: readonly string[];
+  /** Replaced, and still to be deleted. */
+  old: boolean;
+}
+
+export type Calls = Pick<
+  Provider,
+  "configure" | "check" | "diff" | "create" | "update" | "read" | "delete" | "cancel"
+>;
+
+/** A program: the inputs of its resources, by name. */
+export type Program = Readonly<Record<string, PropertyMap>>;
+
+/** What the backend has of a stack. */
+export class Stack {
+  resources: readonly Held[] = [];
+  /** The id of its provider resource. */
+  scope: string | undefined;
+
+  constructor(readonly name: string) {}
+
+  urnOf(resource: string): string {
+    return `urn:pulumi:${this.name}::project::${instanceToken}::${resource}`;
+  }
+  save(resources: readonly Held[], scope: string | undefined): void {
+    this.resources = resources;
+    this.scope = scope;
+  }
+  get ids(): string[] {
+    return this.resources.map(({ id }) => id);
+  }
+}
+
+/** What an engine needs of the world. */
+export interface Surroundings {
+  /** Before and after each call, and before each save; never resolves once the engine is dead. */
+  pause(): Promise<void>;
+  /** Whether the backend takes what is saved now; with PULUMI_SKIP_CHECKPOINTS, only at the end. */
+  saves(when: SaveTime): boolean;
+  randomSeed(): Uint8Array;
+  /** The id of a new provider resource. */
+  newScope(): string;
+}
+
+type SaveTime = "during the run" | "at the end";
+
+export interface UpOptions {
+  preview?: boolean;
+  /** Names of resources to be replaced: `--replace`. */
+  replace?: readonly string[];
+  /** `customTimeouts`, for every call. */
+  timeoutSeconds?: number;
+}
+
+const replaceKinds: readonly string[] = ["add-replace", "delete-replace", "update-replace"];
+const empty = propertyMap({});
+
+/** One run of the engine, with a plugin of its own. */
+export class Engine {
+  /** What was done with each resource: "create web". */
+  readonly did: string[] = [];
+  readonly failed: { name: string; error: Error }[] = [];
+  /** Ids that this run has been told to replace, while it does so. */
+  readonly replacing = new Set<string>();
+  /** Ctrl-C: no more steps are begun. */
+  canceled = false;
+  #state: Held[];
+  #scope: string | undefined;
+
+  constructor(
+    readonly stack: Stack,
+    private readonly calls: Calls,
+    private readonly settings: PropertyMap,
+    private readonly around: Surroundings,
+  ) {
+    this.#state = [...stack.resources];
+    this.#scope = stack.scope;
+  }
+
+  async up(program: Program, options: UpOptions = {}): Promise<void> {
+    await this.#configure(options.preview);
+    if (options.preview !== true) await this.#refreshUnfinished(options);
+    await this.#each(Object.keys(program), (name) =>
+      this.#goal(name, program[name] ?? empty, options),
+    );
+    const dropped = this.#state.filter(({ name, old }) => old || !(name in program));
+    if (options.preview === true) return this.#end();
+    for (const it of dropped) {
+      if (this.#isStopped) break;
+      await this.#attempt(it.name, () => this.#delete(it, options));
+    }
+    await this.#end();
+  }
+
+  async refresh(options: UpOptions = {}): Promise<void> {
+    await this.#configure();
+    await this.#each(this.#live(), (name) => this.#refresh(name, options));
+    await this.#end();
+  }
+
+  async destroy(options: UpOptions = {}): Promise<void> {
+    await this.#configure();
+    await this.#each([...this.#state], (it) => this.#delete(it, options));
+    // The provider resource goes with the last of its resources.
+    if (this.#state.length === 0) this.#scope = undefined;
+    this.#save();
+    await this.#end();
+  }
+
+  async import(name: string, id: string, { preview = false } = {}): Promise<void> {
+    await this.#configure(preview);
+    const urn = this.stack.urnOf(name);
+    await this.#each([name], async () => {
+      if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
+      const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
+      if (!read) throw new Error(`resource ${id} does not exist`);
+      await this.calls.check(this.#check(urn, read.inputs, read.inputs));
+      if (!preview) await this.#hold({ ...read, ...{ name, urn, initErrors: [], old: false } });
+    });
+    await this.#end();
+  }
+
+  /** Ctrl-C; the second one is for whoever runs the engine to carry out. */
+  cancel(): void {
+    this.canceled = true;
+    this.calls.cancel(false);
+  }
+
+  // ── A resource ─────────────────────────────────────────────────────────────────────────────────
+
+  async #goal(name: string, news: PropertyMap, options: UpOptions): Promise<void> {
+    const urn = this.stack.urnOf(name);
+    const held = this.#find(name);
+    if (held && options.replace?.includes(name)) return this.#replace(held, news, options);
+    const wanted = await this.#checked(urn, held?.inputs ?? empty, news);
+    if (!held) return this.#create(name, wanted, options);
+    const diff = await this.#diff(held, wanted);
+    const kinds = Object.values(diff.detailed);
+    if (kinds.some((kind) => replaceKinds.includes(kind))) {
+      return this.#replace(held, news, options, diff.deleteBeforeReplace);
+    }
+    if (kinds.length === 0 && held.initErrors.length === 0)
+      return void this.did.push(`same ${name}`);
+    this.did.push(`update ${name}`);
+    const { timeoutSeconds = 0, preview = false } = options;
+    const request = { ...this.#olds(held), news: wanted, timeoutSeconds, preview };
+    await this.#keeping(held, held.inputs, async () => ({
+      ...{ id: held.id, inputs: wanted },
+      outputs: await this.calls.update(request),
+    }));
+  }
+
+  async #replace(held: Held, news: PropertyMap, options: UpOptions, deleteFirst = false) {
+    const { name, urn } = held;
+    const fresh = await this.#checked(urn, empty, news);
+    this.replacing.add(held.id);
+    if (options.preview === true) return this.#create(name, fresh, options);
+    if (deleteFirst) await this.#delete(held, options);
+    else this.#state = this.#state.map((it) => (it === held ? { ...it, old: true } : it));
+    try {
+      await this.#create(name, fresh, options);
+    } catch (error) {
+      // Only a create that gave an id makes the old one one to be deleted.
+      if (!this.#find(name)) {
+        this.#state = this.#state.map((it) => (it.urn === urn && it.id === held.id ? held : it));
+      }
+      throw error;
+    }
+  }
+
+  async #create(name: string, inputs: PropertyMap, options: UpOptions): Promise<void> {
+    const { timeoutSeconds = 0, preview = false } = options;
+    this.did.push(`create ${name}`);
+    const urn = this.stack.urnOf(name);
+    const request = { urn, inputs, timeoutSeconds, preview };
+    if (preview) return void (await this.calls.create(request));
+    await this.#keeping({ name, urn }, inputs, async () => ({
+      ...(await this.calls.create(request)),
+      inputs,
+    }));
+  }
+
+  async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
+    await this.around.pause();
+    await this.calls.delete({ ...this.#olds(held), timeoutSeconds });
+    await this.around.pause();
+    this.did.push(`delete ${held.name}`);
+    this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
+    this.#save();
+  }
+
+  /** An `up` reads what is unfinished before it compares anything. */
+  async #refreshUnfinished(options: UpOptions): Promise<void> {
+    const unfinished = this.#state.filter(({ initErrors, old }) => !old && initErrors.length > 0);
+    await this.#each(
+      unfinished.map(({ name }) => name),
+      async (name) => {
+        await this.#refresh(name, options).catch((error: unknown) => {
+          if (!(error instanceof InstanceUnfinished)) throw error;
+        });
+      },
+    );
+  }
+
+  async #refresh(name: string, options: UpOptions): Promise<void> {
+    const held = this.#find(name);
+    if (!held) return;
+    const { urn, id, inputs, outputs } = held;
+    /** What has changed is shown, also of what is unfinished. */
+    const compare = (read: Pick<Held, "id" | "inputs" | "outputs">) =>
+      this.#diff({ ...held, ...read }, inputs);
+    await this.#keeping(held, undefined, async () => {
+      try {
+        const read = await this.#read({ urn, id, inputs, outputs }, options);
+        this.did.push(`${read ? "read" : "gone"} ${name}`);
+        if (read) await compare(read);
+        return read;
+      } catch (error) {
+        if (error instanceof InstanceUnfinished) await compare({ id: error.id, ...error.state });
+        throw error;
+      }
+    });
+  }
+
+  // ── Calls ──────────────────────────────────────────────────────────────────────────────────────
+
+  async #configure(preview = false): Promise<void> {
+    await this.around.pause();
+    const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
+    if (this.#scope === undefined && !preview) {
+      this.#scope = this.around.newScope();
+      // Before anything else is.
+      this.#save();
+    }
+    const scope: Scope =
+      this.#scope === undefined ? { kind: "unknown" } : { kind: "known", id: this.#scope };
+    await this.calls.configure({ urn, scope, args: this.settings });
+  }
+
+  #check(urn: string, olds: PropertyMap, news: PropertyMap) {
+    return { urn, olds, news, randomSeed: this.around.randomSeed() };
+  }
+
+  async #checked(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
+    await this.around.pause();
+    const { inputs, failures } = await this.calls.check(this.#check(urn, olds, news));
+    if (failures.length > 0) throw new Error(JSON.stringify(failures));
+    return inputs;
+  }
+
+  async #diff(held: Held, news: PropertyMap): Promise<DiffResponse> {
+    await this.around.pause();
+    return this.calls.diff({ ...this.#olds(held), news });
+  }
+
+  async #read(
+    what: Pick<Held, "urn" | "id"> & Partial<Record<"inputs" | "outputs", PropertyMap | undefined>>,
+    { timeoutSeconds = 0 }: UpOptions = {},
+  ): Promise<ReadResponse> {
+    await this.around.pause();
+    const { urn, id, inputs, outputs } = what;
+    return this.calls.read({ urn, id, inputs, outputs, timeoutSeconds });
+  }
+
+  #olds({ urn, id, inputs, outputs }: Held) {
+    return { urn, id, oldInputs: inputs, oldOutputs: outputs };
+  }
+
+  // ── The state ──────────────────────────────────────────────────────────────────────────────────
+
+  #find(name: string): Held | undefined {
+    return this.#state.find((it) => it.name === name && !it.old);
+  }
+
+  #live(): string[] {
+    return this.#state.filter(({ old }) => !old).map(({ name }) => name);
+  }
+
+  /**
+   * The state after a call, also after one that gave an unfinished instance: then a Create and an Update
+   * keep the inputs that the engine had, and a Read gives its own.
+   */
+  async #keeping(
+    { name, urn }: Pick<Held, "name" | "urn">,
+    hadInputs: PropertyMap | undefined,
+    call: () => Promise<ReadResponse>,
+  ): Promise<void> {
+    await this.around.pause();
+    try {
+      const after = await call();
+      await this.around.pause();
+      if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
+      this.#state = this.#state.filter((it) => it.name !== name || it.old);
+      this.#save();
+    } catch (error) {
+      await this.around.pause();
+      if (error instanceof InstanceUnfinished) {
+        const { id, state, reasons } = error;
+        const inputs = hadInputs ?? state.inputs;
+        const { outputs } = state;
+        await this.#hold({ name, urn, id, inputs, outputs, initErrors: reasons, old: false });
+      }
+      throw error;
+    }
+  }
+
+  async #hold(held: Held): Promise<void> {
+    await this.around.pause();
+    const others = this.#state.filter((it) => it.name !== held.name || it.old);
+    this.#state = [...others, held];
+    this.#save();
+  }
+
+  #save(when: SaveTime = "during the run"): void {
+    if (this.around.saves(when)) this.stack.save([...this.#state], this.#scope);
+  }
+
+  // ── The run ────────────────────────────────────────────────────────────────────────────────────
+
+  get #isStopped(): boolean {
+    return this.canceled || this.failed.length > 0;
+  }
+
+  /** Each of them at once; what is not begun when one fails is not begun at all. */
+  async #each<T extends string | Held>(
+    items: readonly T[],
+    step: (item: T) => Promise<void>,
+  ): Promise<void> {
+    const one = async (item: T) => {
+      await this.around.pause();
+      if (this.#isStopped) return;
+      await this.#attempt(typeof item === "string" ? item : item.name, () => step(item));
+    };
+    await Promise.all(items.map(one));
+  }
+
+  async #attempt(name: string, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.failed.push({ name, error: error as Error });
+    }
+  }
+
+  /** Goodbye to the plugin; what PULUMI_SKIP_CHECKPOINTS held back is saved. */
+  async #end(): Promise<void> {
+    this.calls.cancel(true);
+    await this.around.pause();
+    this.#save("at the end");
+  }
+}

@@ -1,0 +1,129 @@
+/** What a history is: the programs, the runs of them, and what goes wrong. All of it comes from a seed. */
+import fc from "fast-check";
+import { commonFaults, hidingFaults, listFaults, postFaults } from "./faults";
+
+const operations = ["up", "up --replace", "preview", "refresh", "destroy"] as const;
+type Operation = (typeof operations)[number];
+
+const ends = [
+  "Ctrl-C",
+  "Ctrl-C twice",
+  "plugin killed",
+  "engine killed",
+  "runner killed",
+  "power cut",
+  "machine gone",
+] as const;
+export type End = (typeof ends)[number];
+
+export type RequestKind = "account" | "list" | "post" | "delete";
+
+interface Strike {
+  at: RequestKind;
+  /** Which request of that kind, from 0. */
+  nth: number;
+  times: number;
+  fault: string;
+}
+
+export interface RunPlan {
+  stack: 0 | 1;
+  machine: 0 | 1;
+  operation: Operation;
+  /** The version of the program: another one asks for other instances. */
+  version: number;
+  timeoutSeconds: number;
+  strikes: Strike[];
+  /** After so many steps of the plugin. */
+  end: { how: End; step: number } | undefined;
+  /** "the first only": then the backend is away. "at the end": with PULUMI_SKIP_CHECKPOINTS. */
+  saves: "each step" | "at the end" | "the first only";
+  /** It begins so many milliseconds after the one before; undefined: once that has ended. */
+  besideAfterMs: number | undefined;
+  /** What a person has done at the portal since the run before. */
+  before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
+}
+
+export interface History {
+  seed: number;
+  resources: number;
+  names: "generated" | "explicit";
+  live: boolean;
+  leftovers: "warn" | "fail";
+  deletePolicy: "retain" | "fail" | "destroy";
+  hasCursor: boolean;
+  /** Others' instances: over 100 and without a cursor, no listing is complete. */
+  crowd: number;
+  provisioningSeconds: number;
+  /** Each instance is listed up to so long after its 202. */
+  lagSeconds: number;
+  runs: RunPlan[];
+}
+
+const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<Strike> =>
+  fc.record({
+    at: fc.constant(at),
+    nth: fc.nat(at === "list" ? 4 : 1),
+    times: fc.constantFrom(1, 1, 1, 2, 8),
+    fault: fc.constantFrom(...Object.keys({ ...commonFaults, ...more })),
+  });
+
+/** Twice in a run, such a list is what the document calls gone. */
+const hiding: fc.Arbitrary<Strike> = fc.record({
+  at: fc.constant("list" as const),
+  nth: fc.nat(4),
+  times: fc.constant(1),
+  fault: fc.constantFrom(...Object.keys(hidingFaults)),
+});
+
+const strike = fc.oneof(
+  { weight: 4, arbitrary: strikeOn("post", postFaults) },
+  { weight: 3, arbitrary: strikeOn("list", listFaults) },
+  { weight: 1, arbitrary: hiding },
+  { weight: 1, arbitrary: strikeOn("account", {}) },
+  { weight: 1, arbitrary: strikeOn("delete", {}) },
+);
+
+const run: fc.Arbitrary<RunPlan> = fc.record({
+  stack: fc.constantFrom(0, 0, 0, 1),
+  machine: fc.constantFrom(0, 0, 1),
+  operation: fc.constantFrom("up", "up", "up", "up", ...operations),
+  version: fc.constantFrom(1, 1, 1, 2),
+  timeoutSeconds: fc.constantFrom(200, 200, 200, 30, 100),
+  strikes: fc
+    .array(strike, { maxLength: 2 })
+    .filter((all) => all.filter(({ fault }) => fault in hidingFaults).length < 2),
+  end: fc.option(
+    fc.record({
+      how: fc.constantFrom(...ends),
+      step: fc.oneof(fc.nat(60), fc.nat(200)),
+    }),
+    { freq: 2, nil: undefined },
+  ),
+  saves: fc.constantFrom("each step", "each step", "each step", "at the end", "the first only"),
+  besideAfterMs: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.nat(6000) },
+  ),
+  before: fc.constantFrom(
+    ...(["nothing", "nothing", "nothing", "nothing", "nothing", "removed one"] as const),
+    ...(["renamed one", "clock ahead", "clock back"] as const),
+  ),
+});
+
+export const history: fc.Arbitrary<History> = fc.record({
+  seed: fc.nat(),
+  resources: fc.constantFrom(1, 1, 1, 2, 3),
+  names: fc.constantFrom("generated", "explicit"),
+  live: fc.boolean(),
+  leftovers: fc.constantFrom("warn", "warn", "fail"),
+  deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
+  hasCursor: fc.boolean(),
+  crowd: fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(0, 0, 0, 2) },
+    { weight: 1, arbitrary: fc.constant(104) },
+  ),
+  provisioningSeconds: fc.constantFrom(0, 0, 0, 2, 2, 12, 60),
+  lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
+  runs: fc.array(run, { minLength: 1, maxLength: 3 }),
+});

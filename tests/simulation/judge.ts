@@ -1,0 +1,173 @@
+/**
+ * What must hold in every history (CREATE: nothing lost, nothing doubled, nothing forgotten), and what is
+ * left out of that, each with its reason.
+ */
+import type { InProcess } from "../../emulator/inProcess";
+import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
+import type { Stack } from "./engine";
+import { printedCommands } from "../support/printed";
+import { hidingFaults } from "./faults";
+import type { History, RunPlan } from "./history";
+
+/** An instance that a run of ours had made. */
+export interface Made {
+  id: string;
+  name: string;
+  /** Of the resource it was made for, in which stack. */
+  urn: string;
+  stack: Stack;
+  /** The disk with the ledger that has its record. */
+  disk: object;
+  /** The provider resource of its run. */
+  scope: string | undefined;
+  /** When it was made, and from when on lists show it. */
+  at: number;
+  listedFrom: number;
+  /** When a person was first told of it, with the command that takes it over. */
+  toldAt?: number;
+  /** Who let it go, knowingly. */
+  letGo?: string;
+}
+
+/** A run in which a POST is sent. */
+export interface Poster {
+  plan: RunPlan | undefined;
+  disk: object;
+  /** Ids that it was told to replace. */
+  replacing: ReadonlySet<string>;
+  /** Faults that its requests have met so far. */
+  met: ReadonlySet<string>;
+  /** It has said that the listing before a create was not complete. */
+  toldPartial: boolean;
+}
+
+/** A baseline may be that old when its POST is sent, and both take some time under way. */
+const baselineMs = 45_000;
+
+export class Judge {
+  readonly made = new Map<string, Made>();
+  readonly violations: string[] = [];
+  figures = { made: 0, named: 0, resumed: 0 };
+
+  constructor(
+    private readonly history: History,
+    private readonly service: Pick<InProcess, "control">,
+    private readonly stacks: readonly Stack[],
+    private readonly now: () => number,
+  ) {}
+
+  violated(what: string): void {
+    if (!this.violations.includes(what)) this.violations.push(what);
+  }
+
+  isAlive(id: string): boolean {
+    return this.service.control.instance(id) !== undefined;
+  }
+
+  /** A person has read this: which instance, and how it is taken over. */
+  told(text: string): void {
+    if (printedCommands(text, "pulumi import ").length === 0) return;
+    for (const made of this.made.values()) if (text.includes(made.id)) made.toldAt ??= this.now();
+  }
+
+  /** The service has made one (2): no other of its resource may run that nobody was told of before. */
+  makes(made: Made, poster: Poster): void {
+    this.made.set(made.id, made);
+    this.figures.made++;
+    if (poster.plan?.operation === "preview") this.violated(`a preview made ${made.id}`);
+    for (const other of this.made.values()) {
+      if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
+      if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
+      if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
+      if (other.toldAt !== undefined) continue;
+      const excluded = this.#excluded(other, poster);
+      if (excluded === undefined) {
+        this.violated(`${made.id} is made for ${made.urn}, and ${other.id} was not named before`);
+      }
+    }
+  }
+
+  #isToBeDeleted({ id, stack }: Made): boolean {
+    return stack.resources.some((held) => held.id === id && held.old);
+  }
+
+  /** Why a second one may be made without a word of the first. */
+  #excluded(first: Made, { disk, met, toldPartial }: Poster): string | undefined {
+    if (toldPartial) return "the list was not complete, which was said";
+    if (Object.keys(hidingFaults).some((name) => met.has(name))) return "the list left it out";
+    // What else is told of it stands in the ledger.
+    if (first.disk === disk) return undefined;
+    if (first.listedFrom > this.now() - baselineMs) return "no list showed it in time";
+    if (first.scope !== first.stack.scope) return "its provider resource was never saved";
+    if (met.has("ids that change")) return "the list showed it under another id";
+    return undefined;
+  }
+
+  /** The engine was given an id for a resource (4): nobody else's may be taken over. */
+  gives(urn: string, stack: Stack, id: string, { met }: Pick<Poster, "met">): void {
+    const made = this.made.get(id);
+    if (!made) {
+      // Taken at its word after an unclear POST; the true one is then named as another of its name.
+      if (met.has("ids that change")) return;
+      return this.violated(`${id}, which no run made, is given for ${urn}`);
+    }
+    if (made.urn !== urn || made.stack !== stack) {
+      this.violated(
+        `${id} was made for ${made.urn} of ${made.stack.name}, and is given for ${urn}`,
+      );
+    }
+    const holder = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    if (holder) this.violated(`${id} is held by ${holder.name}, and is given to ${stack.name}`);
+  }
+
+  /** A state is saved (3): what it does not hold any more was let go, or is gone. */
+  saves(before: readonly string[], after: readonly string[]): void {
+    for (const id of before) {
+      if (after.includes(id) || !this.isAlive(id)) continue;
+      if (this.made.get(id)?.letGo === undefined) this.violated(`a state drops ${id}, which runs`);
+    }
+  }
+
+  /** The service destroys one (4). */
+  destroys(id: string, stack: Stack): void {
+    if (!stack.ids.includes(id))
+      this.violated(`${id} is destroyed by a stack that does not hold it`);
+    const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    if (other) this.violated(`${id} is destroyed, and ${other.name} holds it`);
+  }
+
+  /** At the end (1): each that runs is in a state, was named or let go, or will be by the next create. */
+  ends(records: readonly LedgerRecord[]): void {
+    const held = this.stacks.flatMap(({ ids }) => ids);
+    for (const made of this.made.values()) {
+      const { id, toldAt, letGo, name } = made;
+      if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;
+      if (toldAt !== undefined) this.figures.named++;
+      // The next create of its resource on that machine names it, or goes on with it.
+      else if (records.some((it) => it.id === id && (isOpen(it) || it.stage === "delivered")))
+        continue;
+      else if (records.some((it) => it.id === undefined && isOpen(it) && it.name === name))
+        continue;
+      else if (this.#isFindable(made) || this.#isUntraceable(made)) continue;
+      else this.violated(`${id} (${name}) runs, and nobody knows of it`);
+    }
+    for (const id of held) if (!this.isAlive(id)) this.violated(`${id} is held, and is not there`);
+    for (const id of new Set(held)) {
+      if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
+    }
+  }
+
+  /** Its ledger is gone with its machine: the next create of its resource, wherever, finds it by its name. */
+  #isFindable({ disk, scope, stack }: Made): boolean {
+    return this.goneDisks.has(disk) && scope === stack.scope;
+  }
+
+  /** Neither a ledger nor what the service shows tells whose it is. Such an instance is not promised. */
+  #isUntraceable({ disk, scope, stack }: Made): string | undefined {
+    if (!this.goneDisks.has(disk)) return undefined;
+    if (scope !== stack.scope)
+      return "its machine is gone, and its provider resource was never saved";
+    return undefined;
+  }
+  readonly goneDisks = new Set<object>();
+}

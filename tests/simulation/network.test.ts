@@ -1,0 +1,167 @@
+/**
+ * The network in memory is what sockets are: for each fault the real client ends alike over both. Left
+ * out: what takes no part in the simulation, since its network never does it (TLS, proxies, a slow drip).
+ */
+import { describe, expect, test } from "@jest/globals";
+import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
+import { inProcess } from "../../emulator/inProcess";
+import { seeded } from "../../emulator/random";
+import type { ClientOptions, ComputeApi } from "../../provider/api/client";
+import type { ListItem } from "../../provider/api/contract";
+import type { RequestError } from "../../provider/api/errors";
+import type { PostOutcome } from "../../provider/api/postOutcome";
+import { create, never, selfMovingClock, testClient } from "../../provider/api/testing/testClient";
+import type { Clock } from "../../provider/clock";
+import { commonFaults, hidingFaults, listFaults, postFaults, type Fault } from "./faults";
+import { Network } from "./network";
+import { Random } from "./random";
+import { Timeline } from "./timeline";
+
+/** As often as a GET is tried: after that many failures it fails. */
+const times = 4;
+/** Longer than a clock that moves by itself jumps. */
+const requestTimeoutMs = 3_600_000;
+const insert = { id: "i-0", name: "old" };
+
+/** What becomes of a call, and of the service. */
+interface Outcome {
+  call: unknown;
+  failedTries: string[];
+  slowedDown: string[];
+  instances: string[];
+}
+type Control = ReturnType<typeof inProcess>["control"];
+type Call = (api: ComputeApi) => Promise<unknown>;
+
+const calls: Record<string, Call> = {
+  GET: (api) => api.listPage({ limit: 100 }, never),
+  POST: (api) => create(api),
+  DELETE: (api) => api.destroyInstance(insert.id, never),
+};
+
+async function outcomeOf(
+  call: Call,
+  client: (more: Partial<ClientOptions>) => ComputeApi,
+  control: Control,
+): Promise<Outcome> {
+  const failedTries: string[] = [];
+  const slowedDown: string[] = [];
+  const options: Partial<ClientOptions> = {
+    onFailedTry: (error) => failedTries.push(said(error)),
+    onSlowedDown: ({ path, retryInMs }) => slowedDown.push(`${path} ${retryInMs}`),
+    destroyPath: "/v2/instances/{id}",
+  };
+  const result = await call(client(options)).then(shapeOf, said);
+  control.settle();
+  const instances = control.instances().map(({ name, status }) => `${name} ${status}`);
+  return { call: result, failedTries, slowedDown, instances };
+}
+
+function shapeOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ("items" in value) return { ...value, items: (value.items as ListItem[]).map(namesOnly) };
+  const { kind, failure } = value as PostOutcome & { failure?: RequestError };
+  return failure ? [kind, said(failure)] : kind;
+}
+const namesOnly = ({ name, status }: ListItem) => `${name} ${status}`;
+
+/** Without what is another each time, and what a page says; a cut is noticed in two ways. */
+function said({ kind, lasting, message }: RequestError): string {
+  const text = message
+    .replace(/127\.0\.0\.1:\d+|req_\w+|within .* s|#\w+/g, "")
+    .replace(/(HTML page:).*\(/, "$1 (")
+    .replace("the connection broke in the middle of the answer", "the answer was cut short");
+  return `${kind}${lasting ? " for good" : ""}: ${text}`;
+}
+
+const serviceOptions = {
+  ...{ provisioningSeconds: Infinity, destroyPath: "/v2/instances/{id}" },
+  ...{ random: seeded(1), clock: new VirtualClock() },
+};
+
+async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
+  await using service = await startEmulator(serviceOptions);
+  service.control.insert(insert);
+  const { control } = service;
+  if (fault.kind === "refused") {
+    const nowhere = "http://127.0.0.1:1/v2";
+    return await outcomeOf(call, (more) => testClient(nowhere, more), control);
+  }
+  const clock = selfMovingClock();
+  const struck = control.fault({ ...scriptOf(fault), times });
+  let hung = 0;
+  // A time-out comes once the service has the request, however long that takes.
+  const timer = setInterval(() => {
+    if (fault.kind !== "hang" || struck.hits === hung) return;
+    hung = struck.hits;
+    void clock.advance(requestTimeoutMs);
+  }, 5);
+  const client = (more: Partial<ClientOptions>) =>
+    testClient(service.url, { clock, requestTimeoutMs, ...more });
+  return await outcomeOf(call, client, control).finally(() => clearInterval(timer));
+}
+
+/** The same fault, as the emulator's own list has it. */
+function scriptOf(fault: Exclude<Fault, { kind: "refused" }>): FaultScript {
+  switch (fault.kind) {
+    case "cut":
+      return { kind: "reset", acted: fault.acted };
+    case "slow":
+      return { kind: "delay", milliseconds: 20, acted: true };
+    case "status": {
+      const { body, ...rest } = fault;
+      if (body === "envelope") return rest;
+      return { kind: "html", status: rest.status, acted: rest.acted };
+    }
+    case "odd":
+      return fault.behaviour;
+    case "hang":
+    case "cutBody":
+    case "body":
+      return fault;
+  }
+}
+
+async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
+  using service = inProcess(serviceOptions);
+  service.control.insert(insert);
+  const timeline = new Timeline();
+  let left = times;
+  const network = new Network(timeline, new Random(1), service, {
+    meets: () => (left-- > 0 ? fault : undefined),
+    alsoOf: () => [],
+    acted: () => undefined,
+    trace: () => undefined,
+  });
+  const sender = { name: "client", happen: (run: () => void) => run() };
+  const options = {
+    clock: clockOf(timeline),
+    requestTimeoutMs,
+    connect: () => network.dispatcher(sender),
+  };
+  let isOver = false;
+  const client = (more: Partial<ClientOptions>) =>
+    testClient("http://127.0.0.1:1/v2", { ...options, ...more });
+  const outcome = outcomeOf(call, client, service.control).finally(() => (isOver = true));
+  await timeline.run(() => isOver);
+  return await outcome;
+}
+
+function clockOf(timeline: Timeline): Clock {
+  return {
+    now: () => timeline.now,
+    date: () => new Date(timeline.now),
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        timeline.at(ms, resolve);
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  };
+}
+
+describe.each(Object.entries(calls))("%s", (method, call) => {
+  const own = { GET: { ...listFaults, ...hidingFaults }, POST: postFaults }[method] ?? {};
+  test.concurrent.each(Object.entries({ ...commonFaults, ...own }))("%s", async (_, fault) => {
+    expect(await inMemory(call, fault)).toEqual(await overSockets(call, fault));
+  });
+});

@@ -1,0 +1,164 @@
+/** The network in memory: undici's side of a request, in front of the emulator's own handlers. */
+import type { Dispatcher } from "undici";
+import type { InstanceFault } from "../../emulator/faults/kinds";
+import type { Answered, InProcess } from "../../emulator/inProcess";
+import type { Fault } from "./faults";
+import type { Random } from "./random";
+import type { Timeline } from "./timeline";
+
+/** Who sends: what reaches it does so only while it lives. */
+export interface Sender {
+  name: string;
+  happen(run: () => void): void;
+}
+
+export interface Sent {
+  sender: Sender;
+  method: string;
+  path: string;
+  body: string | undefined;
+}
+
+/** What a history has to say about requests. */
+export interface Traffic {
+  /** The fault that this request meets. */
+  meets(sent: Sent): Fault | undefined;
+  /** What else is true of the instance that a POST makes. */
+  alsoOf(sent: Sent): InstanceFault[];
+  /** The service has acted. */
+  acted(sent: Sent, answer: Answered): void;
+  trace(line: string): void;
+}
+
+const html = "<html><body>Bad gateway</body></html>";
+
+export class Network {
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly random: Random,
+    private readonly service: Pick<InProcess, "answer">,
+    private readonly traffic: Traffic,
+  ) {}
+
+  /** What the client is given in place of undici's Agent. */
+  dispatcher(sender: Sender): Dispatcher {
+    const dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
+      this.#send(sender, options, handler);
+      return true;
+    };
+    const nothing = () => Promise.resolve();
+    return { dispatch, close: nothing, destroy: nothing } as unknown as Dispatcher;
+  }
+
+  #send(
+    sender: Sender,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    const { path = "/", method } = options;
+    const body = options.body as string | undefined;
+    const sent: Sent = { sender, method, path, body };
+    const fault = this.traffic.meets(sent);
+    const controller = new Controller();
+    /** Something reaches the sender, unless it has given up on it. */
+    const arrive = (ms: number, run: () => void) =>
+      this.timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
+    const fail = (ms: number, code: string) =>
+      arrive(ms, () =>
+        handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
+      );
+    if (fault?.kind === "refused") return fail(this.#latency(), "ECONNREFUSED");
+    arrive(this.#latency(), () => {
+      handler.onRequestStart?.(controller, {});
+      if (controller.aborted) return;
+      // It is on its way now, whatever becomes of its sender.
+      this.timeline.at(this.#latency(), () => {
+        const answer = this.#serve(sent, options, fault);
+        if (answer === "none") return;
+        if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
+        const ms = fault?.kind === "slow" ? fault.seconds * 1000 : 0;
+        const bytes = Buffer.from(answer.body);
+        arrive(ms + this.#latency(), () => {
+          handler.onResponseStart?.(controller, answer.status, answer.headers, "");
+          if (fault?.kind !== "cutBody") {
+            handler.onResponseData?.(controller, bytes);
+            return handler.onResponseEnd?.(controller, {});
+          }
+          handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
+          fail(this.#latency(), "UND_ERR_SOCKET");
+        });
+      });
+    });
+  }
+
+  /** What the service does with it, and what goes back. */
+  #serve(
+    sent: Sent,
+    { headers, path: target }: Dispatcher.DispatchOptions,
+    fault: Fault | undefined,
+  ): Answered | "none" | "cut" {
+    const { method, body, sender } = sent;
+    const given = headers as Record<string, string>;
+    const line = `${sender.name} ${method} ${target}`;
+    const acts = fault === undefined || !("acted" in fault) || fault.acted;
+    let answer: Answered | undefined;
+    if (acts) {
+      const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
+      answer = this.service.answer(
+        {
+          ...{ method, target, authorization: given["authorization"] ?? "" },
+          ...(body === undefined ? {} : { body, contentType: "application/json" }),
+        },
+        [...odd, ...this.traffic.alsoOf(sent)],
+      );
+      this.traffic.acted(sent, answer);
+    }
+    this.traffic.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    if (fault?.kind === "hang") return "none";
+    if (fault?.kind === "status") return answerOf(fault);
+    if (fault?.kind === "cut" || !answer) return "cut";
+    return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
+  }
+
+  /** Mostly short; now and then as long as it takes for others to overtake. */
+  #latency(): number {
+    return this.random.oneIn(12) ? this.random.between(100, 3000) : this.random.between(1, 60);
+  }
+}
+
+function answerOf({
+  status,
+  body,
+  acted,
+  retryAfter,
+}: Extract<Fault, { kind: "status" }>): Answered {
+  const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  if (body === "html") {
+    return { status, acted, headers: { ...headers, "content-type": "text/html" }, body: html };
+  }
+  const error = {
+    code: "scripted_fault",
+    message: "A scripted fault.",
+    doc_url: "https://docs.compute.example/errors",
+    request_id: "req_simulated",
+  };
+  return {
+    status,
+    acted,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ error }),
+  };
+}
+
+class Controller implements Dispatcher.DispatchController {
+  aborted = false;
+  readonly paused = false;
+  readonly reason = null;
+  readonly rawHeaders = null;
+  readonly rawTrailers = null;
+  abort(): void {
+    this.aborted = true;
+  }
+  pause(): void {}
+  resume(): void {}
+}

@@ -1,0 +1,53 @@
+/** A slow and overloaded service: each answer is late, one in five is a 503, acted on or not (G1, G2). */
+import { expect, test } from "@jest/globals";
+import { reportFigures } from "../support/figures";
+import { InstanceUnfinished } from "../../provider/errors";
+import { Crowd, program } from "./crowd";
+import type { Fault } from "./faults";
+import { Random } from "./random";
+
+const count = 40;
+const slow: Fault = { kind: "slow", seconds: 5 };
+const overloaded = (acted: boolean): Fault => ({
+  ...{ kind: "status", status: 503, acted, body: "envelope" },
+});
+
+test.each([1, 2, 3])(
+  "5 s for each answer, every fifth a 503: each instance is made once (seed %i)",
+  async (seed) => {
+    using crowd = new Crowd({ provisioningSeconds: 5 });
+    const random = new Random(seed);
+    let broken = 0;
+    crowd.meets = () => {
+      if (!random.oneIn(5)) return slow;
+      broken++;
+      return overloaded(random.oneIn(2));
+    };
+    const told: string[] = [];
+    let runs = 0;
+    let failures: number;
+    do {
+      const { engine, warnings } = await crowd.up(program(count));
+      told.push(...warnings, ...engine.failed.map(({ error }) => textOf(error)));
+      // Whatever failed is in the state, or made nothing, or is named.
+      const unheld = crowd.ids.filter((id) => !crowd.stack.ids.includes(id));
+      expect(unheld.filter((id) => !told.some((text) => text.includes(id)))).toEqual([]);
+      failures = engine.failed.length;
+      runs++;
+    } while (failures > 0 && runs < 10);
+
+    expect(failures).toBe(0);
+    expect([...crowd.ids].sort()).toEqual([...crowd.stack.ids].sort());
+    expect(crowd.ids).toHaveLength(count);
+    reportFigures(`an overloaded service, seed ${seed}`, {
+      instances: crowd.ids.length,
+      POSTs: crowd.posts,
+      "503s": broken,
+      runs,
+    });
+  },
+);
+
+function textOf(error: Error): string {
+  return error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message;
+}

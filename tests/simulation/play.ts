@@ -1,0 +1,559 @@
+/** Plays a history, then heals the world and has people do what was printed; gives what was violated. */
+import { inProcess, type Answered, type InProcess } from "../../emulator/inProcess";
+import type { InstanceFault } from "../../emulator/faults/kinds";
+import { InstanceUnfinished } from "../../provider/errors";
+import { Ledger } from "../../provider/ledger/ledger";
+import { ledgerFolder } from "../../provider/ledger/folder";
+import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/property/value";
+import { partialNotice } from "../../provider/resources/instance/messages";
+import { Engine, Stack, type Calls, type Program } from "./engine";
+import { printedCommands } from "../support/printed";
+import { faultNamed, type Fault } from "./faults";
+import type { End, History, RequestKind, RunPlan } from "./history";
+import { Judge, type Made, type Poster } from "./judge";
+import { home, Machine, PluginProcess, start } from "./machine";
+import { Network, type Sent } from "./network";
+import { Random } from "./random";
+import { Timeline } from "./timeline";
+
+const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
+const settlingMs = 60_000;
+/** Nothing of a run goes on for longer, whatever happens to it. */
+const longestRunMs = 60 * 60_000;
+
+/** A stack whose state is judged each time it is saved. */
+class JudgedStack extends Stack {
+  /** An engine is at work on it. */
+  isLocked = false;
+  /** The version of its program. */
+  version = 1;
+
+  constructor(
+    name: string,
+    private readonly onSave: (before: string[], after: string[]) => void,
+  ) {
+    super(name);
+  }
+  override save(...all: Parameters<Stack["save"]>): void {
+    const before = this.ids;
+    super.save(...all);
+    this.onSave(before, this.ids);
+  }
+}
+
+interface Run extends Poster {
+  name: string;
+  stack: JudgedStack;
+  machine: Machine;
+  plugin: PluginProcess;
+  engine: Engine;
+  /** Cleared when the engine is dead. */
+  isEngineAlive: boolean;
+  isOver: boolean;
+  startedAt: number;
+  scope: string | undefined;
+  saves: number;
+  met: Set<string>;
+  counts: Record<RequestKind, number>;
+  /** The resource of each name that it has asked for. */
+  urns: Map<string, string>;
+}
+
+export interface Outcome {
+  violations: readonly string[];
+  figures: Judge["figures"];
+  runs: number;
+}
+
+/** One emulator for all histories of this process: it is emptied before each. */
+let shared:
+  { service: InProcess; now: () => number; random: () => number; readyAfter: number } | undefined;
+
+export async function play(history: History, trace?: (line: string) => void): Promise<Outcome> {
+  const playing = new Playing(history, trace);
+  return await playing.play();
+}
+
+class Playing {
+  readonly #timeline = new Timeline();
+  readonly #random: Random;
+  readonly #service: InProcess;
+  readonly #network: Network;
+  readonly #machines = [new Machine(this.#timeline), new Machine(this.#timeline)];
+  readonly #stacks: JudgedStack[];
+  readonly #judge: Judge;
+  readonly #runs: Run[] = [];
+  readonly #said: string[] = [];
+  #isHealed = false;
+  #scopes = 0;
+
+  constructor(
+    private readonly history: History,
+    private readonly trace: ((line: string) => void) | undefined,
+  ) {
+    this.#random = new Random(history.seed);
+    this.#service = this.#emptyService();
+    const now = () => this.#timeline.now;
+    const onSave = (before: string[], after: string[]) => this.#judge.saves(before, after);
+    this.#stacks = [new JudgedStack("dev", onSave), new JudgedStack("prod", onSave)];
+    this.#judge = new Judge(history, this.#service, this.#stacks, now);
+    this.#network = new Network(this.#timeline, this.#random, this.#service, {
+      meets: (sent) => this.#meets(sent),
+      alsoOf: (sent) => this.#alsoOf(sent),
+      acted: (sent, answer) => this.#acted(sent, answer),
+      trace: (line) => this.#tell(line),
+    });
+  }
+
+  async play(): Promise<Outcome> {
+    const { history } = this;
+    const tokenKind = history.live ? "live" : "test";
+    for (let n = 0; n < history.crowd; n++)
+      this.#service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}`, tokenKind });
+    try {
+      for (const plan of history.runs) await this.#playRun(plan);
+      await this.#allOver();
+      await this.#heal();
+      const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
+      this.#judge.ends(records.map(({ record }) => record));
+    } catch (error) {
+      this.#judge.violated(`${(error as Error).message}`);
+    }
+    for (const canary of Object.values(secrets)) {
+      if (this.#said.some((text) => text.includes(canary)))
+        this.#judge.violated("a secret was said");
+    }
+    const { violations, figures } = this.#judge;
+    for (const it of violations) this.#tell(`VIOLATION ${it}`);
+    return { violations, figures, runs: this.#runs.length };
+  }
+
+  // ── Runs ───────────────────────────────────────────────────────────────────────────────────────
+
+  async #playRun(plan: RunPlan): Promise<void> {
+    const last = this.#runs.at(-1);
+    if (plan.besideAfterMs === undefined || !last) {
+      await this.#allOver();
+      await this.#timeline.pass(this.#random.oneIn(2) ? 500 : 100_000);
+    } else await this.#timeline.pass(plan.besideAfterMs);
+    const stack = this.#stacks[plan.stack] as JudgedStack;
+    const machine = this.#machines[plan.machine] as Machine;
+    // The backend lets one engine at a time at a stack: who breaks its lock under a living one loses what
+    // the other has saved, which no provider can mend.
+    if (stack.isLocked) return;
+    await this.#act(plan);
+    const run = this.#begin(stack, machine, plan);
+    stack.version =
+      plan.operation === "up" || plan.operation === "up --replace" ? plan.version : stack.version;
+    const program = this.#program(plan.version);
+    const options = { timeoutSeconds: plan.timeoutSeconds };
+    const operation = {
+      up: () => run.engine.up(program, options),
+      "up --replace": () =>
+        run.engine.up(program, { ...options, replace: Object.keys(program).slice(0, 1) }),
+      preview: () => run.engine.up(program, { ...options, preview: true }),
+      refresh: () => run.engine.refresh(options),
+      destroy: () => run.engine.destroy(options),
+    }[plan.operation];
+    this.#start(run, operation);
+  }
+
+  #begin(stack: JudgedStack, machine: Machine, plan?: RunPlan): Run {
+    const name = `r${this.#runs.length + 1}`;
+    const { timeline, random, network } = {
+      timeline: this.#timeline,
+      random: this.#random,
+      network: this.#network,
+    };
+    const trace = (line: string) => this.#tell(line);
+    const plugin = new PluginProcess({ timeline, random, network, trace }, machine, name);
+    const urns = new Map<string, string>();
+    const run: Run = {
+      ...{ name, stack, machine, plugin, plan, urns },
+      disk: machine.disk,
+      isEngineAlive: true,
+      isOver: false,
+      startedAt: timeline.now,
+      saves: 0,
+      scope: stack.scope,
+      met: new Set(),
+      toldPartial: false,
+      counts: { account: 0, list: 0, post: 0, delete: 0 },
+      get replacing() {
+        return this.engine.replacing;
+      },
+      engine: new Engine(
+        stack,
+        this.#judged(() => run),
+        this.#settings(plan),
+        {
+          pause: () =>
+            new Promise((resolve) => {
+              timeline.at(random.between(1, random.oneIn(10) ? 2000 : 30), () => {
+                if (run.isEngineAlive) resolve();
+              });
+            }),
+          saves: (when) => this.#saves(run, when),
+          randomSeed: () => random.bytes(32),
+          newScope: () => (run.scope = `scope-${++this.#scopes}`),
+        },
+      ),
+    };
+    plugin.onSaid = (text) => {
+      run.toldPartial ||= text === partialNotice;
+      this.#says(text);
+    };
+    plugin.onStep = (step) => {
+      if (plan?.end && step === plan.end.step) this.#end(run, plan.end.how);
+    };
+    this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "all is well"}`);
+    this.#runs.push(run);
+    machine.processes.add(plugin);
+    return run;
+  }
+
+  #start(run: Run, operation: () => Promise<void>): void {
+    run.stack.isLocked = true;
+    const over = () => {
+      this.#tell(`${run.name} is over: ${run.engine.did.join(", ")}`);
+      for (const { name, error } of run.engine.failed) {
+        this.#says(
+          error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
+          name,
+        );
+      }
+      this.#overNow(run);
+      run.plugin.signal();
+    };
+    operation().then(over, (error: unknown) => {
+      // Configure failed, say.
+      run.engine.failed.push({ name: "", error: error as Error });
+      over();
+    });
+  }
+
+  #overNow(run: Run): void {
+    run.isOver = true;
+    run.stack.isLocked = false;
+  }
+
+  async #allOver(): Promise<void> {
+    await this.#timeline.run(() => {
+      const late = this.#runs.find(
+        (run) => !run.isOver && this.#timeline.now - run.startedAt > longestRunMs,
+      );
+      if (late) throw new Error(`${late.name} does not end`);
+      return this.#runs.every(({ isOver }) => isOver);
+    });
+  }
+
+  #end(run: Run, how: End): void {
+    this.#tell(`${run.name}: ${how}`);
+    const engineDies = () => {
+      run.isEngineAlive = false;
+      if (!run.isOver) this.#overNow(run);
+    };
+    /** A signal comes between two steps of a process. */
+    const between = (happens: () => void) => this.#timeline.at(0, happens);
+    switch (how) {
+      case "Ctrl-C":
+        return between(() => run.isOver || run.engine.cancel());
+      case "Ctrl-C twice":
+        return between(() => {
+          if (run.isOver) return;
+          run.engine.cancel();
+          engineDies();
+          run.plugin.orphan();
+        });
+      case "engine killed":
+        return between(() => {
+          if (run.isOver) return;
+          engineDies();
+          run.plugin.orphan();
+        });
+      case "plugin killed":
+        return run.plugin.kill();
+      case "runner killed":
+        engineDies();
+        return run.plugin.kill();
+      case "power cut":
+      case "machine gone": {
+        const { machine } = run;
+        for (const other of this.#runs) {
+          if (other.machine !== machine || other.isOver) continue;
+          other.isEngineAlive = false;
+          this.#overNow(other);
+        }
+        for (const plugin of machine.processes) plugin.kill();
+        machine.processes.clear();
+        if (how === "power cut") {
+          machine.disk.powerCut(this.#random.next);
+        } else {
+          this.#judge.goneDisks.add(machine.disk);
+          machine.disk = machine.newDisk();
+        }
+      }
+    }
+  }
+
+  async #act({ before }: RunPlan): Promise<void> {
+    if (before === "clock ahead" || before === "clock back") {
+      // All clocks, and when nothing is young: one that is an hour ahead of another takes a new instance
+      // for an old one.
+      await this.#allOver();
+      await this.#timeline.pass(settlingMs);
+      for (const machine of this.#machines) {
+        machine.ahead += before === "clock ahead" ? 3_600_000 : -3_600_000;
+      }
+    }
+    if (before !== "removed one" && before !== "renamed one") return;
+    const held = this.#stacks.flatMap(({ ids }) => ids);
+    const some = [...this.#judge.made.values()].filter(
+      ({ id }) => this.#judge.isAlive(id) && (before === "removed one" || held.includes(id)),
+    );
+    const one = some[Math.floor(this.#random.next() * some.length)];
+    if (!one) return;
+    this.#tell(`a person ${before}: ${one.id}`);
+    if (before === "removed one") {
+      this.#remove(one, "removed at the portal");
+    } else {
+      this.#service.control.rename(one.id, `renamed-${one.id}`);
+    }
+  }
+
+  #remove(made: Made, why: string): void {
+    made.letGo = why;
+    this.#service.control.remove(made.id);
+  }
+
+  // ── What the engine asks and is given ──────────────────────────────────────────────────────────
+
+  /** The plugin's calls, with an eye on what is asked for and given. */
+  #judged(runOf: () => Run): Calls {
+    const calls = () => runOf().plugin.calls;
+    const given = (urn: string, id: string) => this.#judge.gives(urn, runOf().stack, id, runOf());
+    return {
+      configure: (request) => calls().configure(request),
+      check: (request) => calls().check(request),
+      diff: (request) => calls().diff(request),
+      read: (request) => calls().read(request),
+      update: (request) => calls().update(request),
+      cancel: (...how) => calls().cancel(...how),
+      create: async (request) => {
+        runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
+        try {
+          const reply = await calls().create(request);
+          if (!request.preview) given(request.urn, reply.id);
+          return reply;
+        } catch (error) {
+          if (error instanceof InstanceUnfinished) given(request.urn, error.id);
+          throw error;
+        }
+      },
+      delete: async (request) => {
+        await calls().delete(request);
+        const made = this.#judge.made.get(request.id);
+        if (made && this.#judge.isAlive(request.id))
+          made.letGo = "retained by a Delete that said so";
+      },
+    };
+  }
+
+  #saves(run: Run, when: "during the run" | "at the end"): boolean {
+    const { plan } = run;
+    if (plan?.saves === "at the end") return when === "at the end";
+    return run.saves++ === 0 || plan?.saves !== "the first only";
+  }
+
+  #program(version: number): Program {
+    const { history } = this;
+    const names = ["web", "db", "queue"].slice(0, history.resources);
+    return Object.fromEntries(
+      names.map((name) => [
+        name,
+        propertyMap({
+          ...{ flavorId: `kvm-${version}`, imageId: "debian-13", vpcId: "vpc-1" },
+          userData: new Secret(`#!/bin/sh\necho ${secrets.userData}\n`),
+          ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
+        }),
+      ]),
+    );
+  }
+
+  #settings(plan: RunPlan | undefined): PropertyMap {
+    const { history } = this;
+    const isClean = plan === undefined;
+    // Where a delete is refused, the message says how to let the instance run.
+    const policy = isClean && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
+    return propertyMap({
+      baseUrl: "https://compute.example/v2",
+      apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
+      deletePolicy: policy,
+      leftovers: isClean ? "warn" : history.leftovers,
+      ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
+      ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
+    });
+  }
+
+  // ── The service ────────────────────────────────────────────────────────────────────────────────
+
+  #emptyService(): InProcess {
+    const now = () => start + this.#timeline.now;
+    const random = () => this.#random.next();
+    const readyAfter = this.history.provisioningSeconds;
+    if (!shared) {
+      const own = { now, random, readyAfter, service: undefined as unknown as InProcess };
+      own.service = inProcess({
+        clock: { now: () => own.now() },
+        random: () => own.random(),
+        destroyPath: "/v2/instances/{id}",
+        cursorParameter: "starting_after",
+        provisioningSeconds: () => own.readyAfter * own.random(),
+      });
+      shared = own;
+    }
+    Object.assign(shared, { now, random, readyAfter });
+    shared.service.reset();
+    return shared.service;
+  }
+
+  #meets(sent: Sent): Fault | undefined {
+    const run = this.#runs.find(({ plugin }) => plugin === sent.sender);
+    if (!run || this.#isHealed) return undefined;
+    const kind = kindOf(sent);
+    const nth = run.counts[kind]++;
+    const strike = run.plan?.strikes.find(
+      (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
+    );
+    if (!strike) return undefined;
+    run.met.add(strike.fault);
+    return faultNamed(strike.fault);
+  }
+
+  #alsoOf({ method }: Sent): InstanceFault[] {
+    const { lagSeconds } = this.history;
+    if (method !== "POST" || lagSeconds === 0 || this.#isHealed) return [];
+    return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
+  }
+
+  #acted({ sender, method, path, body }: Sent, answer: Answered): void {
+    const run = this.#runs.find(({ plugin }) => plugin === sender);
+    if (!run) return;
+    if (method === "POST" && answer.status === 202) {
+      const { id } = JSON.parse(answer.body) as { id: string };
+      const { name } = JSON.parse(body ?? "{}") as { name: string };
+      const urn = run.urns.get(JSON.stringify(name)) ?? "";
+      const { stack, disk } = run;
+      const { now: at } = this.#timeline;
+      const { lagSeconds } = this.history;
+      const listedFrom = at + lagSeconds * 1000;
+      const { scope } = run;
+      this.#judge.makes({ id, name, urn, stack, disk, scope, at, listedFrom }, run);
+    }
+    if (method === "DELETE" && answer.status < 300) {
+      this.#judge.destroys(path.split("/").at(-1) ?? "", run.stack);
+    }
+  }
+
+  // ── People ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** All goes well from now on; what is printed is typed, until an `up` finds nothing to do. */
+  async #heal(): Promise<void> {
+    this.#isHealed = true;
+    if (shared) shared.readyAfter = 0;
+    await this.#timeline.pass(20 * 60_000);
+    for (const { id, status } of this.#service.control.instances()) {
+      if (status !== "OFFLINE") this.#service.control.setStatus(id, "ACTIVE");
+    }
+    for (const stack of this.#stacks) {
+      if (!this.#runs.some((run) => run.stack === stack)) continue;
+      await this.#comeToRest(stack);
+      // An `up` takes the state's word for what is there.
+      if (stack.ids.every((id) => this.#judge.isAlive(id))) continue;
+      await this.#clean(stack, (engine) => engine.refresh());
+      await this.#comeToRest(stack);
+    }
+  }
+
+  async #comeToRest(stack: JudgedStack): Promise<void> {
+    let wrong = "";
+    for (let round = 0; round < 6; round++) {
+      const program = this.#program(stack.version);
+      const { did, failed } = (await this.#clean(stack, (engine) => engine.up(program))).engine;
+      const notSame = did.filter((what) => !what.startsWith("same"));
+      wrong = [...notSame, ...failed.map(({ error }) => error.message)].join("; ");
+      if (wrong === "") return;
+      for (const { name, error } of failed) await this.#follow(stack, name, error);
+    }
+    this.#judge.violated(`${stack.name} does not come to rest: ${wrong}`);
+  }
+
+  /** A run in which nothing goes wrong. */
+  async #clean(stack: JudgedStack, operation: (engine: Engine) => Promise<void>): Promise<Run> {
+    const run = this.#begin(stack, this.#machines[0] as Machine);
+    this.#start(run, () => operation(run.engine));
+    await this.#allOver();
+    return run;
+  }
+
+  /** Takes over the instance that the error names, by its id or its name; where there is none, forgets the create. */
+  async #follow(stack: JudgedStack, name: string, { message }: Error): Promise<void> {
+    const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
+    const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
+    // Of two stacks that give the same name, a person knows which has made it.
+    const isFree = (it: string) =>
+      this.#judge.isAlive(it) &&
+      this.#judge.made.get(it)?.stack === stack &&
+      !this.#stacks.some((other) => other.ids.includes(it));
+    const id =
+      ids.find(isFree) ??
+      this.#service.control
+        .instances()
+        .find((it) => isFree(it.id) && message.includes(`"${it.name}"`))?.id;
+    if (id !== undefined && !stack.resources.some((held) => held.name === name && !held.old)) {
+      this.#tell(`a person imports ${id}`);
+      return void (await this.#clean(stack, (engine) => engine.import(name, id)));
+    }
+    const made = this.#judge.made.get(id ?? "");
+    // The engine imports nothing in the place of what the state holds.
+    if (made) this.#remove(made, "removed at the portal, so that it can be forgotten");
+    const [discard] = printedCommands(message, "discard ");
+    if (discard === undefined) return;
+    const key = discard.split(" ").at(-1) ?? "";
+    this.#tell(`a person discards ${key}`);
+    this.#discard(key);
+  }
+
+  #discard(key: string): void {
+    const [machine] = this.#machines;
+    if (!machine) return;
+    const ledger = this.#ledgerOf(machine);
+    const record = ledger.read().find((it) => it.record.key === key)?.record;
+    ledger.settle(key, "discarded");
+    const made = this.#judge.made.get(record?.id ?? "");
+    if (made) made.letGo = "a person discarded its record";
+  }
+
+  /** As a command has it. */
+  #ledgerOf(machine: Machine): Ledger {
+    const disk = machine.disk.processDisk({ step: () => undefined, later: () => undefined });
+    const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" });
+    return new Ledger(folder, "byHand", () => undefined, machine, disk);
+  }
+
+  #says(text: string, of = ""): void {
+    this.#tell(`${of} told: ${text}`);
+    this.#said.push(text);
+    this.#judge.told(text);
+  }
+
+  #tell(line: string): void {
+    this.trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
+  }
+}
+
+function kindOf({ method, path }: Sent): RequestKind {
+  if (method === "POST") return "post";
+  if (method === "DELETE") return "delete";
+  return path.startsWith("/v2/account") ? "account" : "list";
+}

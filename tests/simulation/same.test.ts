@@ -1,0 +1,24 @@
+/** The same seed tells the same history, byte for byte, whatever else the machine does. */
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { expect, test } from "@jest/globals";
+import { history } from "./history";
+import { tell } from "./search";
+
+async function traces(): Promise<string> {
+  const histories = fc.sample(history, { seed: 7, numRuns: 100 });
+  const all: string[] = [];
+  for (const it of histories) all.push((await tell(it)).join("\n"));
+  return all.join("\n\n");
+}
+
+test("the same seed twice, the second time beside two busy loops, gives the same trace", async () => {
+  const first = await traces();
+  const busy = [0, 1].map(() => new Worker("for (;;);", { eval: true }));
+  try {
+    expect(await traces()).toBe(first);
+  } finally {
+    await Promise.all(busy.map((it) => it.terminate()));
+  }
+  expect(first.split("\n").length).toBeGreaterThan(1000);
+});
