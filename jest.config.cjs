@@ -1,4 +1,9 @@
-/** Five kinds of test, by how much of the real thing they start; `tools/test.ts` runs them all. */
+/**
+ * Seven kinds of test, by how much of the real thing they start. `npm test` runs all but `all`, which is the
+ * rest of what the real engine shows, and what is about releases; `tools/test.ts` says which command runs what.
+ */
+const { availableParallelism } = require("node:os");
+
 const shared = {
   testEnvironment: "node",
   transform: {
@@ -11,33 +16,47 @@ const shared = {
       },
     ],
   },
-  // A dynamic import names its file as Node would find it; here the file is still TypeScript.
-  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  moduleNameMapper: {
+    // A dynamic import names its file as Node would find it; here the file is still TypeScript.
+    "^(\\.{1,2}/.*)\\.js$": "$1",
+    "^fast-check$": "<rootDir>/tests/support/fastCheck.cjs",
+  },
   setupFiles: ["<rootDir>/tests/support/disposal.ts"],
   modulePathIgnorePatterns: ["<rootDir>/sdk/", "<rootDir>/.tools/", "<rootDir>/bin/"],
   watchPathIgnorePatterns: ["<rootDir>/.tools/", "<rootDir>/bin/"],
 };
 
+const engine = {
+  ...shared,
+  globalSetup: "<rootDir>/tests/engine/globalSetup.ts",
+  globalTeardown: "<rootDir>/tests/engine/globalTeardown.ts",
+};
+
+const project = (displayName, testMatch, base = shared) => ({ ...base, displayName, testMatch });
+
 module.exports = {
-  // Tests wait more than they compute.
-  maxWorkers: "100%",
+  // Where one waits, for a process or a time-out, another computes.
+  maxWorkers: availableParallelism() + 1,
+  // Of the tests of one file that say they can run at once.
+  maxConcurrency: 3,
   // For a test that hangs. How long one takes hangs on what else the machine does.
   testTimeout: 600_000,
+  testSequencer: "<rootDir>/tests/support/sequencer.cjs",
   projects: [
-    {
+    project("unit", ["<rootDir>/{provider,emulator,tools}/**/*.test.ts"], {
       ...shared,
-      displayName: "unit",
-      testMatch: ["<rootDir>/{provider,emulator,tools}/**/*.test.ts"],
-    },
-    { ...shared, displayName: "explorer", testMatch: ["<rootDir>/tests/explorer/**/*.test.ts"] },
-    { ...shared, displayName: "contract", testMatch: ["<rootDir>/tests/contract/**/*.test.ts"] },
-    { ...shared, displayName: "lifecycle", testMatch: ["<rootDir>/tests/lifecycle/**/*.test.ts"] },
-    {
-      ...shared,
-      displayName: "engine",
-      testMatch: ["<rootDir>/tests/engine/**/*.test.ts"],
-      globalSetup: "<rootDir>/tests/engine/globalSetup.ts",
-      globalTeardown: "<rootDir>/tests/engine/globalTeardown.ts",
-    },
+      testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
+    }),
+    project("contract", ["<rootDir>/tests/contract/**/*.test.ts"]),
+    project("explorer", ["<rootDir>/tests/explorer/**/*.test.ts"]),
+    project("simulation", ["<rootDir>/tests/simulation/**/*.test.ts"]),
+    project("lifecycle", ["<rootDir>/tests/lifecycle/**/*.test.ts"]),
+    project("core", ["<rootDir>/tests/engine/core/*.test.ts"], engine),
+    project(
+      "all",
+      // What is released is built by Go, in part.
+      ["<rootDir>/tests/engine/*.test.ts", "<rootDir>/tools/{dist,release}/**/*.test.ts"],
+      engine,
+    ),
   ],
 };

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { ledgerFolder } from "../../provider/ledger/folder";
+import { acceptedKey } from "../../provider/resources/instance/state";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
@@ -64,6 +65,17 @@ async function noteElsewhere({ stack, service }: World, id: string): Promise<voi
   await leaveOpen(ledgerFolder(env), "other", { baseUrl: service.url, id, stage: "accepted" });
 }
 
+function stateFile({ backend }: Stack, project: string): string {
+  return join(backend.replace("file://", ""), ".pulumi", "stacks", project, "dev.json");
+}
+
+/** As if its instances had been there for an hour: what is just accepted may be missing from listings. */
+function ageCreates(file: string): void {
+  const long = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
+  const earlier = new Date(Date.now() - 3_600_000).toISOString();
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(long, `$1"${earlier}"`));
+}
+
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
   await using world = await prepared(
     instances({ web: { inputs: { userData } }, db: {}, left: {}, coming: {} }),
@@ -89,6 +101,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   await stack.succeed("state", "delete", left?.urn ?? "", "--yes");
   stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
   service.control.remove(idOf(made, "db"));
+  ageCreates(stateFile(stack, "proj"));
   service.control.insert({ id: "i-hand", name: "by\nhand \u001b[2J\u202e" });
   service.control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
 
@@ -125,9 +138,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
     `instance ${idOf(made, "db")} of organization/proj/dev`,
   );
   service.control.clearFaults();
-  const file = join(
-    ...[stack.backend.replace("file://", ""), ".pulumi", "stacks", "other", "dev.json"],
-  );
+  const file = stateFile(stack, "other");
   const state = readFileSync(file, "utf8");
   writeFileSync(file, state.replace(/"urn:pulumi:[^"]*:Instance::web"/g, '"broken"'));
   const blind = await data(world);

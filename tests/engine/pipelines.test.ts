@@ -1,122 +1,156 @@
 /**
- * What the files of examples/pipelines do, done here: real git, the real engine, and each `run:` line as it
- * stands in the file. support/pipelines/ says what stands in for the forges.
+ * The commands of examples/pipelines, as they stand in its files and with no more in their environment than
+ * the files put there: each job once, with the real engine.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { Forge } from "./support/pipelines/forge";
-import { pullRequest } from "./support/pipelines/github";
-import { runJob } from "./support/pipelines/gitlab";
-import { drift, expectEachOnce, good, job, staging } from "./support/pipelines/jobs";
+import { parseAllDocuments, stringify } from "yaml";
+import metadata from "../../metadata.json";
+import { executable } from "../../provider/executable";
+import { writeWhole } from "../../tools/support/files";
+import { root } from "../../tools/support/paths";
+import {
+  githubScripts,
+  gitlabJob,
+  gitlabScript,
+  setup,
+  stepOf,
+  textOf,
+  type Script,
+} from "./support/pipelines";
+import { pathWithRandom } from "./support/random/plugin";
+import type { Outcome } from "./support/running";
+import { plugin, tokens } from "./support/stack";
+import { World } from "./support/world";
 
-test("a pull request: previewed, brought up for review, merged to dev, staging and prod, and ended", async () => {
-  await using forge = await Forge.create(["dev", "staging", "prod"]);
-  const first = await forge.commit();
-  const deploy = (name: string, commit: string) =>
-    good(forge, { workflow: "deploy.yml", job: name, commit });
-  await deploy("dev", first);
-  expect(await forge.held("dev")).toHaveLength(3);
-
-  forge.edit("Pulumi.dev.yaml", (text) => text.replace("count: 1", "count: 2"));
-  const commit = await forge.push("more", "One more worker");
-  const posts = forge.posts();
-  const opened = pullRequest("opened", 7, commit);
-  const preview = await good(forge, {
-    workflow: "preview.yml",
-    job: "preview",
-    commit,
-    event: opened,
-  });
-  expect(preview.comments[1]).toContain("dev-worker-2");
-  expect(forge.posts()).toBe(posts);
-
-  const review = { workflow: "review.yml", commit };
-  await good(forge, { ...review, job: "up", event: opened });
-  const [server, ...more] = forge.names("review-7");
-  expect(more).toEqual([]);
-  const again = await good(forge, {
-    ...review,
-    job: "up",
-    event: pullRequest("synchronize", 7, commit),
-  });
-  expect(again.output).toContain("unchanged");
-  expect(forge.names("review-7")).toEqual([server]);
-
-  const main = await forge.merge("more");
-  const closed = pullRequest("closed", 7, commit);
-  const end = await good(forge, { ...review, job: "down", event: closed });
-  // A sandbox's server is dropped: it goes by itself.
-  expect(end.output).toContain("is dropped from the state, not destroyed");
-  await expect(forge.held("review-7")).rejects.toThrow("ENOENT");
-
-  await deploy("dev", main);
-  expect(await forge.held("dev")).toHaveLength(4);
-  await deploy("staging", main);
-  const before = forge.posts();
-  const { comments } = await deploy("prod-preview", main);
-  expect(comments[1]).toContain("prod-web-4");
-  expect(forge.posts()).toBe(before);
-  await deploy("prod", main);
-  expect(await forge.held("prod")).toHaveLength(6);
+const secrets = { COMPUTE_API_TOKEN: tokens.test, PULUMI_CONFIG_PASSPHRASE: "test" };
+const variables = ({ stack, service }: World) => ({
+  COMPUTE_BASE_URL: service.url,
+  PULUMI_BACKEND_URL: stack.backend,
 });
 
-test("drift: the scheduled job is green, until a server is gone; it says which, and changes nothing", async () => {
-  await using forge = await Forge.create(["staging"]);
-  const commit = await forge.commit();
-  await good(forge, { ...staging, commit });
-  const green = await good(forge, { ...drift, commit });
-  expect(green.output).toContain("All that is listed is managed");
+/** dev and its network as a person begins them; from then on what a job has is what its file gives it. */
+async function begun(): Promise<World> {
+  const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+  const program = join(root, "examples", "environments");
+  const world = await World.create({ program, env, baseUrl: undefined, namesPlugin: false });
+  const { stack } = world;
+  // Where `pulumi plugin install` puts it.
+  const folder = join(stack.home, "plugins", `resource-compute-v${metadata.version}`);
+  writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
+  // Where GitHub's jobs have Pulumi's home, and where GitLab's.
+  for (const home of [stack.folder, stack.project]) symlinkSync(stack.home, join(home, ".pulumi"));
+  stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  await stack.succeed("-C", "network", "stack", "init", "dev");
+  await stack.succeed("-C", "network", "up", "--yes", "--skip-preview");
+  for (const name of Object.keys({ ...secrets, ...variables(world) })) {
+    stack.setEnv(name, undefined);
+  }
+  return world;
+}
 
-  const [first] = await forge.held("staging");
-  forge.service.control.remove(first?.id ?? "");
-  const posts = forge.posts();
-  const red = await job(forge, { ...drift, commit });
-  expect(red.code).toBe(1);
-  expect(red.output).toContain("no changes were expected for refresh but changes were proposed");
-  expect(red.output).toContain("In a stack but gone (1)");
-  expect(await forge.held("staging")).toHaveLength(3);
+/** Runs them one after the other, until one fails. */
+async function run({ stack }: World, scripts: readonly Script[]): Promise<Outcome> {
+  expect(scripts).not.toEqual([]);
+  let output = "";
+  for (const { text, env } of scripts) {
+    for (const [name, value] of Object.entries(env)) stack.setEnv(name, value);
+    // A forge has nobody to say yes.
+    const ended = await stack.type(`unset PULUMI_SKIP_CONFIRMATIONS\nset -e\n${text}`);
+    for (const name of Object.keys(env)) {
+      if (name !== "PULUMI_HOME") stack.setEnv(name, undefined);
+    }
+    output += ended.output;
+    if (ended.code !== 0) return { ...ended, output };
+  }
+  return { code: 0, output };
+}
 
-  // An up does not look: a person refreshes first, and so decides.
-  await good(forge, { ...staging, commit });
-  expect(forge.posts()).toBe(posts);
-  await forge.type("staging", "pulumi refresh --stack staging --yes");
-  await good(forge, { ...staging, commit });
-  expect(forge.posts()).toBe(posts + 1);
-  await good(forge, { ...drift, commit });
-});
+function succeeded({ code, output }: Outcome): string {
+  if (code !== 0) throw new Error(output);
+  return output;
+}
 
-test("GitLab: previewed with its figures, brought up for review, merged to dev, ended, and looked after", async () => {
-  await using forge = await Forge.create(["dev"]);
-  const review = { CI_MERGE_REQUEST_IID: "7" };
-  const run = async (name: string, commit: string, variables?: Record<string, string>) => {
-    const outcome = await runJob(forge, name, commit, variables);
-    if (outcome.code !== 0) throw new Error(outcome.output);
-    return outcome;
+const instances = ({ service }: World, prefix: string) =>
+  service.control.instances().filter(({ name }) => name.startsWith(prefix));
+
+const inState = ({ stack }: World, file: string) => join(stack.folder, "state/.pulumi", file);
+const reviewState = "stacks/environments-example/review-7.json";
+/** What a killed run leaves. */
+const lock = "locks/organization/environments-example/dev/killed.json";
+
+test.concurrent("GitHub", async () => {
+  await using world = await begun();
+  const of = (context: string, values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [`${context}.${key}`, value]));
+  const contexts = {
+    ...of("secrets", secrets),
+    ...of("vars", variables(world)),
+    ...{ "github.event.pull_request.number": "7", "matrix.stack": "dev" },
+    ...{ "inputs.stack": "dev", "inputs.directory": "." },
   };
-  forge.edit("Pulumi.dev.yaml", (text) => text.replace("count: 1", "count: 2"));
-  const commit = await forge.push("more", "One more worker");
-  const { machine } = await run("preview", commit, review);
-  const plan = readFileSync(join(machine.workspace, "plan.json"), "utf8");
-  const { create, ...others } = JSON.parse(plan) as Record<string, number>;
-  // The stack, its environment, its prefix, and four servers with their suffixes.
-  expect([create, others]).toEqual([11, { update: 0, delete: 0 }]);
+  const job = async (workflow: string, name: string) =>
+    succeeded(await run(world, githubScripts(workflow, name, contexts)));
 
-  await run("review", commit, review);
-  expect(forge.names("review-7")).toHaveLength(1);
-  await run("dev", await forge.merge("more"));
-  await expectEachOnce(forge, 4);
-  await run("review:end", commit, review);
-  await expect(forge.held("review-7")).rejects.toThrow("ENOENT");
-  // What the review has left in the sandbox is no alarm.
-  expect(forge.names("review-7")).toHaveLength(1);
-  await run("drift", commit, { STACK: "dev" });
+  expect(await job("preview.yml", "preview")).toContain("dev-worker-1");
+  expect(instances(world, "dev-")).toEqual([]);
 
-  const [first] = await forge.held("dev");
-  forge.service.control.remove(first?.id ?? "");
-  const morning = await runJob(forge, "drift", commit, { STACK: "dev" });
-  expect(morning.code).toBe(1);
-  expect(morning.output).toContain(
-    "no changes were expected for refresh but changes were proposed",
-  );
+  await job("deploy.yml", "dev");
+  expect(instances(world, "dev-")).toHaveLength(3);
+  const kept = stepOf(setup.runs.steps, "actions/cache/restore")?.with?.["path"];
+  expect(existsSync(kept?.replace("~", world.stack.folder) ?? "")).toBe(true);
+  expect(await job("drift.yml", "drift")).toContain("All that is listed is managed");
+
+  await job("review.yml", "up");
+  expect(instances(world, "review-7-")).toHaveLength(1);
+  // A sandbox's server is dropped: it goes by itself.
+  expect(await job("review.yml", "down")).toContain("is dropped from the state, not destroyed");
+  expect(existsSync(inState(world, reviewState))).toBe(false);
+
+  writeWhole(inState(world, lock), "{}");
+  await job("unlock.yml", "unlock");
+  expect(existsSync(inState(world, lock))).toBe(false);
+});
+
+test.concurrent("GitLab", async () => {
+  await using world = await begun();
+  const { project } = world.stack;
+  const start = (name: string, more: Readonly<Record<string, string>> = {}) => {
+    const own = { CI_PROJECT_DIR: project, CI_MERGE_REQUEST_IID: "7" };
+    return run(world, [gitlabScript(name, { ...secrets, ...variables(world), ...own, ...more })]);
+  };
+
+  succeeded(await start("preview"));
+  // The stack, its environment, its prefix, and three servers with their suffixes.
+  const plan = JSON.parse(readFileSync(join(project, "plan.json"), "utf8")) as unknown;
+  expect(plan).toEqual({ create: 9, update: 0, delete: 0 });
+
+  succeeded(await start("dev"));
+  expect(instances(world, "dev-")).toHaveLength(3);
+  const kept = gitlabJob("dev").cache?.flatMap(({ paths }) => paths) ?? [];
+  expect(kept.map((path) => existsSync(join(project, path)))).toEqual([true, true]);
+
+  succeeded(await start("review"));
+  expect(instances(world, "review-7-")).toHaveLength(1);
+  succeeded(await start("review:end"));
+  expect(existsSync(inState(world, reviewState))).toBe(false);
+
+  const [gone] = instances(world, "dev-");
+  world.service.control.remove(gone?.id ?? "");
+  const { code, output } = await start("drift", { STACK: "dev" });
+  expect(output).toContain("no changes were expected for refresh but changes were proposed");
+  expect(code).toBe(1);
+
+  writeWhole(inState(world, lock), "{}");
+  succeeded(await start("unlock", { STACK: "dev", DIRECTORY: ".", ENVIRONMENT: "dev" }));
+  expect(existsSync(inState(world, lock))).toBe(false);
+});
+
+test.concurrent("Kubernetes: the program that is an object", async () => {
+  const [object] = parseAllDocuments(textOf("kubernetes/program.yaml"));
+  const { program } = object?.toJS() as { program: unknown };
+  await using world = await World.create({ program: stringify(program) });
+  await world.stack.succeed("up", "--yes", "--skip-preview");
+  expect(await world.stack.outputs()).toEqual({ ipv4: expect.stringContaining(".") });
 });

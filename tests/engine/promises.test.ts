@@ -293,27 +293,6 @@ test.each(["Ctrl-C", "engine killed"] as const)(
   },
 );
 
-// 16
-test("`pulumi do … create --stateless` twice, and two at once: each makes one, and is told of no other", async () => {
-  await using world = await World.create({ program: oneInstance(), token: tokens.live });
-  const { stack, service } = world;
-  stack.setEnv("COMPUTE_BASE_URL", service.url);
-  const flags = Object.entries(required).flatMap(([name, value]) => [
-    `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}`,
-    String(value),
-  ]);
-  const create = () => stack.run(...doing("create"), "--stateless", "--yes", ...flags);
-
-  const runs = [await create(), await create(), ...(await Promise.all([create(), create()]))];
-
-  for (const { code, output } of runs) {
-    expect(output).not.toMatch(/warning|left over|discard/);
-    expect(code).toBe(0);
-  }
-  expect(world.ids()).toHaveLength(4);
-  expect(world.posts()).toBe(4);
-});
-
 // 19
 test("an attached plugin, two providers in a program: the second is refused, and nothing is made by the first's settings", async () => {
   await using world = await World.create({ program: "resources: {}\n" });

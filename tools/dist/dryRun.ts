@@ -24,7 +24,8 @@ interface Step {
   run: () => Promise<string>;
 }
 
-const { node, pulumi: pulumiRange, package: npmPackage } = metadata.sdk.nodejs;
+const { node, package: npmPackage } = metadata.sdk.nodejs;
+const { oldestEngine } = metadata;
 
 const steps: readonly Step[] = [
   {
@@ -54,7 +55,7 @@ const steps: readonly Step[] = [
     },
   },
   {
-    title: `npm: loads with the oldest Node (${node}) and @pulumi/pulumi (${pulumiRange})`,
+    title: `npm: loads with the oldest Node (${node}) and @pulumi/pulumi (${oldestEngine})`,
     needs: "npm",
     run: loadOnOldest,
   },
@@ -91,9 +92,9 @@ async function loadOnOldest(): Promise<string> {
   rmSync(cwd, { recursive: true, force: true });
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), "{}");
-  const oldest = (range: string) => /\d+(\.\d+)*/.exec(range)?.[0] ?? "";
+  const oldestNode = /\d+(\.\d+)*/.exec(node)?.[0] ?? "";
   const runtime = platforms[thisPlatform()].node;
-  const packages = [file, `@pulumi/pulumi@${oldest(pulumiRange)}`, `${runtime}@${oldest(node)}`];
+  const packages = [file, `@pulumi/pulumi@${oldestEngine}`, `${runtime}@${oldestNode}`];
   await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
     cwd,
   });

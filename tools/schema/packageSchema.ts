@@ -41,7 +41,7 @@ const languages = {
   nodejs: {
     packageName: nodejs.package,
     packageDescription: metadata.description,
-    dependencies: { "@pulumi/pulumi": nodejs.pulumi },
+    dependencies: { "@pulumi/pulumi": `^${metadata.oldestEngine}` },
     // Those of this repository, whose workspace it is.
     typescriptVersion: rootPackage.devDependencies.typescript,
     devDependencies: { "@types/node": rootPackage.devDependencies["@types/node"] },

@@ -1,7 +1,7 @@
 /** Builds executables from Go modules, and says what to do where it can't. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { isOlder } from "../../provider/versions";
 import { captured, runCommand } from "./command";
@@ -20,6 +20,8 @@ interface Script {
 /** One executable that is built from Go modules. */
 export interface GoTool {
   name: string;
+  /** Its folder below the others, where it has the name of one of them. */
+  folder?: string;
   /** What it is, for messages: "the Pulumi CLI". */
   title: string;
   /** The directory under `tools/go` whose go.mod and go.sum pin all it is made of. */
@@ -38,15 +40,15 @@ export interface GoTool {
 
 /** The path of the built tool; builds it where it is missing or older than what it is made from. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
-  const path = join(toolsBin, tool.name + exe);
-  const stamp = join(toolsDir, "stamps", tool.name);
+  const path = join(toolsBin, tool.folder ?? "", tool.name + exe);
+  const stamp = join(toolsDir, "stamps", keyOf(tool));
   const wanted = fingerprint(tool);
   const outputs = [path, ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
   const isBuilt = () => readIfThere(stamp) === wanted && outputs.every((it) => existsSync(it));
   if (isBuilt()) return path;
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
-  await withLock(tool.name, onWait, async () => {
+  await withLock(keyOf(tool), onWait, async () => {
     if (isBuilt()) return;
     await build(tool, path);
     if (tool.script !== undefined) await copyScript(tool, tool.script);
@@ -71,6 +73,11 @@ export function goVersion(module: string): string {
 /** Brings the go.mod and go.sum of a directory in line with its imports. */
 export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
+}
+
+/** What it has alone of all tools. */
+function keyOf({ folder, name }: GoTool): string {
+  return folder === undefined ? name : `${name}-${folder}`;
 }
 
 function directoryOf(module: string): string {
@@ -111,7 +118,7 @@ async function copyScript(tool: GoTool, script: Script): Promise<void> {
 async function build(tool: GoTool, path: string): Promise<void> {
   await checkGo(tool);
   // Go writes to a name of this run's own, so that a build cut short leaves nothing usable behind.
-  const scratch = join(toolsDir, "scratch", tool.name);
+  const scratch = join(toolsDir, "scratch", keyOf(tool));
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   const output = join(scratch, `${process.pid}${exe}`);
@@ -143,7 +150,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
     });
     if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
   });
-  mkdirSync(toolsBin, { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   renameSync(output, path);
   rmSync(scratch, { recursive: true, force: true });
 }

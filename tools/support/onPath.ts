@@ -1,6 +1,6 @@
 /** Commands on PATH, and environments with another one. */
 import { existsSync, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
+import { delimiter, resolve, sep } from "node:path";
 import { toolsBin } from "./paths";
 
 /** The absolute path of a command on PATH; ours don't count. */
@@ -9,11 +9,15 @@ export function onPath(name: string): string | undefined {
   return (
     pathOf(process.env)
       .split(delimiter)
-      .filter((directory) => directory !== "" && resolve(directory) !== toolsBin)
+      .filter((directory) => directory !== "" && !isOurs(directory))
       .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
       // A folder that may not be read has nothing for us.
       .find((path) => existsSync(path) && statSync(path).isFile())
   );
+}
+
+function isOurs(directory: string): boolean {
+  return `${resolve(directory)}${sep}`.startsWith(`${toolsBin}${sep}`);
 }
 
 /** The environment of this process with `extra`, and with these directories first on PATH. */

@@ -17,7 +17,7 @@ export const pack = join(root, "examples", "policy");
 export function startablePack(): { directory: string; path: string } {
   const path = process.env["COMPUTE_TEST_PATH"] ?? "";
   // A Pulumi that was not built here comes with a host that can.
-  if (dirname(process.env["COMPUTE_TEST_PULUMI"] ?? "") !== toolsBin) {
+  if (!process.env["COMPUTE_TEST_PULUMI"]?.startsWith(toolsBin)) {
     return { directory: pack, path };
   }
   // Below the repository, whose node_modules has what the pack needs.

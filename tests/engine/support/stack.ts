@@ -19,6 +19,8 @@ import { basename, join } from "node:path";
 import { executable } from "../../../provider/executable";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
+import { encryptionSalt, passphrase } from "./engineLogs";
+import { copyPreparedStack } from "./preparedStack";
 import { Running, type Outcome } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
 
@@ -58,7 +60,10 @@ export interface StateResource {
 export const plugin = join(root, "bin", executable);
 
 /** What V8 makes of the SDK and of TypeScript is kept: every command starts a process that loads them. */
-export const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
+const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
+
+/** A tenth of what a command of the engine takes is its collecting of garbage. */
+const collectLate = { GOGC: "off", GOMEMLIMIT: "512MiB" };
 
 /** What a project says of a plugin that is not installed. */
 export function pluginsAt(path: string): string {
@@ -66,8 +71,23 @@ export function pluginsAt(path: string): string {
 }
 
 /** A Pulumi.yaml with these in the place of what it says of plugins. */
-export function withPlugins(text: string, plugins: string): string {
+function withPlugins(text: string, plugins: string): string {
   return text.replace(/^plugins:\n(^ .*\n?)+/m, plugins);
+}
+
+/** The settings file of a stack. */
+function asSettings(settings: Readonly<Record<string, string>>): string {
+  const config = Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [`compute:${name}`, value] as const),
+  );
+  // JSON is YAML.
+  return JSON.stringify({ encryptionsalt: encryptionSalt, config });
+}
+
+/** Whether the project, home, backend and passphrase are those of nearly every test. */
+function isOrdinary({ project, program, env = {} }: StackOptions): boolean {
+  const others = ["PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"];
+  return project === undefined && !program.startsWith("/") && !others.some((name) => name in env);
 }
 
 export class Stack implements AsyncDisposable {
@@ -92,8 +112,10 @@ export class Stack implements AsyncDisposable {
       PATH: process.env["COMPUTE_TEST_PATH"],
       HOME: this.folder,
       ...ownPulumi(this.folder),
-      PULUMI_CONFIG_PASSPHRASE: "test",
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      PULUMI_ACCESS_TOKEN: canaries.accessToken,
       ...compileCache,
+      ...collectLate,
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };
@@ -107,10 +129,14 @@ export class Stack implements AsyncDisposable {
     const stack = new Stack(options);
     const { baseUrl, config } = options;
     const settings = { ...(baseUrl === undefined ? {} : { baseUrl }), ...config };
-    const hasOwn = existsSync(stack.#settingsFile);
-    if (!hasOwn) stack.#write(settings);
-    await stack.succeed("stack", "init", "dev");
-    if (hasOwn) await stack.configure(settings);
+    if (existsSync(stack.#settingsFile)) {
+      await stack.succeed("stack", "init", "dev");
+      await stack.configure(settings);
+      return stack;
+    }
+    writeFileSync(stack.#settingsFile, asSettings(settings));
+    const isCopied = isOrdinary(options) && copyPreparedStack(stack.folder);
+    if (!isCopied) await stack.succeed("stack", "init", "dev");
     return stack;
   }
 
@@ -151,15 +177,6 @@ export class Stack implements AsyncDisposable {
 
   get #settingsFile(): string {
     return join(this.project, "Pulumi.dev.yaml");
-  }
-
-  /** The settings of a stack that is not there yet, and whose project has none for it. */
-  #write(settings: Readonly<Record<string, string>>): void {
-    const config = Object.fromEntries(
-      Object.entries(settings).map(([name, value]) => [`compute:${name}`, value]),
-    );
-    // JSON is YAML.
-    writeFileSync(this.#settingsFile, JSON.stringify({ config }));
   }
 
   async configure(settings: Readonly<Record<string, string>>): Promise<void> {
@@ -235,12 +252,25 @@ export class Stack implements AsyncDisposable {
     });
   }
 
+  /** What the state holds. */
   async resources(): Promise<StateResource[]> {
-    const exported = await this.succeed("stack", "export", "--show-secrets=false");
-    // Each export encrypts anew.
-    const text = exported.replaceAll(/"ciphertext": *"[^"]*"/g, '"ciphertext": "…"');
-    const state = JSON.parse(text) as { deployment: { resources?: StateResource[] } };
-    return state.deployment.resources ?? [];
+    const text =
+      this.#stateFile() ?? (await this.succeed("stack", "export", "--show-secrets=false"));
+    // The engine encrypts anew each time.
+    const state = JSON.parse(text.replaceAll(/"ciphertext": *"[^"]*"/g, '"ciphertext": "…"')) as {
+      checkpoint?: { latest?: { resources?: StateResource[] } };
+      deployment?: { resources?: StateResource[] };
+    };
+    return (state.checkpoint?.latest ?? state.deployment)?.resources ?? [];
+  }
+
+  /** The text of the state in its folder, which saves a command; where there is just one. */
+  #stateFile(): string | undefined {
+    const folder = join(this.folder, "state", ".pulumi", "stacks", this.#name);
+    const [file, ...others] = globSync("*.json", { cwd: folder });
+    return file !== undefined && others.length === 0
+      ? readFileSync(join(folder, file), "utf8")
+      : undefined;
   }
 
   async instances(): Promise<StateResource[]> {

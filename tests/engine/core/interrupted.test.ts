@@ -1,8 +1,8 @@
 /** Ctrl-C, and the death of the plugin, at the worst moments: nothing is lost, nothing made twice (G1). */
 import { expect, test } from "@jest/globals";
-import { OperationCanceled } from "../../provider/errors";
-import { oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { OperationCanceled } from "../../../provider/errors";
+import { oneInstance } from "../support/programs";
+import { World } from "../support/world";
 
 const program = oneInstance();
 const accounts = { method: "GET", path: "/v2/account" } as const;

@@ -2,8 +2,8 @@
 import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { root } from "../../tools/support/paths";
-import { plugin } from "./support/stack";
+import { root } from "../../../tools/support/paths";
+import { plugin } from "../support/stack";
 
 const env = {
   PATH: process.env["COMPUTE_TEST_PATH"],

@@ -1,7 +1,7 @@
 /** A create that is not answered well: exactly one instance comes of it, or an error that says so (G2). */
 import { expect, test } from "@jest/globals";
-import { oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { oneInstance } from "../support/programs";
+import { World } from "../support/world";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 

@@ -1,9 +1,9 @@
 /** Wrong settings and tokens: one clear error, with the next step, before anything is sent (G9). */
 import { expect, test } from "@jest/globals";
-import { instances, oneInstance } from "./support/programs";
-import { canaries } from "./support/secrets";
-import { tokens } from "./support/stack";
-import { World } from "./support/world";
+import { instances, oneInstance } from "../support/programs";
+import { canaries } from "../support/secrets";
+import { tokens } from "../support/stack";
+import { World } from "../support/world";
 
 const program = oneInstance();
 

@@ -1,8 +1,8 @@
 /** A resource's mistakes, all at once, each on its property, and names in every mode (G9). */
 import { expect, test } from "@jest/globals";
-import { instances, oneInstance, userData } from "./support/programs";
-import { canaries } from "./support/secrets";
-import { World } from "./support/world";
+import { instances, oneInstance, userData } from "../support/programs";
+import { canaries } from "../support/secrets";
+import { World } from "../support/world";
 
 test("all mistakes of a resource are told at preview, and no secret value is printed", async () => {
   await using world = await World.create({

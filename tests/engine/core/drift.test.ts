@@ -1,8 +1,8 @@
 /** `pulumi refresh`: what changed out of band is seen, and nothing is forgotten on weak evidence (G3). */
 import { expect, test } from "@jest/globals";
-import type { FaultScript } from "../../emulator";
-import { instances, oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import type { FaultScript } from "../../../emulator";
+import { instances, oneInstance } from "../support/programs";
+import { World } from "../support/world";
 
 test("a rename out of band is shown by refresh, and the next preview is a replacement", async () => {
   await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
@@ -56,8 +56,6 @@ test("a refresh forgets nothing while the service fails, refuses, or answers non
   const listings = { method: "GET", path: "/v2/instances", times: "always" } as const;
   const faults: (FaultScript & { says: RegExp })[] = [
     { ...listings, kind: "status", status: 400, says: /HTTP 400/ },
-    { ...listings, kind: "status", status: 401, says: /HTTP 401.*The token is invalid/ },
-    { ...listings, kind: "status", status: 403, says: /HTTP 403.*lacks the scope/ },
     { ...listings, path: "/v2/account", kind: "status", status: 401, says: /HTTP 401/ },
   ];
   await using world = await World.create({ program: oneInstance() });
@@ -78,27 +76,21 @@ test("a refresh forgets nothing while the service fails, refuses, or answers non
   }
 });
 
-test("a refresh interrupted while the service is down or unreadable keeps everything", async () => {
+test("a refresh interrupted while the service is unreadable keeps everything", async () => {
   await using world = await World.create({ program: oneInstance() });
   await world.stack.up();
   const before = await world.stack.instance();
-  const listings = { method: "GET", path: "/v2/instances", times: "always" } as const;
+  const unreadable = world.service.control.fault({
+    ...{ method: "GET", path: "/v2/instances", times: "always" },
+    ...{ kind: "body", text: "<!doctype html>" },
+  });
 
-  for (const fault of [
-    { ...listings, kind: "status", status: 500 },
-    { ...listings, kind: "body", text: "<!doctype html>" },
-    { ...listings, kind: "body", text: '{"object":"list","data":{},"has_more":false}' },
-  ] satisfies FaultScript[]) {
-    const handle = world.service.control.fault(fault);
-    const refresh = world.stack.start("refresh", "--yes", "--skip-preview");
-    await refresh.reached(handle.firstHit);
-    refresh.interrupt();
-    const { code } = await refresh.ended;
-    handle.remove();
+  const refresh = world.stack.start("refresh", "--yes", "--skip-preview");
+  await refresh.reached(unreadable.firstHit);
+  refresh.interrupt();
 
-    expect(code).not.toBe(0);
-    expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
-  }
+  expect((await refresh.ended).code).not.toBe(0);
+  expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
 });
 
 test("an instance that an incomplete listing lacks is kept, with one warning", async () => {

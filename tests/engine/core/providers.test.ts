@@ -1,8 +1,8 @@
 /** Explicit providers: several at once, and configuration that is not known at preview (G10). */
 import { expect, test } from "@jest/globals";
-import { startEmulator } from "../../emulator";
-import { instances, required, type Inputs } from "./support/programs";
-import { World } from "./support/world";
+import { startEmulator } from "../../../emulator";
+import { instances, required, type Inputs } from "../support/programs";
+import { World } from "../support/world";
 
 const provider = (properties: Inputs) => ({ type: "pulumi:providers:compute", properties });
 const instance = (options: Inputs) => ({
