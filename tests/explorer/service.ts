@@ -55,7 +55,10 @@ function waiting(scene: Scene): Move[] {
   switch (ask.do) {
     case "sleep":
       // To look again before the settling time is over shows nothing that one look later does not.
-      if ("until" in state && state.phase !== "waiting" && (state.until ?? 0) > 0) return [];
+      if ("until" in state && state.phase !== "waiting" && (state.until ?? 0) > 0) {
+        // But for the second one of two that are to lack an instance.
+        if (!("lacked" in state)) return [];
+      }
       return [{ say: "wakes", do: (it) => happens(it, { kind: "slept", now: 0 }) }];
     case "take":
       return [{ say: `takes ${ask.record.key} over`, do: take }];
