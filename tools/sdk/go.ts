@@ -2,8 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import { oldestEngine } from "../../provider/versions";
-import { goVersion, tidy } from "../support/go";
+import { goVersion, requiredVersion, tidy } from "../support/go";
 import type { SdkLanguage } from "./language";
 
 const path = metadata.sdk.go.module;
@@ -18,10 +17,11 @@ export const go: SdkLanguage = {
   root: "compute",
 
   async complete(directory) {
-    // A program may well have a later one.
+    // Against the Pulumi that the generator belongs to.
+    const version = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
     writeFileSync(
       join(directory, "go.mod"),
-      `module ${path}\n\ngo ${goVersion("sdkgen")}\n\nrequire ${pulumi} v${oldestEngine}\n`,
+      `module ${path}\n\ngo ${goVersion("sdkgen")}\n\nrequire ${pulumi} ${version}\n`,
     );
     await tidy(directory);
   },
