@@ -120,6 +120,15 @@ test("an import answers one create of its name: another without an id may have m
   }
 });
 
+test("an import of what was there before a create answers no record of that create", async () => {
+  const all = world();
+  const killed = all.run();
+  await killed.begin({ ...newRecord("web"), before: ["i-1"] });
+  await killed.close();
+  all.run().imported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
+  expect(all.seen.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
+});
+
 test("300 creates that begin at once wait for one sync, those during it for one more", async () => {
   const disk = slowDisk();
   const ledger = world().run(disk);

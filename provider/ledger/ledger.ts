@@ -160,7 +160,8 @@ export class Ledger {
       const here = this.#all().filter((it) => isSamePlace(it, place));
       const known = here.filter((it) => it.id === id);
       if (known.length > 0) return known.filter((it) => isOpen(it) && it.stage !== "replied");
-      const isLike = (it: LedgerRecord) => sameResource(it.urn, urn) && names.includes(it.name);
+      const isLike = (it: LedgerRecord) =>
+        sameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
       // Of several creates of one name, one made it; the others stay as they are.
       return here.filter((it) => it.id === undefined && isOpen(it) && isLike(it)).slice(0, 1);
     };

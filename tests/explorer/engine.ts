@@ -1,7 +1,7 @@
 /** What engines and people may do next: runs begin, ask, save, delete and end, in order or not. */
 import { isOpen } from "../../provider/ledger/record";
 import { beginCall } from "./call";
-import { checkDestroyed } from "./invariants";
+import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Plan, Scene } from "./slice";
 import { isTimely, passTime, type Held, type Row, type Run, type World } from "./world";
@@ -313,9 +313,13 @@ function acts(m: Model, w: World): Change[] {
             // Read without inputs: the engine may have it now, or in the real import after a preview.
             const rows = (copy.ledgers[0] ?? []).filter((row) => isOpen(row) || row.id === it.id);
             const known = rows.filter((row) => row.id === it.id);
-            const like = (row: Row) => row.id === undefined && row.name.toLowerCase() === it.name;
+            const like = (row: Row) =>
+              row.id === undefined &&
+              row.name.toLowerCase() === it.name &&
+              !row.before.includes(it.id);
             const meant = known.length > 0 ? known.filter(isOpen) : rows.filter(like).slice(0, 1);
             for (const row of meant) {
+              checkImported(copy, row, it.id);
               Object.assign(row, { stage: "replied", id: it.id, ended: true });
             }
             if (preview) return;

@@ -65,7 +65,10 @@ export function checkSecond(scene: Scene, made: Instance): void {
     }
     const isHere = row?.baseUrl === order.origin.baseUrl;
     const isSame = row?.scope === order.scope && sameResource(row?.urn ?? "", order.urn);
-    if (row && isOpen(row) && isHere && !order.stateless && (isSame || row.urn === order.urn)) {
+    // Under another provider resource it may be another stack's whose run goes on: then it is named.
+    const isNamed = row?.stage === "replied" && it.namedBy === run.session;
+    const isRival = row?.urn === order.urn && !isNamed;
+    if (row && isOpen(row) && isHere && !order.stateless && (isSame || isRival)) {
       throw new Violation(`${made.id} is made although the record of ${it.id} is open`);
     }
     const held = (w.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
@@ -191,8 +194,10 @@ export function checkLeftover({ m, w, run, call }: Scene, id: string): void {
     throw new Violation(`${id} is made by this run, and is called a leftover`);
   // One of the same URN that no state is known to hold may be this stack's, under another provider resource.
   const { urn } = m.order(run, call.resource);
-  const isOpen = rows.some((row) => row.stage === "delivered" && row.urn === urn);
-  if (rows.length > 0 && !isOpen && it?.resource !== m.identity(run, call.resource)) {
+  const isUnproven = rows.some(
+    ({ stage, urn: its }) => its === urn && (stage === "delivered" || stage === "replied"),
+  );
+  if (rows.length > 0 && !isUnproven && it?.resource !== m.identity(run, call.resource)) {
     throw new Violation(`${id} is another resource's, and is called a leftover`);
   }
   if (rows.some(({ settled }) => settled === "dropped" || settled === "discarded")) {
@@ -206,6 +211,14 @@ export function checkSettled(w: World, row: Row, how: string): void {
     if (!w.instances.some((it) => it.id === id && it.alive && !it.overdue)) continue;
     throw new Violation(`the record ${row.key} is settled as ${how}, and ${id} runs`);
   }
+}
+
+/** A person imports what a create named: that settles no record of which another instance came, unnamed. */
+export function checkImported(w: World, row: Row, id: string): void {
+  const isNamed = (it: string) =>
+    w.instances.some((other) => other.id === it && (!other.alive || other.namedBy !== undefined));
+  if (!isNamed(id) || row.made.every((it) => it === id || isNamed(it))) return;
+  throw new Violation(`${id} is imported for ${row.key}, of which another came that nobody named`);
 }
 
 /** The last reply is all that the engine keeps (3). */

@@ -97,6 +97,15 @@ export const slices: Slice[] = [
     acts: ["wipe"],
   },
   {
+    name: "two of one name",
+    what: "a state is not saved, and the next runs are on another machine; a person imports what is named",
+    runs: [[up(explicit, { machine: 1 })], [up(explicit)], [up(explicit)]],
+    machines: 2,
+    faults: ["not saved", "cut", "plugin killed"],
+    mostFaults: 2,
+    acts: ["import"],
+  },
+  {
     name: "live runs",
     what: "two runs of one stack at once, as after `pulumi cancel`",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
@@ -238,7 +247,7 @@ export const slices: Slice[] = [
     name: "provider lost",
     what: "a state that is not saved loses the id of its provider resource with it",
     runs: [[up(generated)], [up(generated, { scope: "another" })]],
-    faults: ["not saved", ...kill],
+    faults: ["not saved", "engine killed", "500", "cut", ...kill],
     mostFaults: 2,
   },
   {

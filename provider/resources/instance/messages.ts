@@ -45,7 +45,7 @@ export function errorOf(failure: Failure, about: About): Error {
 
 function pending(record: LedgerRecord, why: PendingReason, id = "<id>"): string {
   if (why.is === "overtaken") {
-    return `another run of this stack created instance ${id} for this resource while this one waited: nothing was created now. Run again, and see what the state holds by then`;
+    return `another run created instance ${id} for this resource's URN while this one waited: nothing was created now. Run again, and see what the state holds by then`;
   }
   const name = shownNote(record.name);
   const start = `an earlier run began to create "${name}" for this resource (${record.at}), and nothing has shown since that the state holds it`;

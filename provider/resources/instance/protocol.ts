@@ -311,7 +311,7 @@ function judgeEarlier(
 ): Step {
   const open = entries.filter(({ record }) => isOpen(record));
   const ours = open.filter(({ record }) => isOurs(order, record));
-  const { takes, kept = new Set(keptOf(order, entries).map(({ key }) => key)) } = state.past;
+  const { takes, kept = new Set(endedOf(order, entries).map(({ key }) => key)) } = state.past;
   const past = { takes, kept };
 
   const busy = ours.find((entry) => entry.inFlight);
@@ -321,8 +321,9 @@ function judgeEarlier(
     const pause = Math.min(until, now + order.pollIntervalMs);
     return next({ phase: "waiting", until, past }, { do: "sleep", until: pause });
   }
-  const rival = open.find((entry) => !entry.live && isRival(order, entry.record));
-  if (rival) return stands(rival.record, { is: "otherScope" });
+  // Also one in flight: a plugin may have outlived an engine that has saved nothing.
+  const rival = open.find((entry) => isRival(order, entry.record) && !isGiven(entry));
+  if (rival) return stands(rival.record, { is: rival.inFlight ? "inFlight" : "otherScope" });
   const replied = ours.find(({ record }) => record.stage === "replied");
   if (replied) return stands(replied.record, { is: "replied" });
 
@@ -348,6 +349,21 @@ function keptOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
     .filter((record) => isOurs(order, record));
 }
 
+/** An engine was given its instance, and may have saved it or may yet do so. */
+function isGiven({ record, live }: Entry): boolean {
+  return record.stage === "delivered" || (record.stage === "replied" && live);
+}
+
+function givenRivals(order: Order, entries: readonly Entry[]): LedgerRecord[] {
+  return entries
+    .filter((entry) => isGiven(entry) && isRival(order, entry.record))
+    .map(({ record }) => record);
+}
+
+function endedOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
+  return [...keptOf(order, entries), ...givenRivals(order, entries)];
+}
+
 /**
  * A create of another run that came to its end since this one began: the engine that asked for this one
  * knows nothing of its instance. Two runs of one stack meet where one has lost the stack's lock
@@ -358,7 +374,7 @@ function overtaking(
   { kept }: Past,
   entries: readonly Entry[],
 ): LedgerRecord | undefined {
-  return keptOf(order, entries).find(({ key }) => !kept?.has(key));
+  return endedOf(order, entries).find(({ key }) => !kept?.has(key));
 }
 
 /** Pending creates that this one does not deal with: those of its project, and the number of the others. */
@@ -419,14 +435,16 @@ function soughtUnanswered(
   const name = isHashed(record.name) ? order.name : record.name;
   const ids = newOfName(look, name, new Set(record.before), record.key);
   const [id] = ids;
-  if (id !== undefined) {
-    const only = ids.length === 1 ? id : undefined;
-    if (record.kind !== "generated") return stands(record, { is: "turnedUp", ids }, only);
+  if (id !== undefined && record.kind === "generated") {
     if (ids.length > 1) return stands(record, { is: "several", ids });
     return resume(order, record, { id, name: look.items.get(id)?.name });
   }
+  // What turns up under a name that others may give is not the last of it: all of them are to be named.
   if (look.begunAt < until) {
     return next(state, { do: "sleep", until: Math.min(until, now + order.pollIntervalMs) });
+  }
+  if (id !== undefined) {
+    return stands(record, { is: "turnedUp", ids }, ids.length === 1 ? id : undefined);
   }
   if (!look.complete) return stands(record, { is: "incomplete" });
   if (record.tokenHash !== order.origin.tokenHash) return stands(record, { is: "otherToken" });
@@ -504,9 +522,8 @@ function whyNoPost(order: Order, look: Look): Failure | undefined {
 /** Instances that may be left of this resource: never adopted, but named before a POST. */
 function leftovers(order: Order, look: Look): Leftover[] {
   // A rival's, too: a state that was never saved has lost the id of its provider resource with it.
-  const records = look.entries
-    .map(({ record }) => record)
-    .filter((it) => it.stage === "delivered" && (isOurs(order, it) || isRival(order, it)));
+  const own = keptOf(order, look.entries).filter(({ stage }) => stage === "delivered");
+  const records = [...own, ...givenRivals(order, look.entries)];
   const delivered = new Set(records.map(({ id }) => id));
   const unlisted = records.filter((record) => look.mayLack(record)).map(({ id = "" }) => id);
   const found: Leftover[] = unlisted
@@ -588,7 +605,10 @@ function begun(
   const made = overtaking(order, attempt.past, entries);
   if (made) return stands(made, { is: "overtaken" }, made.id, dropped);
   const hasOther = entries.some(
-    ({ record }) => record.key !== key && isOpen(record) && isOurs(order, record),
+    (entry) =>
+      entry.record.key !== key &&
+      isOpen(entry.record) &&
+      (isOurs(order, entry.record) || (isRival(order, entry.record) && !isGiven(entry))),
   );
   if (!hasOther) return next({ phase: "posting", attempt, key }, { do: "post" });
   return next({ phase: "reading", past: attempt.past }, { do: "read" }, dropped);
@@ -666,8 +686,7 @@ function lookedAfterPost(
   const { look, now } = expect(event, "looked");
   const ids = newOfName(look, order.name, baseline.ids, open.key);
   const [id] = ids;
-  if (id !== undefined) {
-    if (order.kind !== "generated") return unclearEnd(open, { end: "turnedUp", ids });
+  if (id !== undefined && order.kind === "generated") {
     if (ids.length > 1) return unclearEnd(open, { end: "several", ids });
     const accepted: Accepted = { id, name: look.items.get(id)?.name, networks: [] };
     const { key } = open;
@@ -678,6 +697,7 @@ function lookedAfterPost(
   }
   const doubt = state.doubt || hasUnexplained(look, baseline.ids, open.key);
   if (look.begunAt < until) return again(now, doubt);
+  if (id !== undefined) return unclearEnd(open, { end: "turnedUp", ids });
   const { sent } = open;
   if (sent === 1 && look.complete && !doubt && answeredBroken(open.failure)) {
     return next({ phase: "permit", attempt }, { do: "permit" });
