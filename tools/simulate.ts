@@ -7,23 +7,33 @@
  * --seed SEED --path PATH: one history, in words, as printed for a broken promise.
  */
 import { fork } from "node:child_process";
-import { availableParallelism } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { commandFor, search, tell, type Found } from "../tests/simulation/search";
+import type { Batch } from "../tests/simulation/worker";
+import { bundle } from "./support/bundle";
+import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
 /** Histories that one process plays from one seed. */
 const batch = 1000;
 
-async function searchAll(from: number, isEnough: (histories: number) => boolean): Promise<Found> {
+/** Plays batches from `from` on, as many at once as there are cores, until `isEnough` of those begun. */
+async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
-  let seed = from;
-  let said = 0;
-  const worker = () =>
+  const folder = mkdtempSync(join(tmpdir(), "compute-simulation-"));
+  // Bundled, it takes a fifth less time for a history.
+  const script = join(folder, "worker.js");
+  const { files } = await bundle("tests/simulation/worker.ts", script);
+  for (const { path, text } of files) writeWhole(path, text);
+  let begun = 0;
+  const work = () =>
     new Promise<void>((resolve, reject) => {
-      const child = fork(__filename, ["--worker"], { execArgv: process.execArgv });
+      const child = fork(script, { execArgv: [] });
       const next = () => {
-        if (sum.broken || isEnough(sum.histories)) return void child.disconnect();
-        child.send(seed++);
+        if (sum.broken || isEnough(begun * batch)) return void child.disconnect();
+        child.send({ seed: from + begun++, histories: batch } satisfies Batch);
       };
       child.on("message", (found: Found) => {
         const { histories, runs, instances, named, broken } = found;
@@ -32,26 +42,21 @@ async function searchAll(from: number, isEnough: (histories: number) => boolean)
         sum.instances += instances;
         sum.named += named;
         if (broken) sum.broken ??= broken;
-        if (sum.histories >= said + 20_000) {
-          said = sum.histories;
-          say(`  ${said} histories`);
-        }
+        if (sum.histories % 20_000 === 0) say(`  ${sum.histories} histories`);
         next();
       });
       child.on("error", reject);
       child.on("exit", (code) =>
-        code === 0 ? resolve() : reject(new ToolError("a worker ended")),
+        code === 0 ? resolve() : reject(new ToolError("a process that plays histories has ended")),
       );
       next();
     });
-  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+  try {
+    await Promise.all(Array.from({ length: availableParallelism() }, work));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
   return sum;
-}
-
-function work(): void {
-  process.on("message", (seed: number) => {
-    void search(seed, batch).then((found) => process.send?.(found));
-  });
 }
 
 async function playAgain(seed: number, path: string): Promise<void> {
@@ -64,36 +69,33 @@ async function playAgain(seed: number, path: string): Promise<void> {
   throw new ToolError(`A promise is broken: ${broken.promise}`);
 }
 
-if (process.argv.includes("--worker")) work();
-else {
-  runTool(
-    {
-      options: {
-        minutes: { type: "string", default: "5" },
-        histories: { type: "string" },
-        from: { type: "string" },
-        seed: { type: "string" },
-        path: { type: "string" },
-      },
+runTool(
+  {
+    options: {
+      minutes: { type: "string", default: "5" },
+      histories: { type: "string" },
+      from: { type: "string" },
+      seed: { type: "string" },
+      path: { type: "string" },
     },
-    async ({ values: { minutes, histories, from, seed, path } }) => {
-      if (seed !== undefined && path !== undefined) return playAgain(Number(seed), path);
-      const begun = Date.now();
-      const first = from === undefined ? begun % 1_000_000_000 : Number(from);
-      say(`searching from seed ${first} on …`);
-      const isEnough = (played: number) =>
-        histories === undefined
-          ? Date.now() - begun > Number(minutes) * 60_000
-          : played >= Number(histories);
-      const { broken, ...sum } = await searchAll(first, isEnough);
-      const seconds = Math.round((Date.now() - begun) / 1000);
-      const { histories: played, runs, instances, named } = sum;
-      console.log(
-        `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
-      );
-      if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
-      for (const line of await tell(broken.history)) console.log(line);
-      throw new ToolError(`A promise is broken: ${broken.promise}\nAgain: ${commandFor(broken)}`);
-    },
-  );
-}
+  },
+  async ({ values: { minutes, histories, from, seed, path } }) => {
+    if (seed !== undefined && path !== undefined) return playAgain(Number(seed), path);
+    const begun = Date.now();
+    const first = from === undefined ? begun % 1_000_000_000 : Number(from);
+    say(`searching from seed ${first} on …`);
+    const isEnough = (played: number) =>
+      histories === undefined
+        ? Date.now() - begun > Number(minutes) * 60_000
+        : played >= Number(histories);
+    const { broken, ...sum } = await searchAll(first, isEnough);
+    const seconds = Math.round((Date.now() - begun) / 1000);
+    const { histories: played, runs, instances, named } = sum;
+    console.log(
+      `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
+    );
+    if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
+    for (const line of await tell(broken.history)) console.log(line);
+    throw new ToolError(`A promise is broken: ${broken.promise}\nAgain: ${commandFor(broken)}`);
+  },
+);

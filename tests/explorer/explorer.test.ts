@@ -3,13 +3,11 @@
  * slice breaks for each rule that is left out. In a process of its own, since Jest makes it far slower.
  */
 import { expect, test } from "@jest/globals";
-import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { root } from "../../tools/support/paths";
 import { reportFigures } from "../support/figures";
+import { runToolProcess } from "../support/tool";
 
 test("no history of the create protocol breaks a promise (G1, G2), and none of its rules can be left out", async () => {
-  const { code, printed } = await explored();
+  const { code, printed } = await runToolProcess("explore");
   if (code !== 0) throw new Error(printed);
   const [, killed, mutants] = /^mutants killed: (\d+) of (\d+)$/m.exec(printed) ?? [];
   expect(killed).toBe(mutants);
@@ -21,16 +19,3 @@ test("no history of the create protocol breaks a promise (G1, G2), and none of i
     "rules left out, and noticed": Number(killed),
   });
 });
-
-function explored(): Promise<{ code: number | null; printed: string }> {
-  const tool = join(root, "tools", "explore.ts");
-  const child = spawn(process.execPath, ["--import", "tsx", tool], { cwd: root });
-  let printed = "";
-  const add = (chunk: Buffer) => void (printed += chunk.toString());
-  child.stdout.on("data", add);
-  child.stderr.on("data", add);
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, printed }));
-  });
-}

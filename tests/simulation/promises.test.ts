@@ -1,0 +1,32 @@
+/**
+ * G1, G2, G3 in histories at random, from fixed seeds, as `npm run simulate` plays them. In processes of their
+ * own, since Jest makes them slower.
+ */
+import { expect, test } from "@jest/globals";
+import { reportFigures } from "../support/figures";
+import { runToolProcess } from "../support/tool";
+
+const histories = 20_000;
+
+test(`${histories} histories from fixed seeds: nothing is lost, doubled or forgotten`, async () => {
+  const { code, printed } = await runToolProcess("simulate", [
+    "--histories",
+    `${histories}`,
+    "--from",
+    "1",
+  ]);
+  if (code !== 0) throw new Error(printed);
+  const [, played, runs, instances, named] =
+    /^(\d+) histories of (\d+) runs in \d+ s: (\d+) instances made, (\d+) of them named/m.exec(
+      printed,
+    ) ?? [];
+  expect(Number(played)).toBe(histories);
+  expect(printed).toContain("lost 0, doubled 0, wrongly forgotten 0");
+  reportFigures("simulated histories", {
+    histories,
+    runs: Number(runs),
+    instances: Number(instances),
+    "named to the person": Number(named),
+    ...{ lost: 0, doubled: 0, "wrongly forgotten": 0 },
+  });
+});

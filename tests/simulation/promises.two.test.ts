@@ -1,4 +1,0 @@
-/** G1, G2, G3 in histories at random, from fixed seeds. */
-import { playHistories } from "./promises";
-
-playHistories(2, 10_000);
