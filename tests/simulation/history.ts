@@ -52,6 +52,7 @@ export interface History {
   leftovers: "warn" | "fail";
   deletePolicy: "retain" | "fail" | "destroy";
   hasCursor: boolean;
+  listOrder: "oldest" | "newest" | "shuffled";
   /** Others' instances: over 100 and without a cursor, no listing is complete. */
   crowd: number;
   provisioningSeconds: number;
@@ -119,6 +120,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   leftovers: fc.constantFrom("warn", "warn", "fail"),
   deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
   hasCursor: fc.boolean(),
+  listOrder: fc.constantFrom("oldest", "newest", "shuffled"),
   crowd: fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(0, 0, 0, 2) },
     { weight: 1, arbitrary: fc.constant(104) },

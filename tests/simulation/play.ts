@@ -65,9 +65,15 @@ export interface Outcome {
   runs: number;
 }
 
-/** One emulator for all histories of this process: it is emptied before each. */
-let shared:
-  { service: InProcess; now: () => number; random: () => number; readyAfter: number } | undefined;
+interface Shared {
+  service: InProcess;
+  now: () => number;
+  random: () => number;
+  readyAfter: number;
+}
+
+/** One emulator for all histories of this process that list in the same order: it is emptied before each. */
+const services = new Map<History["listOrder"], Shared>();
 
 export async function play(history: History, trace?: (line: string) => void): Promise<Outcome> {
   const playing = new Playing(history, trace);
@@ -77,6 +83,7 @@ export async function play(history: History, trace?: (line: string) => void): Pr
 class Playing {
   readonly #timeline = new Timeline();
   readonly #random: Random;
+  readonly #shared: Shared;
   readonly #service: InProcess;
   readonly #network: Network;
   readonly #machines = [new Machine(this.#timeline), new Machine(this.#timeline)];
@@ -92,7 +99,8 @@ class Playing {
     private readonly trace: ((line: string) => void) | undefined,
   ) {
     this.#random = new Random(history.seed);
-    this.#service = this.#emptyService();
+    this.#shared = this.#emptyService();
+    this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
     const onSave = (before: string[], after: string[]) => this.#judge.saves(before, after);
     this.#stacks = [new JudgedStack("dev", onSave), new JudgedStack("prod", onSave)];
@@ -397,24 +405,14 @@ class Playing {
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
-  #emptyService(): InProcess {
+  #emptyService(): Shared {
+    const { listOrder, provisioningSeconds: readyAfter } = this.history;
     const now = () => start + this.#timeline.now;
     const random = () => this.#random.next();
-    const readyAfter = this.history.provisioningSeconds;
-    if (!shared) {
-      const own = { now, random, readyAfter, service: undefined as unknown as InProcess };
-      own.service = inProcess({
-        clock: { now: () => own.now() },
-        random: () => own.random(),
-        destroyPath: "/v2/instances/{id}",
-        cursorParameter: "starting_after",
-        provisioningSeconds: () => own.readyAfter * own.random(),
-      });
-      shared = own;
-    }
-    Object.assign(shared, { now, random, readyAfter });
+    const shared = services.get(listOrder) ?? serviceThatLists(listOrder);
+    services.set(listOrder, Object.assign(shared, { now, random, readyAfter }));
     shared.service.reset();
-    return shared.service;
+    return shared;
   }
 
   #meets(sent: Sent): Fault | undefined {
@@ -460,7 +458,7 @@ class Playing {
   /** All goes well from now on; what is printed is typed, until an `up` finds nothing to do. */
   async #heal(): Promise<void> {
     this.#isHealed = true;
-    if (shared) shared.readyAfter = 0;
+    this.#shared.readyAfter = 0;
     await this.#timeline.pass(20 * 60_000);
     for (const { id, status } of this.#service.control.instances()) {
       if (status !== "OFFLINE") this.#service.control.setStatus(id, "ACTIVE");
@@ -550,6 +548,21 @@ class Playing {
   #tell(line: string): void {
     this.trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
+}
+
+function serviceThatLists(listOrder: History["listOrder"]): Shared {
+  const shared: Shared = {
+    ...{ now: () => 0, random: () => 0, readyAfter: 0 },
+    service: inProcess({
+      listOrder,
+      clock: { now: () => shared.now() },
+      random: () => shared.random(),
+      destroyPath: "/v2/instances/{id}",
+      cursorParameter: "starting_after",
+      provisioningSeconds: () => shared.readyAfter * shared.random(),
+    }),
+  };
+  return shared;
 }
 
 function kindOf({ method, path }: Sent): RequestKind {

@@ -7,5 +7,8 @@ export interface Batch {
 }
 
 process.on("message", ({ seed, histories }: Batch) => {
-  void search(seed, histories).then((found) => process.send?.(found));
+  void search(seed, histories).then((found) => {
+    // Whoever wanted to know may be gone.
+    if (process.connected) process.send?.(found);
+  });
 });

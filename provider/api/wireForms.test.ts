@@ -1,0 +1,214 @@
+/**
+ * Answers in odd forms, as servers, proxies and attackers send them: those that are sound count as any other,
+ * and of those that no sense can be made of a person is told what is wrong with them.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { answer, raw, type Reaction } from "./testing/scriptedServer";
+import {
+  create,
+  failedPost,
+  failureOf,
+  never,
+  testClient,
+  times,
+  withServer,
+} from "./testing/testClient";
+
+const list = "GET /v2/instances?limit=100";
+const post = "POST /v2/instances";
+const page = JSON.stringify({
+  object: "list",
+  data: [{ id: "i-1", name: "web" }],
+  has_more: false,
+});
+const accepted = JSON.stringify({ id: "i-1", name: "web", status: "PROVISIONING", networks: [] });
+
+/** A whole answer around a body, with its length in bytes. */
+type Form = (body: string) => Reaction;
+const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const wire =
+  (text: (body: string, length: number) => string): Form =>
+  (body) =>
+    raw(text(body, Buffer.byteLength(body)));
+const changed =
+  (change: (body: string) => string, headers: Record<string, string> = {}): Form =>
+  (body) =>
+    answer(200, change(body), headers);
+
+const sound: [string, Form][] = [
+  ["with a byte order mark", changed((body) => `\ufeff${body}`)],
+  [
+    "of the wrong content type",
+    changed((body) => body, { "content-type": "text/html; charset=utf-16" }),
+  ],
+  [
+    "with trailers after its chunks",
+    wire(
+      (body, length) =>
+        `${ok}transfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n${length.toString(16)}\r\n${body}\r\n0\r\nx-sum: 1\r\n\r\n`,
+    ),
+  ],
+  [
+    "after an early hint",
+    wire(
+      (body, length) =>
+        `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${ok}content-length: ${length}\r\n\r\n${body}`,
+    ),
+  ],
+  ["in HTTP/1.0, up to the end", wire((body) => `HTTP/1.0 200 OK\r\n\r\n${body}`)],
+  [
+    "with 800 headers",
+    wire(
+      (body, length) => `${ok}${"x-a: b\r\n".repeat(800)}content-length: ${length}\r\n\r\n${body}`,
+    ),
+  ],
+  [
+    "with a number beyond all numbers",
+    changed((body) => body.replace("{", '{"n":1e999,"m":-1e999,')),
+  ],
+  [
+    "that says its keys twice",
+    changed((body) => body.replace("{", '{"id":"no","data":[],"has_more":true,')),
+  ],
+];
+
+test.each(sound)("an answer %s counts", async (_, form) => {
+  await withServer(
+    [
+      { expect: list, react: form(page) },
+      { expect: post, react: form(accepted) },
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl);
+      const { items, hasMore } = await client.listPage({ limit: 100 }, never);
+      expect({ ids: items.map(({ id }) => id), hasMore }).toEqual({ ids: ["i-1"], hasMore: false });
+      expect(await create(client)).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
+      await client.close();
+    },
+  );
+});
+
+const deep = (open: string, close: string) => `${open.repeat(100_000)}1${close.repeat(100_000)}`;
+/** 100 MB when it is unpacked. */
+const bomb = gzipSync(Buffer.alloc(100_000_000));
+
+const senseless: [string, Form, RegExp][] = [
+  [
+    "that is a gzip bomb",
+    () => (socket) => {
+      socket.write(`${ok}content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    },
+    /is encoded \(gzip\), which was not asked for/,
+  ],
+  [
+    "in an unknown encoding",
+    changed(() => "\u0001\u0002", { "content-encoding": "x-odd" }),
+    /is encoded \(x-odd\)/,
+  ],
+  ["in UTF-16", changed((body) => Buffer.from(body, "utf16le").toString("latin1")), /is not JSON/],
+  [
+    "with a megabyte of header",
+    wire(
+      (body, length) =>
+        `${ok}x-big: ${"x".repeat(1_000_000)}\r\ncontent-length: ${length}\r\n\r\n${body}`,
+    ),
+    /the headers of the answer are too long/,
+  ],
+  ["longer than it says", wire((body) => `${ok}content-length: 5\r\n\r\n${body}`), /is not JSON/],
+  [
+    "with two lengths",
+    wire((body, length) => `${ok}content-length: 1\r\ncontent-length: ${length}\r\n\r\n${body}`),
+    /cut short|HTTP\/1\.1 protocol/,
+  ],
+  [
+    "that switches to another protocol",
+    wire(
+      (body) =>
+        `HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n${body}`,
+    ),
+    /broke before an answer came/,
+  ],
+  [
+    "that is a go-ahead and no more",
+    () => raw("HTTP/1.1 100 Continue\r\n\r\n"),
+    /broke before an answer came/,
+  ],
+  [
+    "of a status of no class",
+    wire(
+      (body, length) =>
+        `HTTP/1.1 999 ${"x".repeat(500)}\r\ncontent-length: ${length}\r\n\r\n${body}`,
+    ),
+    /HTTP 999/,
+  ],
+  [
+    "in chunks of no size",
+    wire((body) => `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`),
+    /HTTP\/1\.1 protocol/,
+  ],
+  ["100,000 arrays deep", changed(() => deep("[", "]")), /nested too deep/],
+  ["100,000 objects deep", changed(() => deep('{"a":', "}")), /nested too deep/],
+];
+
+test.each(senseless)(
+  "an answer %s is named, and a POST with it is not taken for a refusal",
+  async (_, form, words) => {
+    await withServer(
+      [...times(4, { expect: list, react: form(page) }), { expect: post, react: form(accepted) }],
+      async ({ baseUrl }) => {
+        const client = testClient(baseUrl);
+        expect((await failureOf(client.listPage({ limit: 100 }, never))).message).toMatch(words);
+        const outcome = create(client);
+        expect((await outcome).kind).toBe("unclear");
+        expect((await failedPost(outcome)).message).toMatch(words);
+        await client.close();
+      },
+    );
+  },
+);
+
+/** What the document has, and anything in its place. */
+const anything = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 12 }),
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(null, 1e308, -0, "", "\u0000", "\ud800", "\u001b[2J", "i-1"),
+);
+const item = fc.record(
+  { id: anything, name: anything, status: anything, networks: anything, created_at: anything },
+  { requiredKeys: [] },
+);
+const body = fc.oneof(
+  anything,
+  item,
+  fc.record({ data: fc.oneof(anything, fc.array(item)), has_more: anything }, { requiredKeys: [] }),
+);
+
+test("whatever JSON answers, an id is one that can be part of a path and of a line, or nothing is taken", async () => {
+  let text = "";
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => response.end(text));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const client = testClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`);
+  const property = fc.asyncProperty(body, async (it) => {
+    text = JSON.stringify(it);
+    const page = await client.listPage({ limit: 100 }, never).catch((error: unknown) => {
+      expect(error).toMatchObject({ kind: "unreadable" });
+      return { items: [] };
+    });
+    const outcome = await create(client);
+    const ids = page.items.map(({ id }) => id);
+    if (outcome.kind === "accepted") ids.push(outcome.accepted.id);
+    else expect(outcome.kind).toBe("unclear");
+    for (const id of ids) expect(id).toMatch(/^[^\p{Cc}\p{Cf}\p{Cs}]+$/u);
+  });
+  await fc.assert(property, { numRuns: 150 }).finally(async () => {
+    await client.close();
+    server.close();
+  });
+});
