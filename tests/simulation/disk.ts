@@ -77,7 +77,7 @@ export class MemoryDisk {
         return inode;
       };
       const add = (bytes: Buffer) => {
-        inode.bytes = Buffer.concat([inode.bytes, bytes]);
+        inode.bytes = appended(inode.bytes, bytes);
         inode.mtimeMs = this.clock.date().getTime();
       };
       return {
@@ -256,4 +256,16 @@ function fault(code: string, path: string): Error {
 
 function isFault(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
+}
+
+/** In the room that is left behind the bytes, or in a new one of twice the size: a thousand appends are cheap. */
+function appended(bytes: Buffer, more: Buffer): Buffer {
+  const size = bytes.length + more.length;
+  let room = bytes.buffer;
+  if (size > room.byteLength) {
+    room = new ArrayBuffer(2 * size);
+    bytes.copy(Buffer.from(room));
+  }
+  more.copy(Buffer.from(room, bytes.length));
+  return Buffer.from(room, 0, size);
 }

@@ -20,6 +20,23 @@ function expectWell({ engine, warnings }: Run): void {
   expect(warnings).toEqual([]);
 }
 
+test("a thousand instances take a little over a minute, and are answered soon after they are ACTIVE", async () => {
+  using crowd = new Crowd({ ...cursor, provisioningSeconds });
+  const run = crowd.begin(cursor);
+  await crowd.over(run.engine.up(program(1000)));
+  expectWell(run);
+  expectAllHeld(crowd);
+  expect(crowd.posts).toBe(1000);
+  expect(crowd.refused).toBe(0);
+  expect(crowd.seconds).toBeGreaterThan(60 + provisioningSeconds);
+  expect(crowd.seconds).toBeLessThan(90);
+  reportFigures("1000 instances within 1000 requests a minute, virtual clock", {
+    seconds: Math.round(crowd.seconds),
+    ...crowd.service.control.counts(),
+    "429s": crowd.refused,
+  });
+});
+
 test.each(["sliding", "fixed"] as const)(
   "more instances than a minute's limit lets through meet no 429, and are made as it allows (%s window)",
   async (rateWindow) => {
