@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { Unknown } from "../../property/value";
 import { inputsOf, urnOf } from "../../testing/scene";
 import { generatedName, hasTag, nameKind, tagOf } from "./naming";
 
@@ -48,9 +49,14 @@ test.each(["web", "web-", "web-abcd", "web-abcd111", "web-abcd1111", "web-abcdaa
   },
 );
 
+test("what the list shows no name of has no tag", () => {
+  expect(hasTag(undefined, "abcd")).toBe(false);
+});
+
 test("who chose a name is believed only while it is the name", () => {
   expect(nameKind(inputsOf({ name: "a", __generated: "a" }))).toBe("generated");
   expect(nameKind(inputsOf({ name: "a", __proposed: "a" }))).toBe("proposed");
   expect(nameKind(inputsOf({ name: "a", __generated: "b" }))).toBe("explicit");
   expect(nameKind(inputsOf({ name: "a" }))).toBe("explicit");
+  expect(nameKind(inputsOf({ name: Unknown.value, __generated: "a" }))).toBe("explicit");
 });
