@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { registryPages } from "./docs/registry";
-import { pageWithTables, readmeTables } from "./docs/tables";
+import { docsPages, pageWithTables, readmeTables } from "./docs/tables";
 import { ensureGoTool } from "./go/tools";
 import { packageSchema } from "./schema/packageSchema";
 import { generatedFiles } from "./sdk/files";
@@ -19,7 +19,7 @@ import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
 
-const pages = { "README.md": readmeTables, ...registryPages };
+const pages = { "README.md": readmeTables, ...docsPages, ...registryPages };
 
 async function main(check: boolean): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), "compute-generate-"));

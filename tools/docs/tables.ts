@@ -1,8 +1,8 @@
-/** What is filled into Markdown pages; that of README.md is made from the definitions that the provider runs on. */
+/** What is filled into Markdown pages, made from the definitions that the provider runs on and from what was measured. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { measuredRows } from "../../bench/report/table";
+import { chosenRows, measuredRows } from "../../bench/report/table";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import {
   inputNames,
@@ -15,27 +15,36 @@ import { root } from "../support/paths";
 
 export type Tables = Readonly<Record<string, () => string>>;
 
+const measuredHead = ["Measured", "Here", "Beside", "Ratio"];
+
 export const readmeTables = {
   settings: () =>
     table(
       ["Setting", "Meaning"],
       settingNames.map((name) => [`\`compute:${name}\``, settingDescriptions[name]]),
     ),
-  inputs: () =>
-    table(
-      ["Input", "Meaning"],
-      inputNames.map((name) => [
-        `\`${name}\`${isRequired(name) ? " (required)" : ""}`,
-        traitsOf(name).description + (traitsOf(name).secret ? " Secret." : ""),
-      ]),
-    ),
-  measured: () => table(["Measured", "Here", "Beside", "Ratio"], measuredRows()),
-  outputs: () =>
-    table(
-      ["Output", "Meaning"],
-      Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
-    ),
+  measured: () => table(measuredHead, chosenRows()),
 } satisfies Tables;
+
+/** The pages by path. */
+export const docsPages: Readonly<Record<string, Tables>> = {
+  "docs/instance.md": {
+    inputs: () =>
+      table(
+        ["Input", "Meaning"],
+        inputNames.map((name) => [
+          `\`${name}\`${isRequired(name) ? " (required)" : ""}`,
+          traitsOf(name).description + (traitsOf(name).secret ? " Secret." : ""),
+        ]),
+      ),
+    outputs: () =>
+      table(
+        ["Output", "Meaning"],
+        Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
+      ),
+  },
+  "docs/performance.md": { measured: () => table(measuredHead, measuredRows()) },
+};
 
 /** The page, formatted, with each `<!-- table: NAME -->` … `<!-- end -->` (a list, a chooser) filled in. */
 export async function pageWithTables(page: string, tables: Tables): Promise<string> {

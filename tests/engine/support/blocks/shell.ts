@@ -32,7 +32,7 @@ export const shell: Check = {
   },
 };
 
-/** The pages have one spelling of the plugin's commands; README.md says where the executable is. */
+/** The pages have one spelling of the plugin's commands; docs/install.md says where the executable is. */
 function misspelt({ words: [program = ""] }: Command): string | undefined {
   const isPlugin = basename(program) === pluginName && program !== pluginName;
   return isPlugin ? `${program}: pages write ${pluginName}` : undefined;
