@@ -18,6 +18,8 @@ import { runTool, say, ToolError } from "./support/main";
 
 /** Histories that one process plays from one seed. */
 const batch = 1000;
+/** Node keeps an AbortSignal that still has a listener, as those of killed plugins have. */
+const batchesOfProcess = 10;
 
 /** Plays batches from `from` on, as many at once as there are cores, until `isEnough` of those begun. */
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
@@ -28,11 +30,13 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
   const { files } = await bundle("tests/simulation/worker.ts", script);
   for (const { path, text } of files) writeWhole(path, text);
   let begun = 0;
+  const isOver = () => sum.broken !== undefined || isEnough(begun * batch);
   const work = () =>
     new Promise<void>((resolve, reject) => {
       const child = fork(script, { execArgv: [] });
+      let left = batchesOfProcess;
       const next = () => {
-        if (sum.broken || isEnough(begun * batch)) return void child.disconnect();
+        if (left-- === 0 || isOver()) return void child.disconnect();
         child.send({ seed: from + begun++, histories: batch } satisfies Batch);
       };
       child.on("message", (found: Found) => {
@@ -51,8 +55,11 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
       );
       next();
     });
+  const core = async () => {
+    while (!isOver()) await work();
+  };
   try {
-    await Promise.all(Array.from({ length: availableParallelism() }, work));
+    await Promise.all(Array.from({ length: availableParallelism() }, core));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
