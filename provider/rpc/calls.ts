@@ -6,7 +6,6 @@ import {
 } from "@grpc/grpc-js";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
-import { readable } from "./methods";
 
 /**
  * Runs every call: what it throws, synchronously or not, becomes its status, so that no message and
@@ -36,7 +35,7 @@ export class Calls {
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return (call, callback) => this.#run(callback, () => handle(readable(call.request)));
+    return (call, callback) => this.#run(callback, () => handle(call.request));
   }
 
   /** Streams what `handle` resolves to, one message each. */
@@ -52,7 +51,7 @@ export class Calls {
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
-      this.#run(callback, () => handle(readable(call.request)));
+      this.#run(callback, () => handle(call.request));
     };
   }
 

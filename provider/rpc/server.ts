@@ -1,6 +1,6 @@
 import { ServerCredentials } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { Calls, grpcServer } from "./calls";
-import { methods } from "./methods";
 import { service, type ServiceDependencies } from "./service";
 
 export interface ProviderServer {
@@ -20,8 +20,7 @@ export function createServer(dependencies: ServiceDependencies): ProviderServer 
   const debug = (text: string) => log.debug(text);
   const calls = new Calls(log, { cleaner, debug });
   const server = grpcServer();
-  const ours = service(calls, dependencies);
-  server.addService(methods(Object.keys(ours)), ours);
+  server.addService(ResourceProviderService, service(calls, dependencies));
   return {
     listen: () =>
       new Promise((resolve, reject) => {
