@@ -21,7 +21,7 @@ import { outcomeOf } from "./postOutcome";
 
 const MiB = 1024 * 1024;
 
-/** @throws when `baseUrl` or a proxy variable cannot be used. */
+/** @throws when a proxy variable cannot be used. */
 export function createClient(options: ClientOptions): ComputeApi {
   const { clean, clock, destroyPath } = options;
   const address = addressOf(options.baseUrl);
@@ -45,7 +45,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     signal: AbortSignal,
     more: Partial<Call> = {},
   ): Call {
-    const target = address.toTarget(path);
+    const target = address.prefix + path;
     const signals = { unsent: signal, underWay: signal };
     return { method, path, endpoint: path, target, maxBytes: MiB, clean, ...signals, ...more };
   }
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     account: (signal) => request(callOf("GET", paths.account, signal), readAccount),
 
     listPage(query, signal) {
-      const target = `${address.toTarget(paths.instances)}?${search(query)}`;
+      const target = `${address.prefix}${paths.instances}?${search(query)}`;
       const call = callOf("GET", paths.instances, signal, { target, maxBytes: 8 * MiB });
       return request(call, readPage);
     },
