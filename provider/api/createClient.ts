@@ -11,7 +11,6 @@ import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
-import { heads } from "./http/heads";
 import { pace } from "./http/pace";
 import { Permit, RateLimit } from "./http/rateLimit";
 import { refuseErrors } from "./http/refuseErrors";
@@ -32,8 +31,8 @@ export function createClient(options: ClientOptions): ComputeApi {
   // The order of the links, outermost first. Around them come the reading of the answer and, but for a
   // POST, withRetry.
   const exchange = chain(
-    [refuseErrors(address.origin), pace(limit, clock), debugLog(options), heads(options)],
-    send({ ...options, address, connections }),
+    [refuseErrors(address.origin), pace(limit, clock), debugLog(options)],
+    send(address, connections, options),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {
     return withRetry(call, async () => read(await exchange(call), call), options);

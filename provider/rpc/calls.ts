@@ -1,9 +1,4 @@
-import {
-  Server,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type sendUnaryData,
-} from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
 
@@ -76,12 +71,4 @@ export class Calls {
       this.context.debug(`an answer could not be sent: ${String(error)}`);
     }
   }
-}
-
-/** The engine sends up to 400 MB and takes as much; grpc-js alone would refuse more than 4 MB. */
-export function grpcServer(): Server {
-  return new Server({
-    "grpc.max_receive_message_length": 400 * 1024 * 1024,
-    "grpc.max_send_message_length": -1,
-  });
 }

@@ -24,18 +24,11 @@ const flushMs = 1000;
 /** After that the engine has not taken one line; it is given up. */
 const sendMs = 5000;
 
-export interface EngineLogDependencies {
-  cleaner: Cleaner;
-  clock: Clock;
-}
-
 /**
  * `Messages` over the engine's log service. Nothing here throws, and nothing waits but `flush`. Until
  * an engine's address is known there is nobody to tell, and messages are dropped.
  */
 export class EngineLog implements Messages {
-  readonly #cleaner: Cleaner;
-  readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
   /** Settled once the engine has all that was said; undefined: it has, or has taken too long. */
@@ -43,10 +36,7 @@ export class EngineLog implements Messages {
   /** The last line of each resource: the next follows it, so that an older status never wins. */
   readonly #last = new Map<string, Promise<void>>();
 
-  constructor({ cleaner, clock }: EngineLogDependencies) {
-    this.#cleaner = cleaner;
-    this.#clock = clock;
-  }
+  constructor(private readonly options: { cleaner: Cleaner; clock: Clock }) {}
 
   /** A new engine (Handshake, Attach): from now on it is the one told. */
   attach(address: string): void {
@@ -78,7 +68,7 @@ export class EngineLog implements Messages {
     const patience = new AbortController();
     // Waited for once: an engine that takes no messages does not delay every answer.
     const giveUp = () => (this.#telling = undefined);
-    const waited = this.#clock.sleep(flushMs, patience.signal).then(giveUp, ignore);
+    const waited = this.options.clock.sleep(flushMs, patience.signal).then(giveUp, ignore);
     await Promise.race([telling.then(() => patience.abort()), waited]);
   }
 
@@ -93,7 +83,7 @@ export class EngineLog implements Messages {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
     // Cleaned now: what is secret then may be another matter.
-    const message = clip(this.#cleaner.clean(text));
+    const message = clip(this.options.cleaner.clean(text));
     const before = this.#last.get(line.urn) ?? Promise.resolve();
     const sent = before
       .then(async () => send(await client, { ...line, text: message }))
