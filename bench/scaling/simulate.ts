@@ -72,7 +72,7 @@ export async function simulate(crowd: Crowd): Promise<Outcome> {
     await clock.sleep(startMs);
     const send: Send = () => serve(onLetIn);
     const own = new RateLimit({ clock, random, requestsPerMinute, backOff });
-    const exchange = chain([refuseErrors, pace(own, clock)], send);
+    const exchange = chain([refuseErrors("https://service.test"), pace(own, clock)], send);
     const request = () => withRetry(call, () => exchange(call), { clock, random });
     await Promise.all(Array.from({ length: count }, request));
     return (clock.now() - startMs) / 1000;

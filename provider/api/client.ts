@@ -64,7 +64,7 @@ export interface CreatePermit {
 
 /** What `createClient` (in `./createClient`, which loads undici and zod) is given. */
 export interface ClientOptions {
-  /** Ends in /v2, without a trailing slash; https, or http on loopback. */
+  /** As `normaliseBaseUrl` gives it: https, or http on loopback, and ends in /v2. */
   baseUrl: string;
   token: string;
   /** For one HTTP request as a whole: connecting, sending, and the last byte of the answer. */

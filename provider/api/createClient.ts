@@ -11,10 +11,8 @@ import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
-import { heads } from "./http/heads";
 import { pace } from "./http/pace";
 import { Permit, RateLimit } from "./http/rateLimit";
-import { redirects } from "./http/redirects";
 import { refuseErrors } from "./http/refuseErrors";
 import { withRetry } from "./http/retry";
 import { send } from "./http/send";
@@ -22,7 +20,7 @@ import { outcomeOf } from "./postOutcome";
 
 const MiB = 1024 * 1024;
 
-/** @throws when `baseUrl` or a proxy variable cannot be used. */
+/** @throws when a proxy variable cannot be used. */
 export function createClient(options: ClientOptions): ComputeApi {
   const { clean, clock, destroyPath } = options;
   const address = addressOf(options.baseUrl);
@@ -33,8 +31,8 @@ export function createClient(options: ClientOptions): ComputeApi {
   // The order of the links, outermost first. Around them come the reading of the answer and, but for a
   // POST, withRetry.
   const exchange = chain(
-    [refuseErrors, redirects(address), pace(limit, clock), debugLog(options), heads(options)],
-    send({ ...options, address, connections }),
+    [refuseErrors(address.origin), pace(limit, clock), debugLog(options)],
+    send(address, connections, options),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {
     return withRetry(call, async () => read(await exchange(call), call), options);
@@ -46,7 +44,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     signal: AbortSignal,
     more: Partial<Call> = {},
   ): Call {
-    const target = address.toTarget(path);
+    const target = address.prefix + path;
     const signals = { unsent: signal, underWay: signal };
     return { method, path, endpoint: path, target, maxBytes: MiB, clean, ...signals, ...more };
   }
@@ -55,7 +53,7 @@ export function createClient(options: ClientOptions): ComputeApi {
     account: (signal) => request(callOf("GET", paths.account, signal), readAccount),
 
     listPage(query, signal) {
-      const target = `${address.toTarget(paths.instances)}?${search(query)}`;
+      const target = `${address.prefix}${paths.instances}?${search(query)}`;
       const call = callOf("GET", paths.instances, signal, { target, maxBytes: 8 * MiB });
       return request(call, readPage);
     },

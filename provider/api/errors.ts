@@ -12,7 +12,7 @@ export type FailureKind =
   | "unanswered"
   /** An answer came that is not what the document says: not JSON, wrong types, too large. */
   | "unreadable"
-  /** An answer with an error status (4xx, 5xx), or a redirect, which is never followed elsewhere. */
+  /** An answer with an error status (4xx, 5xx), or a redirect, which is never followed. */
   | "answered";
 
 /** The fields of the error envelope ("Errors"); each may be missing in a real answer. */

@@ -53,8 +53,3 @@ test("only a certificate's fault is one that lasts", () => {
   expect(isCertificateFault(fault("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
   expect(isCertificateFault(new Error("no code"))).toBe(false);
 });
-
-test.each(["http://api.example.com/v2", "https://api.example.com/v3"])(
-  "a token is sent to no address like %s, whatever the settings let through (G8)",
-  (baseUrl) => expect(() => addressOf(baseUrl)).toThrow("base address"),
-);

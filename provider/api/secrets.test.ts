@@ -71,17 +71,3 @@ test("neither the token nor the user data is in a debug line or an error, whatev
     },
   );
 });
-
-test.each(["http://compute.example/v2", "http://10.0.0.1/v2", "http://localhost.evil.test/v2"])(
-  "plain http is refused for %s",
-  (baseUrl) => {
-    expect(() => testClient(baseUrl)).toThrow(/must be https/);
-  },
-);
-
-test.each(["http://localhost:1/v2", "http://127.8.9.1/v2", "http://[::1]:80/v2"])(
-  "plain http is taken for %s, which is loopback",
-  async (baseUrl) => {
-    await testClient(baseUrl).close();
-  },
-);

@@ -26,7 +26,9 @@ test.each([
 
 test.each([
   "http://api.example.com/v2",
+  "http://10.0.0.1/v2",
   "http://127.0.0.1.example.com/v2",
+  "http://localhost.example.com/v2",
   "http://a.localhost/v2",
 ])("the token never crosses a network in clear: %s is refused (G8)", (given) => {
   expect(normaliseBaseUrl(given)).toEqual({ problem: expect.stringContaining("must be https") });

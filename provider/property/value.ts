@@ -65,7 +65,10 @@ export function isMap(value: PropertyValue | undefined): value is PropertyMap {
 export function reveal(value: PropertyValue): PropertyValue {
   if (value instanceof Secret) return reveal(value.value);
   if (isList(value)) return value.map((item) => reveal(item));
-  if (isMap(value)) return mapValues(value, reveal);
+  if (isMap(value)) {
+    const revealed = Object.entries(value).map(([key, item]) => [key, reveal(item)] as const);
+    return propertyMap(Object.fromEntries(revealed));
+  }
   return value;
 }
 
@@ -103,10 +106,4 @@ function some(value: PropertyValue | undefined, test: (part: PropertyValue) => b
   if (isList(value)) return value.some((item) => some(item, test));
   if (isMap(value)) return Object.values(value).some((item) => some(item, test));
   return false;
-}
-
-function mapValues(map: PropertyMap, change: (value: PropertyValue) => PropertyValue): PropertyMap {
-  const result = Object.create(null) as Record<string, PropertyValue>;
-  for (const [key, value] of Object.entries(map)) result[key] = change(value);
-  return result;
 }

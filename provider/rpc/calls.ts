@@ -1,12 +1,6 @@
-import {
-  Server,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type sendUnaryData,
-} from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import type { EngineLog } from "./engineLog";
 import { toFailure, type FailureContext } from "./errors";
-import { readable } from "./methods";
 
 /**
  * Runs every call: what it throws, synchronously or not, becomes its status, so that no message and
@@ -36,7 +30,7 @@ export class Calls {
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return (call, callback) => this.#run(callback, () => handle(readable(call.request)));
+    return (call, callback) => this.#run(callback, () => handle(call.request));
   }
 
   /** Streams what `handle` resolves to, one message each. */
@@ -52,7 +46,7 @@ export class Calls {
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
-      this.#run(callback, () => handle(readable(call.request)));
+      this.#run(callback, () => handle(call.request));
     };
   }
 
@@ -77,12 +71,4 @@ export class Calls {
       this.context.debug(`an answer could not be sent: ${String(error)}`);
     }
   }
-}
-
-/** The engine sends up to 400 MB and takes as much; grpc-js alone would refuse more than 4 MB. */
-export function grpcServer(): Server {
-  return new Server({
-    "grpc.max_receive_message_length": 400 * 1024 * 1024,
-    "grpc.max_send_message_length": -1,
-  });
 }

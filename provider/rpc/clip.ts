@@ -4,8 +4,8 @@
  */
 export const longestText = 4096;
 
-/** `text`, cut to `limit` UTF-16 units with an ellipsis, never through the middle of a character. */
-export function clip(text: string, limit: number = longestText): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+/** `text`, cut to so many UTF-16 units with an ellipsis, never through the middle of a character. */
+export function clip(text: string): string {
+  if (text.length <= longestText) return text;
+  return `${text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -211,6 +211,9 @@ test("values nested too deep are refused, and those just below travel", () => {
   };
   expect(travel(nest(deepest))).toStrictEqual(nest(deepest));
   expect(() => encodeProperties(nest(deepest + 1), "final")).toThrow("levels deep");
+  let deeper: Json = 1;
+  for (let level = 0; level < deepest; level++) deeper = { inner: deeper };
+  expect(() => fromEngine({ deeper })).toThrow("levels deep");
 });
 
 test("text that is no valid Unicode is mended, in keys too", () => {

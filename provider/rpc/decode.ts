@@ -1,6 +1,6 @@
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../property/value";
-import { signature, signatureKey, textFromWire, unknownTexts } from "./wire";
+import { deepest, signature, signatureKey, textFromWire, unknownTexts } from "./wire";
 
 /** A message that no sound engine sends. The caller's fault, not ours: INVALID_ARGUMENT. */
 export class InvalidMessage extends Error {
@@ -14,19 +14,21 @@ export class InvalidMessage extends Error {
  * never gets here. All others, `constructor` and the like too, are keys like any other.
  */
 export function decodeProperties(struct: Struct | undefined): PropertyMap {
-  return struct ? decodeMap(struct) : (Object.create(null) as PropertyMap);
+  return struct ? decodeMap(struct, 0) : (Object.create(null) as PropertyMap);
 }
 
-function decodeMap(struct: Struct): PropertyMap {
+function decodeMap(struct: Struct, depth: number): PropertyMap {
   const map = Object.create(null) as Record<string, PropertyValue>;
   struct.getFieldsMap().forEach((value, key) => {
-    map[key] = decodeValue(value);
+    map[key] = decodeValue(value, depth + 1);
   });
   return map;
 }
 
-/** Recurses no deeper than `scan` lets pass. */
-function decodeValue(value: Value): PropertyValue {
+function decodeValue(value: Value, depth: number): PropertyValue {
+  if (depth > deepest) {
+    throw new InvalidMessage(`a property is nested more than ${deepest} levels deep`);
+  }
   switch (value.getKindCase()) {
     case Value.KindCase.NULL_VALUE:
       return null;
@@ -40,10 +42,10 @@ function decodeValue(value: Value): PropertyValue {
     }
     case Value.KindCase.LIST_VALUE: {
       const items = value.getListValue()?.getValuesList() ?? [];
-      return items.map((item) => decodeValue(item));
+      return items.map((item) => decodeValue(item, depth + 1));
     }
     case Value.KindCase.STRUCT_VALUE:
-      return special(decodeMap(value.getStructValue() ?? new Struct()));
+      return special(decodeMap(value.getStructValue() ?? new Struct(), depth));
     case Value.KindCase.KIND_NOT_SET:
       throw new InvalidMessage("a property has a value of no kind");
   }

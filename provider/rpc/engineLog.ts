@@ -19,41 +19,24 @@ interface Line {
   ephemeral: boolean;
 }
 
-/** What was said since an engine last took too long. */
-interface Said {
-  /** How many messages are still on their way. */
-  count: number;
-  /** Settled once none of those said so far is. */
-  told: Promise<void>;
-}
-
 /** How long an answer waits for what was said before it. */
 const flushMs = 1000;
 /** After that the engine has not taken one line; it is given up. */
 const sendMs = 5000;
-
-export interface EngineLogDependencies {
-  cleaner: Cleaner;
-  clock: Clock;
-}
 
 /**
  * `Messages` over the engine's log service. Nothing here throws, and nothing waits but `flush`. Until
  * an engine's address is known there is nobody to tell, and messages are dropped.
  */
 export class EngineLog implements Messages {
-  readonly #cleaner: Cleaner;
-  readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  #said = nothing();
+  /** Settled once the engine has all that was said; undefined: it has, or has taken too long. */
+  #telling: Promise<void> | undefined;
   /** The last line of each resource: the next follows it, so that an older status never wins. */
   readonly #last = new Map<string, Promise<void>>();
 
-  constructor({ cleaner, clock }: EngineLogDependencies) {
-    this.#cleaner = cleaner;
-    this.#clock = clock;
-  }
+  constructor(private readonly options: { cleaner: Cleaner; clock: Clock }) {}
 
   /** A new engine (Handshake, Attach): from now on it is the one told. */
   attach(address: string): void {
@@ -80,17 +63,13 @@ export class EngineLog implements Messages {
    * call the engine may be gone, and a warning on the way with it.
    */
   async flush(): Promise<void> {
-    const said = this.#said;
-    if (said.count === 0) return;
+    const telling = this.#telling;
+    if (!telling) return;
     const patience = new AbortController();
-    const waited = this.#clock.sleep(flushMs, patience.signal).then(
-      // Waited for once: an engine that takes no messages does not delay every answer.
-      () => {
-        if (this.#said === said) this.#said = nothing();
-      },
-      () => undefined,
-    );
-    await Promise.race([said.told.then(() => patience.abort()), waited]);
+    // Waited for once: an engine that takes no messages does not delay every answer.
+    const giveUp = () => (this.#telling = undefined);
+    const waited = this.options.clock.sleep(flushMs, patience.signal).then(giveUp, ignore);
+    await Promise.race([telling.then(() => patience.abort()), waited]);
   }
 
   /** From now on there is nobody to tell. */
@@ -104,26 +83,24 @@ export class EngineLog implements Messages {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
     // Cleaned now: what is secret then may be another matter.
-    const message = clip(this.#cleaner.clean(text));
+    const message = clip(this.options.cleaner.clean(text));
     const before = this.#last.get(line.urn) ?? Promise.resolve();
-    const said = this.#said;
     const sent = before
       .then(async () => send(await client, { ...line, text: message }))
       .catch(ignore)
       .finally(() => {
-        said.count--;
         if (this.#last.get(line.urn) === sent) this.#last.delete(line.urn);
       });
-    said.count++;
-    // One promise for all, which the next one is added to: hundreds of answers wait for it at once.
-    const told = said.told;
-    said.told = sent.then(() => told);
     this.#last.set(line.urn, sent);
+    // One promise for all, which the next one is added to: hundreds of answers wait for it at once.
+    const others = this.#telling;
+    const telling = sent
+      .then(() => others)
+      .then(() => {
+        if (this.#telling === telling) this.#telling = undefined;
+      });
+    this.#telling = telling;
   }
-}
-
-function nothing(): Said {
-  return { count: 0, told: Promise.resolve() };
 }
 
 async function connect(address: string): Promise<EngineClient> {

@@ -6,7 +6,7 @@ import { Secret, Unknown, propertyMap } from "../property/value";
 import { instanceToken } from "../tokens";
 import { instanceUrn } from "./testing/client";
 import { withServer } from "./testing/harness";
-import { signatureKey } from "./wire";
+import { deepest, signatureKey } from "./wire";
 
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
@@ -271,20 +271,36 @@ test("no message can crash or hang the server", async () => {
     expect(await code(struct)).toBe(status.INVALID_ARGUMENT);
     const unsigned = Struct.fromJavaScript({ a: { [signatureKey]: 1 } });
     expect(await code(unsigned)).toBe(status.INVALID_ARGUMENT);
-    // A text of 4 GB, of which four bytes are there.
-    const bytes = await new Promise((resolve) =>
-      client.raw.makeUnaryRequest(
-        "/pulumirpc.ResourceProvider/Create",
-        () => Buffer.from([0x12, 0xff, 0xff, 0xff, 0xff]),
-        () => undefined,
-        {},
-        (error) => resolve(error?.code),
-      ),
-    );
-    expect(bytes).toBe(status.INVALID_ARGUMENT);
+    const answer = (message: Buffer) =>
+      new Promise((resolve) =>
+        client.raw.makeUnaryRequest(
+          "/pulumirpc.ResourceProvider/Create",
+          () => message,
+          () => undefined,
+          {},
+          (error) => resolve(error?.code),
+        ),
+      );
+    expect(await answer(Buffer.from([0x12, 0xff, 0xff, 0xff, 0xff]))).toBe(status.INTERNAL);
+    expect(await answer(nested(deepest))).toBe(status.INVALID_ARGUMENT);
+    // google-protobuf recurses: its stack overflows.
+    expect(await answer(nested(100_000))).toBe(status.INTERNAL);
     expect(await client.version()).toBe("1.2.3");
   });
 });
+
+/** The bytes of a CreateRequest whose one property is a list in a list, this many levels deep. */
+function nested(levels: number): Buffer {
+  // CreateRequest.properties, Struct.fields, its value; then Value.list_value and ListValue.values.
+  const fields = [2, 1, 2, ...Array.from({ length: levels }, () => [6, 1]).flat()];
+  const heads = fields.map((field, index) => {
+    // Five bytes each: the tag and a length of four bytes.
+    const length = 5 * (fields.length - index - 1);
+    const [low, middle, high] = [0, 7, 14].map((shift) => ((length >> shift) & 127) | 128);
+    return [field * 8 + 2, low ?? 0, middle ?? 0, high ?? 0, length >> 21];
+  });
+  return Buffer.from(heads.flat());
+}
 
 test("inputs of several MB and unknown ones go through as they should", async () => {
   await withServer({}, async ({ client }) => {

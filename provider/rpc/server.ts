@@ -1,6 +1,6 @@
-import { ServerCredentials } from "@grpc/grpc-js";
-import { Calls, grpcServer } from "./calls";
-import { methods } from "./methods";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { Calls } from "./calls";
 import { service, type ServiceDependencies } from "./service";
 
 export interface ProviderServer {
@@ -19,9 +19,12 @@ export function createServer(dependencies: ServiceDependencies): ProviderServer 
   const { log, cleaner } = dependencies;
   const debug = (text: string) => log.debug(text);
   const calls = new Calls(log, { cleaner, debug });
-  const server = grpcServer();
-  const ours = service(calls, dependencies);
-  server.addService(methods(Object.keys(ours)), ours);
+  // The engine sends up to 400 MB and takes as much; grpc-js alone would refuse more than 4 MB.
+  const server = new Server({
+    "grpc.max_receive_message_length": 400 * 1024 * 1024,
+    "grpc.max_send_message_length": -1,
+  });
+  server.addService(ResourceProviderService, service(calls, dependencies));
   return {
     listen: () =>
       new Promise((resolve, reject) => {

@@ -48,6 +48,7 @@ function isMarked(text: string): boolean {
 
 /**
  * Deeper values are refused on both ways: google-protobuf recurses, and a stack overflow while a
- * reply is being written would lose the reply.
+ * reply is being written would lose the reply. A request of some thousand levels overflows the stack
+ * of google-protobuf itself; grpc-js catches that, and answers INTERNAL.
  */
 export const deepest = 200;

@@ -76,18 +76,15 @@ export class Connection {
     const createApi =
       this.around.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, cleaner, clock, env, randomBytes = crypto.randomBytes } = this.around;
+    const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.settings;
     const options: ClientOptions = {
-      baseUrl: this.settings.baseUrl,
-      token: this.settings.apiToken,
-      requestTimeoutMs: this.settings.requestTimeoutMs,
-      requestsPerMinute: this.settings.requestsPerMinute,
-      ...(this.settings.destroyPath ? { destroyPath: this.settings.destroyPath } : {}),
+      ...{ baseUrl, token: apiToken, requestTimeoutMs, requestsPerMinute, destroyPath },
       userAgent: `pulumi-compute/${metadata.version}`,
       clock,
       env,
       clean: (text) => cleaner.clean(text),
       random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
-      ...(env["COMPUTE_DEBUG"] === "1" ? { debug: (line: string) => messages.info(line) } : {}),
+      debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
       onSlowedDown: ({ method, path, retryInMs }) =>
         messages.debug(
           `${method} ${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`,

@@ -2,15 +2,10 @@
  * What the calls of this session have told of the state: the engine shows a provider no more of it.
  * Only the stamp of another session proves that a state held an instance.
  */
+import type { Ledger } from "../ledger/ledger";
 import { originFromState, type Place } from "../origin";
 import type { PropertyMap } from "../property/value";
 import { wasInState } from "../stamp";
-
-/** The part of the ledger that is needed here. */
-export interface IdLedger {
-  /** Settles every record of this place that has this id. */
-  settleId(place: Place, id: string, how: "state" | "gone" | "dropped"): void;
-}
 
 export class KnownState {
   /** The tokens that each carried instance was seen with, as hashes. */
@@ -21,7 +16,7 @@ export class KnownState {
   readonly #inUpdate = new Set<string>();
 
   constructor(
-    private readonly ledger: IdLedger,
+    private readonly ledger: Ledger,
     private readonly settings: Place,
     /** `Session.id`. */
     private readonly session: string,

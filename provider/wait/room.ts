@@ -3,7 +3,7 @@
  * status. With more than that in PROVISIONING none of them could be proven to have left it, so creates
  * are held back before their POST until a listing would show theirs.
  */
-import { notNeeded, raceAbort } from "../abort";
+import { notNeeded } from "../abort";
 import { pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
@@ -29,70 +29,53 @@ export interface Entry {
 }
 
 export class Room {
-  readonly #options: RoomOptions;
   /** Creates from before their POST until their end. */
   readonly #inside = new Set<string>();
-  /** How many ever came in. */
-  #entered = 0;
   /** First come, first served; only the first looks, however many wait. */
   readonly #queue = new KeyedLocks();
-  readonly #held = new Set<Entry["onHeld"]>();
-  #left = Promise.withResolvers<void>();
+  #held = 0;
+  #left = new AbortController();
 
-  constructor(options: RoomOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: RoomOptions) {}
 
   /** Resolves to the listing that showed that there is room, which `leave` gives back. */
-  async enter(entry: Entry): Promise<Snapshot> {
-    const snapshot = await entry.look();
-    if (this.#options.hasCursor || this.#inside.has(entry.urn)) return snapshot;
-    if (this.#held.size === 0 && this.#takes(entry.urn, snapshot)) return snapshot;
-    entry.onHeld();
-    this.#held.add(entry.onHeld);
+  async enter({ urn, look, signal, onHeld }: Entry): Promise<Snapshot> {
+    const { clock, pollIntervalMs, hasCursor } = this.options;
+    const first = await look();
+    if (hasCursor || this.#inside.has(urn)) return first;
+    if (this.#held === 0 && this.#takes(urn, first)) return first;
+    onHeld();
+    this.#held++;
+    const untilRoom = async (): Promise<Snapshot> => {
+      for (;;) {
+        const left = this.#left.signal;
+        const snapshot = await look().catch(transientOnly);
+        if (snapshot && this.#takes(urn, snapshot)) return snapshot;
+        // Of those of others that leave PROVISIONING only a later listing tells.
+        const wake = AbortSignal.any([signal, left]);
+        await clock.sleep(pollIntervalMs, wake).catch(() => signal.throwIfAborted());
+      }
+    };
     try {
-      return await this.#queue.run("", entry.signal, () => this.#untilRoom(entry));
+      return await this.#queue.run("", signal, untilRoom);
     } finally {
-      this.#held.delete(entry.onHeld);
+      this.#held--;
     }
   }
 
   leave(urn: string): void {
     if (!this.#inside.delete(urn)) return;
-    this.#left.resolve();
-    this.#left = Promise.withResolvers();
+    this.#left.abort(notNeeded);
+    this.#left = new AbortController();
   }
 
-  async #untilRoom({ urn, look, signal }: Entry): Promise<Snapshot> {
-    const { clock, pollIntervalMs } = this.#options;
-    for (;;) {
-      const left = this.#left.promise;
-      const snapshot = await look().catch(transientOnly);
-      if (snapshot && this.#takes(urn, snapshot)) return snapshot;
-      // Of those of others that leave PROVISIONING only a later listing tells.
-      const pause = new AbortController();
-      const ending = AbortSignal.any([signal, pause.signal]);
-      const slept = clock.sleep(pollIntervalMs, ending);
-      slept.catch(() => undefined);
-      await raceAbort(Promise.race([left, slept]), signal);
-      pause.abort(notNeeded);
-    }
-  }
-
-  #takes(urn: string, snapshot: Snapshot): boolean {
-    if (!this.#isRoom(snapshot)) return false;
-    this.#inside.add(urn);
-    this.#entered++;
-    return true;
-  }
-
-  #isRoom({ complete, items }: Snapshot): boolean {
-    // One at a time goes whatever others leave in PROVISIONING: nobody waits for ever.
-    if (this.#inside.size === 0) return true;
-    const others = [...items.values()].filter(({ id }) => !this.#options.isOurs(id));
-    if (complete && others.length + this.#entered < pageLimit.max) return true;
+  #takes(urn: string, { items }: Snapshot): boolean {
+    const others = [...items.values()].filter(({ id }) => !this.options.isOurs(id));
     const pending = others.filter(({ status }) => status === "PROVISIONING").length;
-    return pending + this.#inside.size < pageLimit.max;
+    // One at a time goes whatever others leave in PROVISIONING: nobody waits for ever.
+    const isRoom = this.#inside.size === 0 || pending + this.#inside.size < pageLimit.max;
+    if (isRoom) this.#inside.add(urn);
+    return isRoom;
   }
 }
 

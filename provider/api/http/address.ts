@@ -11,27 +11,13 @@ export interface Address {
   /** Host and port, for messages. */
   host: string;
   loopback: boolean;
-  /** From a path of the document (/v2/…) to the one on this origin, and back. */
-  toTarget(path: string): string;
-  toPath(target: string): string;
+  /** What stands before a path of the document (/v2/…) on this origin; mostly nothing. */
+  prefix: string;
 }
 
-/** @throws when the address is not one that a token may be sent to. */
+/** Of a base address that `normaliseBaseUrl` of the settings has let through. */
 export function addressOf(baseUrl: string): Address {
-  const url = new URL(baseUrl);
-  const loopback = isLoopback(url.hostname);
-  // Configuration says the same, with better words; this is the last gate before a token leaves.
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && loopback)) {
-    throw new Error("the base address must be https (http is for loopback only)");
-  }
-  const pathname = url.pathname.replace(/\/+$/, "");
-  if (!pathname.endsWith("/v2")) throw new Error("the path of the base address must end in /v2");
+  const { origin, host, hostname, pathname } = new URL(baseUrl);
   const prefix = pathname.slice(0, -"/v2".length);
-  return {
-    origin: url.origin,
-    host: url.host,
-    loopback,
-    toTarget: (path) => prefix + path,
-    toPath: (target) => (target.startsWith(`${prefix}/`) ? target.slice(prefix.length) : target),
-  };
+  return { origin, host, loopback: isLoopback(hostname), prefix };
 }

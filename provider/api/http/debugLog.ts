@@ -1,17 +1,13 @@
 /** COMPUTE_DEBUG=1: one redacted line a request, with nothing of any body but the request_id (G8). */
-import type { Clock } from "../../clock";
+import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import { readEnvelope } from "./envelope";
 import { type Answer, type Call, type Link, header, isSuccess } from "./exchange";
 import { oneLine } from "./text";
 
-export interface DebugLogOptions {
-  clock: Clock;
-  clean: (text: string) => string;
-  debug?: ((line: string) => void) | undefined;
-}
+type Options = Pick<ClientOptions, "clock" | "clean" | "debug">;
 
-export function debugLog({ clock, clean, debug }: DebugLogOptions): Link {
+export function debugLog({ clock, clean, debug }: Options): Link {
   if (!debug) return (next) => next;
   return (next) => async (call) => {
     const begun = clock.now();

@@ -4,7 +4,6 @@ import { RequestError } from "../errors";
 import { outcomeOf } from "../postOutcome";
 import { type Answer, type Call, type Link, header } from "./exchange";
 import type { Ending, RateLimit } from "./rateLimit";
-import { retryAfterMs } from "./retryAfter";
 
 export function pace(limit: RateLimit, clock: Clock): Link {
   return (next) => async (call) => {
@@ -39,4 +38,18 @@ function endingOf(answer: Answer, now: Date): Ending {
 function wasSent({ method, unsent }: Call, error: unknown): boolean {
   if (method === "POST") return outcomeOf(error, unsent).kind !== "notSent";
   return !(error instanceof RequestError && error.kind === "unreachable");
+}
+
+/** A service that asks for a longer pause is asked again all the same. */
+const longestPauseMs = 5 * 60_000;
+
+/**
+ * Milliseconds to wait by a Retry-After header, which is seconds or an HTTP date (RFC 9110, 10.2.3; the document
+ * does not show one). Undefined when there is no guidance in it.
+ */
+export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
+  const text = value?.trim() ?? "";
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
+  // "Now" from a service that just said "too many" is no guidance either.
+  return ms > 0 ? Math.min(ms, longestPauseMs) : undefined;
 }

@@ -5,17 +5,13 @@
  * counted together, at even distances, and take turns.
  */
 import { notNeeded } from "../../abort";
-import type { Clock } from "../../clock";
-import type { CreatePermit, SlowedDown } from "../client";
+import type { ClientOptions, CreatePermit } from "../client";
 import { type BackOff, type BackOffOptions, PauseThenSpread } from "./backOff";
 
-export interface RateLimitOptions {
-  clock: Clock;
-  random: () => number;
-  /** The service's limit, of which 95 % is used. */
-  requestsPerMinute: number;
-  /** Told of each pause after a 429. */
-  onSlowedDown?: ((info: SlowedDown) => void) | undefined;
+export interface RateLimitOptions extends Pick<
+  ClientOptions,
+  "clock" | "random" | "requestsPerMinute" | "onSlowedDown"
+> {
   /** Another choice than ours, for the comparison of docs/scaling.md. */
   backOff?: ((options: BackOffOptions) => BackOff) | undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { retryAfterMs } from "./retryAfter";
+import { retryAfterMs } from "./pace";
 
 const now = new Date("2026-01-01T00:00:00Z");
 

@@ -1,20 +1,17 @@
 /** The innermost link: puts a call on the wire. */
-import type { Clock } from "../../clock";
+import type { ClientOptions } from "../client";
 import type { Address } from "./address";
 import type { Connections } from "./connections";
 import type { Send } from "./exchange";
 import { transfer } from "./transfer";
 
-export interface SendOptions {
-  address: Address;
-  connections: Connections;
-  token: string;
-  userAgent: string;
-  requestTimeoutMs: number;
-  clock: Clock;
-}
+type Options = Pick<
+  ClientOptions,
+  "token" | "userAgent" | "requestTimeoutMs" | "clock" | "onAnswer"
+>;
 
-export function send({ address, connections, ...options }: SendOptions): Send {
+export function send(address: Address, connections: Connections, options: Options): Send {
+  const { clock, requestTimeoutMs, onAnswer } = options;
   const headers = {
     authorization: `Bearer ${options.token}`,
     accept: "application/json",
@@ -23,13 +20,17 @@ export function send({ address, connections, ...options }: SendOptions): Send {
   };
   return async (call) => {
     const own = call.method === "POST" ? connections.fresh() : undefined;
+    const asked = clock.date();
     try {
-      return await transfer(own ?? connections.kept, call, {
+      const answer = await transfer(own ?? connections.kept, call, {
         address,
         headers: call.body ? { ...headers, "content-type": "application/json" } : headers,
-        timeoutMs: options.requestTimeoutMs,
-        clock: options.clock,
+        timeoutMs: requestTimeoutMs,
+        clock,
       });
+      const { status, headers: answered } = answer;
+      onAnswer?.({ status, headers: answered, asked, answered: clock.date() });
+      return answer;
     } finally {
       void own?.destroy();
     }
