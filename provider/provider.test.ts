@@ -108,7 +108,9 @@ test("a time-out before anything was changed is told as such", async () => {
   const { provider, service } = await configured();
   service.accountAnswer = () => new Promise(() => undefined);
   const error = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
-  expect(error.message).toContain("nothing was changed: the 5 s of the operation");
+  expect(error.message).toContain(
+    "timed out after 5 s (customTimeouts) before anything was changed",
+  );
 });
 
 test("attach mode: a second configuration is refused, and the same one is not (defect 19)", async () => {

@@ -146,7 +146,7 @@ async function guarded<T>(operation: () => T | Promise<T>): Promise<T> {
     if (error instanceof Canceled) throw new OperationCanceled();
     if (error instanceof TimedOut) {
       throw new OperationFailed(
-        `nothing was changed: the ${error.seconds} s of the operation (customTimeouts) were over first. What it waited for: another create of the same name, the rate limit, or the service's answers`,
+        `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for an answer of the service`,
       );
     }
     throw error;

@@ -31,7 +31,7 @@ export const discard: Command = {
     const meant = meantBy(found);
     if (!meant) {
       warn(
-        `Several state backends have an open create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
+        `Several state backends have a pending create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
       );
       return 1;
     }

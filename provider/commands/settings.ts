@@ -65,7 +65,7 @@ export function examineSettings(source: Source): Examined {
     }),
     judge(
       "settings",
-      "Mend it where it is set; README.md, Configuration, says what each may be.",
+      "Fix it where it is set; README.md, Configuration, says what each may be.",
       () => {
         const others = settingNames.filter((name) => checkOf(name) === "settings");
         const given = others.filter((name) => isGiven(name, source));

@@ -49,7 +49,7 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
     throw new OperationFailed([
       "the provider's configuration can't be used:",
       ...list,
-      "Mend it with `pulumi config set`, and run again.",
+      "Fix it with `pulumi config set`, and run again.",
     ]);
   }
   const { baseUrl, apiToken } = values;

@@ -56,7 +56,7 @@ export const settingTypes = {
   requestsPerMinute: wholeNumber,
   requestTimeoutSeconds: seconds,
   pollIntervalSeconds: seconds,
-  // G2: the provider looks for an open create for this long at the most.
+  // G2: the provider looks for a pending create for this long at the most.
   settlingSeconds: secondsUpTo(mostSettlingSeconds),
   deletePolicy: z.enum(["fail", "retain", "destroy"], {
     error: 'must be "fail", "retain" or "destroy"',

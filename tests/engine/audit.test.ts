@@ -155,7 +155,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(Object.keys(service.counts()).filter((it) => it.startsWith("DELETE"))).toEqual([]);
 });
 
-test("killed during a POST: the open create is found, and its instance, if there is one", async () => {
+test("killed during a POST: the pending create is found, and its instance, if there is one", async () => {
   await using world = await World.create({ program: oneInstance() });
   const { stack, service } = world;
   stack.setEnv("COMPUTE_BASE_URL", service.url);

@@ -128,7 +128,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
 
   expect(code).not.toBe(0);
   expect(output).toContain(
-    "earlier runs left creates open whose instances no state is known to hold",
+    "earlier runs left pending creates, whose instances no state is known to hold",
   );
   const [command = ""] = printedCommands(output, "pulumi import");
   expect(command).toContain(id);

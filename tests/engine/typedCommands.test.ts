@@ -116,7 +116,7 @@ test.each([
   expect(world.posts()).toBe(1);
 });
 
-test("an open create: the import takes over the instance that turns up", async () => {
+test("a pending create: the import takes over the instance that turns up", async () => {
   await using world = await World.create({ program: oneInstance() });
   const { output, id } = await leftOpen(world);
 
@@ -126,7 +126,7 @@ test("an open create: the import takes over the instance that turns up", async (
   expect((await world.stack.instance()).id).toBe(id);
 });
 
-test("an open create of a component's child: the import names the component", async () => {
+test("a pending create of a component's child: the import names the component", async () => {
   await using world = await World.create({ program: oneInstance() });
   world.stack.javascript(`
     const pulumi = require("@pulumi/pulumi");
@@ -145,7 +145,7 @@ test("an open create of a component's child: the import names the component", as
   expect((await world.stack.instances()).map((it) => it.id)).toEqual([id]);
 });
 
-test("an open create of an explicit provider: the import names the provider", async () => {
+test("a pending create of an explicit provider: the import names the provider", async () => {
   await using world = await World.create({ program: "resources: {}\n", baseUrl: undefined });
   const resource = (type: string, properties: Inputs, options: Inputs = {}) => ({
     ...{ type, properties, options },

@@ -32,7 +32,7 @@ export function isOfThisMachine({ at }: Report["openCreates"][number]): boolean 
 
 export const exitCodes = {
   0: "all that is listed is managed, all that is managed is there",
-  1: "something was found: an instance in no stack or in several, one that is gone, an open create",
+  1: "something was found: an instance in no stack or in several, one that is gone, a pending create",
   2: "the command line is wrong",
   3: "nothing was found, but not everything could be decided: a listing that is not complete, a stack or a service that could not be read",
 } as const;

@@ -20,7 +20,7 @@ export async function* examineService(
   } catch (error) {
     // A proxy variable that is no address, say.
     if (!(error instanceof OperationFailed)) throw error;
-    yield failed("connection", error.message, "Mend it, and run this again.");
+    yield failed("connection", error.message, "Fix it, and run this again.");
     yield* serviceUnknown.filter(({ check }) => check !== "connection");
     return;
   }

@@ -398,7 +398,7 @@ class Create implements Disposable {
         this.#progress.stop();
         return around.messages.status(
           this.request.urn,
-          "the create was not answered well; looking for its instance",
+          "the create has no clear answer; looking for its instance",
         );
     }
   }

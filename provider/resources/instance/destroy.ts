@@ -25,7 +25,7 @@ export async function destroyInstance(
   } catch (error) {
     if (!isEnded(error)) throw error;
     throw new OperationFailed(
-      `instance ${doomed.id} was told to go, and was not gone yet when ${howEnded(error)}. It stays in the state; run again to look again`,
+      `DELETE was sent for instance ${doomed.id}, but the instance still existed when ${howEnded(error)}. It stays in the state; run again to check it again`,
     );
   }
 }
@@ -43,7 +43,7 @@ async function sendDestroy(
   } catch (error) {
     if (isEnded(error)) {
       throw new OperationFailed(
-        `instance ${id} may have been told to go: ${howEnded(error)} while the destroy call was under way. It stays in the state; run again to look again`,
+        `DELETE may have been sent for instance ${id}: ${howEnded(error)} while the destroy call was under way. It stays in the state; run again to look again`,
       );
     }
     if (!(error instanceof RequestError)) throw error;
@@ -70,12 +70,12 @@ async function untilGone(
   const started = clock.now();
   for (;;) {
     const seconds = Math.round((clock.now() - started) / 1000);
-    messages.status(urn, `${id} was told to go; waiting until it is gone, ${seconds} s`);
+    messages.status(urn, `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`);
     const { presence } = await presenceOf(session, id, expected, signal);
     if (presence.kind === "gone") return;
     if (presence.kind === "unproven") {
       throw new OperationFailed(
-        `instance ${id} was told to go, but that it is gone can't be proven: ${presence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
+        `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${presence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
       );
     }
     // A listing may lag behind a destroy whose answer was lost.

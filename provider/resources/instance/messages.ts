@@ -48,7 +48,7 @@ function pending(record: LedgerRecord, why: PendingReason, id = "<id>"): string 
     return `another run created instance ${id} for this resource's URN while this one waited: nothing was created now. Run again, and see what the state holds by then`;
   }
   const name = shownNote(record.name);
-  const start = `an earlier run began to create "${name}" for this resource (${record.at}), and nothing has shown since that the state holds it`;
+  const start = `an earlier run began to create "${name}" for this resource (${record.at}), and no state is known to hold its result`;
   const ways = `To take the instance over: \`${importCommand(record, id)}\`. To forget that create, once you know that nothing of it runs: \`${discardCommand(record.key)}\``;
   return `${start}: ${reason(why, id)}. Nothing was created now. ${ways}`;
 }
@@ -113,11 +113,11 @@ export function pendingNotice(
   });
   const others =
     elsewhere > 0 ? `. Other projects have ${elsewhere} more; \`discard\` lists them` : "";
-  return `earlier runs left creates open whose instances no state is known to hold: ${lines.join("; ")}${others}`;
+  return `earlier runs left pending creates, whose instances no state is known to hold: ${lines.join("; ")}${others}`;
 }
 
 export function resumedNotice(id: string, shownName: string): string {
-  return `an earlier run created ${id} ("${shownName}") for this resource, and nothing has shown since that the state holds it: it is taken over, and nothing new is created`;
+  return `an earlier run created ${id} ("${shownName}") for this resource, and no state is known to hold it: this run takes it over, and creates nothing new`;
 }
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────

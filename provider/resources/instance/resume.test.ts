@@ -217,7 +217,7 @@ test("after a rotated token nothing untrue is said of the program", async () => 
   expect(error.message).toContain("the token has changed since");
 });
 
-test("another tenant's listing never proves that an open create is gone (G3)", async () => {
+test("another tenant's listing never proves that a pending create is gone (G3)", async () => {
   for (const begin of [
     () => diedAfterAnswer(generated(1)),
     async () => ({ world: await diedAfterPost(generated(1), { acts: true }) }),

@@ -64,7 +64,7 @@ function offline(id: string, outputs: PropertyMap): string {
 }
 
 function unfinishedBy(id: string, status: string | undefined): string {
-  return `${unknownStatus(id, status)}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it made anew, remove it at the service first`;
+  return `${unknownStatus(id, status)}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it created again, remove it at the service first`;
 }
 
 const unknownStatus = (id: string, status: string | undefined) =>

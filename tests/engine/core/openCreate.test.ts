@@ -1,4 +1,4 @@
-/** A create that is not answered well: exactly one instance comes of it, or an error that says so (G2). */
+/** A create without a clear answer: exactly one instance comes of it, or an error that says so (G2). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { World } from "../support/world";
