@@ -2,45 +2,57 @@
  * `pulumi-resource-compute audit`: what the service lists against all stacks of the backend. It only
  * reads; the state is exported without its secrets.
  */
+import type { Command } from "commander";
 import { shownNote } from "../ledger/notedName";
 import { summarise, type Undecided } from "./audit/findings";
 import { listAt, look, type Listed } from "./audit/look";
 import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
-import type { Command, Given, Terminal } from "./command";
-import { printData } from "./data";
 import { openCreates } from "./openCreates";
 import { explained, Service } from "./service";
-import { settingOptions, settingsFor, stackOption } from "./settingOptions";
+import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settingOptions";
+import { printData, type Terminal } from "./terminal";
 
-export const audit: Command = {
-  options: {
-    json: { type: "boolean", help: "The same as data." },
-    stack: {
-      ...{ ...stackOption, multiple: true },
-      help: `${stackOption.help} Given again, the service of each such stack is listed. All stacks of the backend are compared in any case.`,
-    },
-    ...settingOptions,
-  },
-  exitCodes,
+type Options = SettingOptions & { json?: true; stack?: string[] };
 
-  async run(given, by) {
-    const services: Service[] = [];
-    const undecided: Undecided[] = [];
-    const report = await examine(given, by, { services, undecided }).finally(() =>
-      Promise.all(services.map((service) => service[Symbol.asyncDispose]())),
+export function addAudit(program: Command, io: Terminal): void {
+  const command = program
+    .command("audit")
+    .description("compare what the service lists with all stacks of the backend; changes nothing")
+    .option("--json", "print the same as data")
+    .option(
+      "--stack <name>",
+      `${stackHelp} Given again, the service of each such stack is listed. All stacks of the backend are compared in any case.`,
+      (name: string, others: string[] = []) => [...others, name],
+    )
+    .addHelpText(
+      "after",
+      ["\nIt ends with:", ...Object.entries(exitCodes).map((it) => `  ${it.join("  ")}`)].join(
+        "\n",
+      ),
     );
-    const code = report ? exitCodeOf(report) : 3;
-    if (given.values["json"]) printData({ result: results[code], undecided, ...report }, by);
-    else if (report) printReport(report, by);
-    return code;
-  },
-};
+  const unused = ["deletePolicy", "destroyPath", "leftovers"] as const;
+  addSettingOptions(command, unused).action(async (options: Options) => {
+    io.exitCode = await audit(options, io);
+  });
+}
+
+async function audit(options: Options, by: Terminal): Promise<number> {
+  const services: Service[] = [];
+  const undecided: Undecided[] = [];
+  const report = await examine(options, by, { services, undecided }).finally(() =>
+    Promise.all(services.map((service) => service[Symbol.asyncDispose]())),
+  );
+  const code = report ? exitCodeOf(report) : 3;
+  if (options.json) printData({ result: results[code], undecided, ...report }, by);
+  else if (report) printReport(report, by);
+  return code;
+}
 
 const results = { 0: "ok", 1: "found", 3: "undecided" } as const;
 
 /** Undefined where nothing could be compared; why is said. */
 async function examine(
-  given: Given,
+  options: Options,
   by: Terminal,
   { services, undecided }: { services: Service[]; undecided: Undecided[] },
 ): Promise<Report | undefined> {
@@ -50,9 +62,9 @@ async function examine(
     undecided.push({ what, why: lines.join(" ") });
   };
   const places: Listed[] = [];
-  for (const stack of given.lists["stack"] ?? [undefined]) {
+  for (const stack of options.stack ?? [undefined]) {
     try {
-      const settings = await settingsFor(stack, given, by);
+      const settings = await settingsFor(stack, options, by);
       const service = new Service(settings, by);
       services.push(service);
       const place = await listAt(service);

@@ -2,48 +2,52 @@
  * `pulumi-resource-compute doctor`: what `pulumi up` would meet, found out before it and without
  * changing anything: no POST, no DELETE, no file.
  */
+import type { Command } from "commander";
 import { systemClock } from "../clock";
 import { hideToken } from "../config/hideToken";
 import { propertyMap, type PropertyMap } from "../property/value";
 import type { Messages } from "../surroundings";
-import type { Command, Given, Terminal } from "./command";
-import { printData } from "./data";
+import { printData, type Terminal } from "./terminal";
 import { examineMachine } from "./doctor/machine";
 import { Table } from "./doctor/report";
 import { examineService } from "./doctor/service";
 import { type Finding, serviceUnknown } from "./finding";
 import { readStack } from "./pulumi/config";
-import { settingFlags, settingOptions, stackOption } from "./settingOptions";
+import { addSettingOptions, settingFlags, type SettingOptions, stackHelp } from "./settingOptions";
 import { examineSettings } from "./settings";
 
-export const doctor: Command = {
-  options: {
-    json: { type: "boolean", help: "The same as data." },
-    stack: stackOption,
-    ...settingOptions,
-  },
+type Options = SettingOptions & { json?: true; stack?: string };
 
-  async run(given, by) {
-    const { json } = given.values;
-    const findings: Finding[] = [];
-    const table = json ? undefined : new Table(by);
-    for await (const finding of examine(given, by)) {
-      findings.push(finding);
-      table?.add(finding);
-    }
-    const ok = !findings.some(({ result }) => result === "FAILED");
-    if (table) table.end(findings);
-    else printData({ ok, checks: findings }, by);
-    return ok ? 0 : 1;
-  },
-};
+export function addDoctor(program: Command, io: Terminal): void {
+  const command = program
+    .command("doctor")
+    .description("check settings, token, service and this machine; changes nothing")
+    .option("--json", "print the same as data")
+    .option("--stack <name>", stackHelp);
+  addSettingOptions(command).action(async (options: Options) => {
+    io.exitCode = await doctor(options, io);
+  });
+}
 
-async function* examine({ values }: Given, by: Terminal): AsyncGenerator<Finding> {
+async function doctor(options: Options, by: Terminal): Promise<number> {
+  const findings: Finding[] = [];
+  const table = options.json ? undefined : new Table(by);
+  for await (const finding of examine(options, by)) {
+    findings.push(finding);
+    table?.add(finding);
+  }
+  const ok = !findings.some(({ result }) => result === "FAILED");
+  if (table) table.end(findings);
+  else printData({ ok, checks: findings }, by);
+  return ok ? 0 : 1;
+}
+
+async function* examine(options: Options, by: Terminal): AsyncGenerator<Finding> {
   const { env, cleaner } = by;
-  const flags = settingFlags(values);
+  const flags = settingFlags(options);
   let stack: PropertyMap = propertyMap({});
-  if (typeof values["stack"] === "string") {
-    const read = await readStack(values["stack"], env);
+  if (options.stack !== undefined) {
+    const read = await readStack(options.stack, env);
     yield read.finding;
     stack = read.settings;
   }

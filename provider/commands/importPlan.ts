@@ -3,63 +3,65 @@
  * lists. It only reads, but for the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
+import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import { instanceStatuses } from "../api/documented";
 import { OperationFailed } from "../errors";
 import { isWhole } from "../listing/snapshot";
 import { closest } from "../property/closest";
 import { instanceToken } from "../tokens";
-import type { Command, Given, Terminal } from "./command";
 import { choose, type Choice } from "./importPlan/choose";
 import { namesFor } from "./importPlan/names";
 import { openCreates } from "./openCreates";
 import { readState, type StackState } from "./pulumi/state";
 import { explained, Service } from "./service";
-import { settingOptions, settingsFor, stackOption } from "./settingOptions";
+import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settingOptions";
+import type { Terminal } from "./terminal";
 
-export const importPlan: Command = {
-  options: {
-    out: { type: "string", value: "FILE", help: "Write the plan there instead of to stdout." },
-    stack: { ...stackOption, help: `Leave out what this stack has already. ${stackOption.help}` },
-    name: {
-      type: "string",
-      value: "PATTERN",
-      help: "Only instances of such a name: * stands for any text, ? for one character.",
-    },
-    status: {
-      type: "string",
-      value: "STATUS",
-      multiple: true,
-      help: "Only instances of this status. Left out: every one but PROVISIONING, which a run may be just creating.",
-    },
-    parent: {
-      type: "string",
-      value: "URN",
-      help: "The component of the stack that they are to be children of.",
-    },
-    provider: {
-      type: "string",
-      value: "URN",
-      help: "The program's own provider of them; left out, the default one.",
-    },
-    ...settingOptions,
-  },
+interface Options extends SettingOptions {
+  out?: string;
+  stack?: string;
+  name?: string;
+  status?: string[];
+  parent?: string;
+  provider?: string;
+}
 
-  async run(given, by) {
+const unused = [
+  ...(["pollIntervalSeconds", "settlingSeconds"] as const),
+  ...(["deletePolicy", "destroyPath", "leftovers"] as const),
+];
+
+export function addImportPlan(program: Command, io: Terminal): void {
+  const command = program
+    .command("import-plan")
+    .description("write the file for `pulumi import --file` from what the service lists")
+    .option("--out <file>", "Write the plan there instead of to stdout.")
+    .option("--stack <name>", `Leave out what this stack has already. ${stackHelp}`)
+    .option(
+      "--name <pattern>",
+      "Only instances of such a name: * stands for any text, ? for one character.",
+    )
+    .option(
+      "--status <status>",
+      "Only instances of this status; may be given again. Left out: every one but PROVISIONING, which a run may be just creating.",
+      (status: string, others: string[] = []) => [...others, status],
+    )
+    .option("--parent <urn>", "The component of the stack that they are to be children of.")
+    .option("--provider <urn>", "The program's own provider of them; left out, the default one.");
+  addSettingOptions(command, unused).action(async (options: Options) => {
     try {
-      await plan(given, by);
-      return 0;
+      await plan(options, io);
     } catch (error) {
-      explained(error).forEach((line) => by.warn(line));
-      return 1;
+      explained(error).forEach((line) => io.warn(line));
+      io.exitCode = 1;
     }
-  },
-};
+  });
+}
 
-async function plan(given: Given, by: Terminal): Promise<void> {
-  const { name, stack, out, parent, provider } = texts(given);
-  const statuses = given.lists["status"] ?? [];
-  const settings = await settingsFor(stack, given, by);
+async function plan(options: Options, by: Terminal): Promise<void> {
+  const { name, stack, out, parent, provider, status: statuses = [] } = options;
+  const settings = await settingsFor(stack, options, by);
   const state = stack === undefined ? undefined : await stateOf(stack, by);
   await using service = new Service(settings, by);
   const { listing, origin } = await service.listing();
@@ -88,14 +90,6 @@ async function plan(given: Given, by: Terminal): Promise<void> {
     );
   }
   by.warn(summary(choice, out, stack));
-}
-
-/** Of the options that are texts, each at most once. */
-function texts({ values }: Given): Partial<Record<string, string>> {
-  const given = Object.entries(values).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  return Object.fromEntries(given);
 }
 
 async function stateOf(stack: string, { env }: Terminal): Promise<StackState> {

@@ -9,7 +9,7 @@ import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Messages } from "../surroundings";
-import type { Terminal } from "./command";
+import type { Terminal } from "./terminal";
 
 /** Ctrl-C ends the process itself. */
 const never = new AbortController().signal;

@@ -1,34 +1,38 @@
 /** The settings for a command: from its options, from a stack's configuration, from the environment. */
+import { type Command, Option } from "commander";
 import { hideToken } from "../config/hideToken";
-import { settingDescriptions, type Settings } from "../config/settings";
+import { settingDescriptions, type SettingName, type Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
 import { propertyMap, type PropertyMap } from "../property/value";
-import type { Given, Option, Terminal } from "./command";
 import type { Finding } from "./finding";
 import { readStack } from "./pulumi/config";
 import { examineSettings, flagNames, flagOf } from "./settings";
+import type { Terminal } from "./terminal";
 
-export const stackOption = {
-  type: "string",
-  value: "NAME",
-  help: "Read the settings of this stack of the Pulumi project here, the token among them. What is given below wins over it.",
-} as const satisfies Option;
+export const stackHelp =
+  "Read the settings of this stack of the Pulumi project here, the token among them. What is given below wins over it.";
 
-export const settingOptions = Object.fromEntries(
-  flagNames.map((name): [string, Option] => [
-    flagOf(name),
-    { type: "string", value: "VALUE", help: settingDescriptions[name].replaceAll("`", "") },
-  ]),
-);
+/** Commander gives their values under the names of the settings: `--base-url` as `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName, string>>;
 
-export function settingFlags(values: Given["values"]): PropertyMap {
-  return propertyMap(Object.fromEntries(flagNames.map((name) => [name, values[flagOf(name)]])));
+/** Those of `unused` change nothing for the command: it takes them, and its help leaves them out. */
+export function addSettingOptions(command: Command, unused: readonly SettingName[] = []): Command {
+  for (const name of flagNames) {
+    const description = settingDescriptions[name].replaceAll("`", "");
+    const option = new Option(`--${flagOf(name)} <value>`, description);
+    command.addOption(option.hideHelp(unused.includes(name)));
+  }
+  return command;
+}
+
+export function settingFlags(options: SettingOptions): PropertyMap {
+  return propertyMap(Object.fromEntries(flagNames.map((name) => [name, options[name]])));
 }
 
 /** Rejects with all that is wrong with them. */
 export async function settingsFor(
   stack: string | undefined,
-  { values }: Given,
+  options: SettingOptions,
   by: Terminal,
 ): Promise<Settings> {
   const { env } = by;
@@ -37,7 +41,7 @@ export async function settingsFor(
   const ofStack = read?.settings ?? propertyMap({});
   hideToken(by, ofStack);
   const { findings, settings } = examineSettings({
-    flags: settingFlags(values),
+    flags: settingFlags(options),
     stack: ofStack,
     env,
   });

@@ -11,7 +11,6 @@ import {
 import { answer, ScriptedServer } from "../../provider/api/testing/scriptedServer";
 import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { systemClock } from "../../provider/clock";
-import { doctor } from "../../provider/commands/doctor";
 import { typed } from "../../provider/commands/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { TlsFront } from "../support/tlsFront";
@@ -46,7 +45,7 @@ async function see(world: World, args: string[] = [], env: NodeJS.ProcessEnv = {
     ...{ COMPUTE_BASE_URL: world.service.url, COMPUTE_API_TOKEN: testToken },
     ...env,
   };
-  const { code, lines } = await typed(doctor, ["--json", ...args], all);
+  const { code, lines } = await typed(["doctor", "--json", ...args], all);
   const printed = lines.join("\n");
   const { ok, checks } = JSON.parse(printed) as {
     ok: boolean;
@@ -92,7 +91,7 @@ test("a service that is well: every check is, with two requests, and the exit co
 test("the table: a line a check, the next step below what is not well, no escape", async () => {
   await withWorld({}, async (world) => {
     const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
-    const { code, lines } = await typed(doctor, [], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
+    const { code, lines } = await typed(["doctor"], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
     expect(code).toBe(1);
     const text = lines.join("\n");
     expect(text).toMatch(/^FAILED +token +COMPUTE_API_TOKEN \(environment\) must start with sk_/m);

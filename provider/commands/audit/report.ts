@@ -2,8 +2,7 @@
 import type { ListItem } from "../../api/contract";
 import { ownCommand } from "../../advice";
 import type { Place } from "../../origin";
-import type { Terminal } from "../command";
-import { count } from "../count";
+import { count, type Terminal } from "../terminal";
 
 type Shown = Pick<ListItem, "id" | "name" | "status">;
 /** A resource of a stack. */

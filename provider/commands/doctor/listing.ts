@@ -1,7 +1,7 @@
 /** What a listing of the service's instances shows, in the words that `pulumi up` has for it. */
 import { cursorIgnored, nameCursor } from "../../advice";
 import { instanceStatuses } from "../../api/documented";
-import { count } from "../count";
+import { count } from "../terminal";
 import { type Finding, ofError, ok, skipped, warning } from "../finding";
 import type { Listed, Visit } from "./visit";
 

@@ -1,6 +1,5 @@
 /** How findings are shown: a line each, and a second one with the next step of what is not well. */
-import type { Terminal } from "../command";
-import { count } from "../count";
+import { count, type Terminal } from "../terminal";
 import type { Check, Finding } from "../finding";
 
 const colours = { ok: "green", warning: "yellow", FAILED: "red", skipped: "gray" } as const;

@@ -1,7 +1,7 @@
 /** What a stack's configuration says of the provider, as the Pulumi CLI tells it. */
 import * as z from "zod";
 import { propertyMap, Secret, type PropertyMap } from "../../property/value";
-import { count } from "../count";
+import { count } from "../terminal";
 import { failed, type Finding, ok } from "../finding";
 import { parsedJson, pulumi } from "./cli";
 
