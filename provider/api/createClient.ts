@@ -11,7 +11,6 @@ import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
 import { hideUserData } from "./http/echo";
 import { type Call, chain } from "./http/exchange";
-import { heads } from "./http/heads";
 import { pace } from "./http/pace";
 import { Permit, RateLimit } from "./http/rateLimit";
 import { redirects } from "./http/redirects";
@@ -33,7 +32,7 @@ export function createClient(options: ClientOptions): ComputeApi {
   // The order of the links, outermost first. Around them come the reading of the answer and, but for a
   // POST, withRetry.
   const exchange = chain(
-    [refuseErrors, redirects(address), pace(limit, clock), debugLog(options), heads(options)],
+    [refuseErrors, redirects(address), pace(limit, clock), debugLog(options)],
     send({ ...options, address, connections }),
   );
   function request<T>(call: Call, read: Read<T>): Promise<T> {

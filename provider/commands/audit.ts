@@ -9,7 +9,7 @@ import { listAt, look, type Listed } from "./audit/look";
 import { exitCodeOf, exitCodes, printReport, type Report } from "./audit/report";
 import { openCreates } from "./openCreates";
 import { explained, Service } from "./service";
-import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settingOptions";
+import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settings";
 import { printData, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string[] };

@@ -13,9 +13,9 @@ import { instanceToken } from "../tokens";
 import { choose, type Choice } from "./importPlan/choose";
 import { namesFor } from "./importPlan/names";
 import { openCreates } from "./openCreates";
-import { readState, type StackState } from "./pulumi/state";
+import { readState, type StackState } from "./pulumi";
 import { explained, Service } from "./service";
-import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settingOptions";
+import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settings";
 import type { Terminal } from "./terminal";
 
 interface Options extends SettingOptions {

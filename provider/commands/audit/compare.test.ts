@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../../origin";
-import type { HeldInstance } from "../pulumi/state";
+import type { HeldInstance } from "../pulumi";
 import { compare } from "./compare";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };

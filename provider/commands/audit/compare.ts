@@ -1,7 +1,7 @@
 /** What one look at the services and one at the stacks say of each other. */
 import type { ListItem } from "../../api/contract";
 import { originDifference, type Origin } from "../../origin";
-import type { HeldInstance } from "../pulumi/state";
+import type { HeldInstance } from "../pulumi";
 
 /** A service as one token sees it. */
 export interface Place {

@@ -3,7 +3,7 @@ import { importCommand, nameCursor } from "../../advice";
 import type { ListItem } from "../../api/contract";
 import type { LedgerRecord } from "../../ledger/record";
 import { isSamePlace } from "../../origin";
-import type { HeldInstance } from "../pulumi/state";
+import type { HeldInstance } from "../pulumi";
 import type { Listed, Looks, Stacks } from "./look";
 import { isResumed, type OpenCreate } from "../openCreates";
 import { isOfThisMachine, type Report, type Resource } from "./report";

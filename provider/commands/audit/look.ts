@@ -7,7 +7,7 @@ import type { Snapshot } from "../../listing/snapshot";
 import type { Origin } from "../../origin";
 import { judge, type Presence } from "../../resources/instance/presence";
 
-import { readAllStates, type HeldInstance, type StackState } from "../pulumi/state";
+import { readAllStates, type HeldInstance, type StackState } from "../pulumi";
 import type { Service } from "../service";
 import { compare, type Comparison, type Place } from "./compare";
 

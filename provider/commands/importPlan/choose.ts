@@ -4,7 +4,7 @@ import type { ListItem } from "../../api/contract";
 import type { LedgerRecord } from "../../ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../../origin";
 import { isResumed } from "../openCreates";
-import type { StackState } from "../pulumi/state";
+import type { StackState } from "../pulumi";
 
 export interface Wanted {
   /** A pattern with `*` and `?`; undefined: any name. */

@@ -1,10 +1,81 @@
-/** The instances that a stack's state holds, as `pulumi stack export` tells; nothing is decrypted. */
+/** Asks the Pulumi CLI on PATH: for the configuration of a stack, and for the instances that states hold. */
+import { execFile } from "node:child_process";
 import * as z from "zod";
-import { OperationFailed } from "../../errors";
-import { originKey, originSchema, type Origin } from "../../origin";
-import { acceptedKey } from "../../resources/instance/state";
-import { instanceToken } from "../../tokens";
-import { parsedJson, pulumi } from "./cli";
+import { withoutPasswords } from "../backendUrl";
+import { OperationFailed } from "../errors";
+import { originKey, originSchema, type Origin } from "../origin";
+import { propertyMap, Secret, type PropertyMap } from "../property/value";
+import { acceptedKey } from "../resources/instance/state";
+import { instanceToken } from "../tokens";
+
+type Said = { ok: true; stdout: string } | { ok: false; missing: boolean; why: string };
+
+/** A slow machine needs seconds for it; one that hangs is not to hang us. */
+const patienceMs = 60_000;
+
+export function pulumi(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Said> {
+  const { promise, resolve } = Promise.withResolvers<Said>();
+  const options = {
+    timeout: patienceMs,
+    // A state may be of any size.
+    maxBuffer: Infinity,
+    env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+  };
+  // Without what was asked with it.
+  const command = ["pulumi", ...args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word))].join(" ");
+  const child = execFile(
+    "pulumi",
+    [...args, "--non-interactive"],
+    options,
+    (error, stdout, stderr) => {
+      if (!error) return resolve({ ok: true, stdout });
+      const missing = error.code === "ENOENT";
+      // It repeats the backend's address, password and all.
+      const said = withoutPasswords(stderr.trim().split("\n").at(-1) ?? "");
+      const why = missing
+        ? "there is no pulumi on PATH"
+        : error.killed
+          ? `\`${command}\` did not end within ${patienceMs / 1000} s`
+          : `\`${command}\` failed: ${said.replace(/^error: /, "") || `exit code ${error.code}`}`;
+      resolve({ ok: false, missing, why });
+    },
+  );
+  child.stdin?.end();
+  return promise;
+}
+
+/** What the CLI gave with --json; undefined where it is no JSON. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const configuration = z.record(
+  z.string(),
+  z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
+);
+
+/** What a stack's configuration says of the provider, without the prefix `compute:`. */
+export async function readConfig(
+  stack: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ config: PropertyMap } | { problem: string }> {
+  const said = await pulumi(["config", "--json", "--show-secrets", "--stack", stack], env);
+  if (!said.ok) return { problem: said.why };
+  const parsed = configuration.safeParse(parsedJson(said.stdout));
+  if (!parsed.success) {
+    return { problem: "the Pulumi CLI gave a configuration that can't be read" };
+  }
+  const ours = Object.entries(parsed.data).flatMap(([key, { value, secret }]) => {
+    const [, setting] = /^compute:(.+)$/.exec(key) ?? [];
+    if (setting === undefined || value === undefined) return [];
+    return [[setting, secret ? new Secret(value) : value] as const];
+  });
+  return { config: propertyMap(Object.fromEntries(ours)) };
+}
 
 export interface StackState {
   stack: string;
