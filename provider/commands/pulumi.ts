@@ -102,7 +102,11 @@ export interface HeldInstance {
   external: boolean;
 }
 
-export type Read = { state: StackState } | { stack: string; problem: string };
+/** Stacks, but for those that the Pulumi CLI could not give. */
+export interface Stacks {
+  states: readonly StackState[];
+  unread: readonly { stack: string; problem: string }[];
+}
 
 const instance = z.object({
   urn: z.string().startsWith("urn:"),
@@ -125,8 +129,12 @@ const exported = z.object({
 /** At once: each is a process of its own. */
 const readers = 4;
 
-/** Every stack of the backend, of whatever project. Rejects if the backend does not tell which there are. */
-export async function readAllStates(env: NodeJS.ProcessEnv): Promise<Read[]> {
+/**
+ * Every stack of the backend, of whatever project.
+ *
+ * @throws OperationFailed where the backend does not tell which there are.
+ */
+export async function readAllStates(env: NodeJS.ProcessEnv): Promise<Stacks> {
   const said = await pulumi(["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"], env);
   const stacks = z
     .array(z.object({ name: z.string() }))
@@ -139,30 +147,33 @@ export async function readAllStates(env: NodeJS.ProcessEnv): Promise<Read[]> {
     ]);
   }
   const names = stacks.data.map(({ name }) => name);
-  const read: Read[] = [];
+  const read: Awaited<ReturnType<typeof readState>>[] = [];
+  const next = names.entries();
   const work = async () => {
-    for (let name = names.shift(); name !== undefined; name = names.shift()) {
-      read.push(await readState(name, env));
-    }
+    for (const [at, stack] of next) read[at] = await readState(stack, env);
   };
   await Promise.all(Array.from({ length: readers }, work));
-  return read;
+  return {
+    states: read.filter((it) => "instances" in it),
+    unread: read.filter((it) => "problem" in it),
+  };
 }
 
-export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<Read> {
+export async function readState(
+  stack: string,
+  env: NodeJS.ProcessEnv,
+): Promise<StackState | { stack: string; problem: string }> {
   const said = await pulumi(["stack", "export", "--stack", stack], env);
   if (!said.ok) return { stack, problem: said.why };
   try {
     const { deployment } = exported.parse(parsedJson(said.stdout));
     const creating = deployment.pending_operations?.filter(({ type }) => type === "creating");
     return {
-      state: {
-        stack,
-        instances: ours(deployment.resources).flatMap((it) => heldAs(stack, it)),
-        pending: ours(creating?.map(({ resource }) => resource)).map(({ urn, inputs }) => ({
-          ...{ urn, ...(typeof inputs?.name === "string" ? { name: inputs.name } : {}) },
-        })),
-      },
+      stack,
+      instances: ours(deployment.resources).flatMap((it) => heldAs(stack, it)),
+      pending: ours(creating?.map(({ resource }) => resource)).map(({ urn, inputs }) => ({
+        ...{ urn, ...(typeof inputs?.name === "string" ? { name: inputs.name } : {}) },
+      })),
     };
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
