@@ -44,12 +44,20 @@ export function pulumi(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   return promise;
 }
 
-/** What the CLI gave with --json; undefined where it is no JSON. */
-function parsedJson(text: string): unknown {
+/** What the CLI answers in JSON, or why there is none of that form. */
+async function ask<T>(
+  what: string,
+  form: z.ZodType<T>,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ answer: T } | { problem: string }> {
+  const said = await pulumi(args, env);
+  if (!said.ok) return { problem: said.why };
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return { answer: form.parse(JSON.parse(said.stdout)) };
+  } catch (error) {
+    if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error;
+    return { problem: `the Pulumi CLI gave ${what} that can't be read` };
   }
 }
 
@@ -63,13 +71,10 @@ export async function readConfig(
   stack: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ config: PropertyMap } | { problem: string }> {
-  const said = await pulumi(["config", "--json", "--show-secrets", "--stack", stack], env);
-  if (!said.ok) return { problem: said.why };
-  const parsed = configuration.safeParse(parsedJson(said.stdout));
-  if (!parsed.success) {
-    return { problem: "the Pulumi CLI gave a configuration that can't be read" };
-  }
-  const ours = Object.entries(parsed.data).flatMap(([key, { value, secret }]) => {
+  const args = ["config", "--json", "--show-secrets", "--stack", stack];
+  const read = await ask("a configuration", configuration, args, env);
+  if ("problem" in read) return read;
+  const ours = Object.entries(read.answer).flatMap(([key, { value, secret }]) => {
     const [, setting] = /^compute:(.+)$/.exec(key) ?? [];
     if (setting === undefined || value === undefined) return [];
     return [[setting, secret ? new Secret(value) : value] as const];
@@ -108,23 +113,39 @@ export interface Stacks {
   unread: readonly { stack: string; problem: string }[];
 }
 
+const text = z.string().optional().catch(undefined);
+
 const instance = z.object({
   urn: z.string().startsWith("urn:"),
   id: z.string().optional(),
-  external: z.boolean().optional(),
-  inputs: z.looseObject({ name: z.unknown() }).optional(),
-  outputs: z.record(z.string(), z.unknown()).optional(),
+  external: z.boolean().default(false),
+  // A secret name is no text.
+  inputs: z.object({ name: text }).optional(),
+  outputs: z
+    .object({ [originKey]: originSchema.optional().catch(undefined), [acceptedKey]: text })
+    .optional(),
 });
 
 /** Other providers' resources may be as they like. */
 const any = z.looseObject({ type: z.string() });
 
+const ours = z
+  .array(any)
+  .transform((all): unknown[] => all.filter(({ type }) => type === instanceToken))
+  .pipe(z.array(instance));
+
+const creating = z
+  .array(z.object({ resource: any, type: z.string() }))
+  .transform((all): unknown[] =>
+    all.filter(({ type }) => type === "creating").map(({ resource }) => resource),
+  )
+  .pipe(ours);
+
 const exported = z.object({
-  deployment: z.object({
-    resources: z.array(any).nullish(),
-    pending_operations: z.array(z.object({ resource: any, type: z.string() })).nullish(),
-  }),
+  deployment: z.object({ resources: ours.nullish(), pending_operations: creating.nullish() }),
 });
+
+const list = z.array(z.object({ name: z.string() }));
 
 /** At once: each is a process of its own. */
 const readers = 4;
@@ -135,22 +156,18 @@ const readers = 4;
  * @throws OperationFailed where the backend does not tell which there are.
  */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<Stacks> {
-  const said = await pulumi(["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"], env);
-  const stacks = z
-    .array(z.object({ name: z.string() }))
-    .safeParse(said.ok ? parsedJson(said.stdout) : undefined);
-  if (!stacks.success) {
-    const why = said.ok ? "the Pulumi CLI gave a list that can't be read" : said.why;
+  const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
+  const listed = await ask("a list", list, args, env);
+  if ("problem" in listed) {
     throw new OperationFailed([
-      `the stacks of the backend: ${why}`,
+      `the stacks of the backend: ${listed.problem}`,
       "→ Log in with `pulumi login`, or set PULUMI_BACKEND_URL.",
     ]);
   }
-  const names = stacks.data.map(({ name }) => name);
   const read: Awaited<ReturnType<typeof readState>>[] = [];
-  const next = names.entries();
+  const next = listed.answer.entries();
   const work = async () => {
-    for (const [at, stack] of next) read[at] = await readState(stack, env);
+    for (const [at, { name }] of next) read[at] = await readState(name, env);
   };
   await Promise.all(Array.from({ length: readers }, work));
   return {
@@ -163,37 +180,18 @@ export async function readState(
   stack: string,
   env: NodeJS.ProcessEnv,
 ): Promise<StackState | { stack: string; problem: string }> {
-  const said = await pulumi(["stack", "export", "--stack", stack], env);
-  if (!said.ok) return { stack, problem: said.why };
-  try {
-    const { deployment } = exported.parse(parsedJson(said.stdout));
-    const creating = deployment.pending_operations?.filter(({ type }) => type === "creating");
-    return {
-      stack,
-      instances: ours(deployment.resources).flatMap((it) => heldAs(stack, it)),
-      pending: ours(creating?.map(({ resource }) => resource)).map(({ urn, inputs }) => ({
-        ...{ urn, ...(typeof inputs?.name === "string" ? { name: inputs.name } : {}) },
-      })),
-    };
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    return { stack, problem: "the Pulumi CLI gave a state that can't be read" };
-  }
-}
-
-function ours(resources: readonly z.infer<typeof any>[] | null = []): z.infer<typeof instance>[] {
-  return (resources ?? [])
-    .filter(({ type }) => type === instanceToken)
-    .map((resource) => instance.parse(resource));
-}
-
-function heldAs(
-  stack: string,
-  { urn, id, external = false, outputs }: z.infer<typeof instance>,
-): HeldInstance[] {
-  if (id === undefined) return [];
-  const origin = originSchema.safeParse(outputs?.[originKey]).data;
-  const accepted = outputs?.[acceptedKey];
-  const acceptedAt = typeof accepted === "string" ? accepted : undefined;
-  return [{ stack, urn, id, origin, acceptedAt, external }];
+  const read = await ask("a state", exported, ["stack", "export", "--stack", stack], env);
+  if ("problem" in read) return { stack, problem: read.problem };
+  const { resources, pending_operations: pending } = read.answer.deployment;
+  return {
+    stack,
+    instances: (resources ?? []).flatMap(({ urn, id, external, outputs }) => {
+      if (id === undefined) return [];
+      const origin = outputs?.[originKey];
+      return [{ stack, urn, id, origin, acceptedAt: outputs?.[acceptedKey], external }];
+    }),
+    pending: (pending ?? []).map(({ urn, inputs }) => ({
+      ...{ urn, ...(inputs?.name === undefined ? {} : { name: inputs.name }) },
+    })),
+  };
 }

@@ -25,14 +25,15 @@ export type SettingOptions = Partial<Record<SettingName, string>>;
 const optionOf = (name: SettingName) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
+
 /** The token is no option: any program of the machine can read those. */
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
 /** Those of `unused` change nothing for the command: it takes them, and its help leaves them out. */
 export function addSettingOptions(command: Command, unused: readonly SettingName[] = []): Command {
   for (const name of optionNames) {
-    const description = settingDescriptions[name].replaceAll("`", "");
-    const option = new Option(`${optionOf(name)} <value>`, description);
+    const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
     command.addOption(option.hideHelp(unused.includes(name)));
   }
   return command;
@@ -74,55 +75,57 @@ export async function examineSettings(
   }
   hideToken(io, ofStack);
 
-  const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
-  const args = propertyMap({ ...ofStack, ...given });
+  const ofOptions = propertyMap(
+    Object.fromEntries(optionNames.map((name) => [name, options[name]])),
+  );
+  const args = propertyMap({ ...ofStack, ...ofOptions });
   const variableOf = (name: string) => settingEnvironment[name as SettingName];
   const isGiven = (name: SettingName) =>
     reveal(args[name] ?? null) !== null || Boolean(env[variableOf(name) ?? ""]);
   const sourceOf = (name: string) => {
-    if (Object.hasOwn(given, name)) return optionOf(name as SettingName);
+    if (Object.hasOwn(ofOptions, name)) return optionOf(name as SettingName);
     const variable = Object.hasOwn(ofStack, name) ? undefined : variableOf(name);
     return variable ?? `compute:${name}`;
   };
 
-  const problems = { "base URL": [] as string[], token: [] as string[], settings: [] as string[] };
-  const checkOf = (name: string) =>
-    name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
-  for (const { property, reason } of checkConfig(args, env).failures) {
+  const wrong = checkConfig(args, env).failures.map(({ property, reason }) => {
     // A secret is named in the reason only.
     const name = property || /^compute:(\w+)/.exec(reason)?.[1] || "";
     const words = reason.replace(`compute:${name} `, "");
     const source = sourceOf(name);
-    problems[checkOf(name)].push(words.startsWith(source) ? words : `${source}: ${words}`);
+    return { name, found: words.startsWith(source) ? words : `${source}: ${words}` };
+  });
+  for (const name of ["baseUrl", "apiToken"] as const) {
+    const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
+    const found = `not given: looked for in ${option}${variableOf(name)}, a stack's configuration (--stack NAME)`;
+    if (!isGiven(name)) wrong.push({ name, found });
   }
-  const places = `${variableOf("apiToken")}, a stack's configuration (--stack NAME)`;
-  if (!isGiven("apiToken")) problems.token.push(`not given: looked for in ${places}`);
-  const more = `${optionOf("baseUrl")}, ${variableOf("baseUrl")}, a stack's configuration (--stack NAME)`;
-  if (!isGiven("baseUrl")) problems["base URL"].push(`not given: looked for in ${more}`);
+  const settings = wrong.length === 0 ? resolveSettings(args, env) : undefined;
 
-  const isGood = Object.values(problems).every((reasons) => reasons.length === 0);
-  const settings = isGood ? resolveSettings(args, env) : undefined;
-  const add = (check: keyof typeof problems, found: string, next: string) => {
-    const wrong = problems[check].join("; ");
-    findings.push(wrong ? failed(check, wrong, next) : ok(check, found));
-  };
+  const others = settingNames.filter((name) => name !== "baseUrl" && name !== "apiToken");
+  const given = others.filter(isGiven).map((name) => `${name} (${sourceOf(name)})`);
   const kind = settings && kinds[settings.tokenKind];
-  const others = settingNames.filter((name) => checkOf(name) === "settings" && isGiven(name));
-  const list = others.map((name) => `${name} (${sourceOf(name)})`).join(", ");
-  add(
+  const judge = (check: string, found: string, next: string, isOf: (name: string) => boolean) => {
+    const reasons = wrong.filter(({ name }) => isOf(name)).map((it) => it.found);
+    findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
+  };
+  judge(
     "base URL",
     `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
-    `${settingDescriptions.baseUrl.replaceAll("`", "")} For a stack: pulumi config set compute:baseUrl`,
+    `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
+    (name) => name === "baseUrl",
   );
-  add(
+  judge(
     "token",
     `${kind ?? "given"} (${sourceOf("apiToken")})`,
-    `${settingDescriptions.apiToken.replaceAll("`", "")} For a stack: pulumi config set --secret compute:apiToken`,
+    `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
+    (name) => name === "apiToken",
   );
-  add(
+  judge(
     "settings",
-    list ? `${list}; else the defaults` : "the defaults",
+    given.length > 0 ? `${given.join(", ")}; else the defaults` : "the defaults",
     "Correct it where it is set; README.md, Configuration, says what each may be.",
+    (name) => name !== "baseUrl" && name !== "apiToken",
   );
   return settings ? { findings, settings } : { findings };
 }
