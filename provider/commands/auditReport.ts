@@ -6,7 +6,7 @@ import { count, type Terminal } from "./terminal";
 
 type Shown = Pick<ListItem, "id" | "name" | "status">;
 /** A resource of a stack. */
-export interface Resource {
+interface Resource {
   stack: string;
   urn: string;
 }
