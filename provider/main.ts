@@ -8,7 +8,7 @@ import { isatty } from "node:tty";
 import metadata from "../metadata.json";
 import { systemClock } from "./clock";
 import { deferred } from "./deferred";
-import { executable } from "./executable";
+import { executable, whatItIs } from "./executable";
 import { isByEngine, isByHand } from "./rpc/arguments";
 import { EngineLog } from "./rpc/engineLog";
 import { describe } from "./rpc/errors";
@@ -54,9 +54,20 @@ async function serve(byEngine: boolean): Promise<void> {
     engineOwnsStdin: byEngine && piped(),
   });
   // A person at a terminal is told what this is.
-  if (!byEngine && isatty(2)) (await import("./commands/run.js")).greet(port);
+  if (!byEngine && isatty(2)) greet(port);
   // The first and only thing on stdout: what the engine dials.
   process.stdout.write(`${port}\n`);
+}
+
+/** What this is, and what to do with it; not on stdout, which is for the port. */
+function greet(port: number): void {
+  const lines = [
+    whatItIs,
+    "To try it as it runs here, in the folder of a program:",
+    `  PULUMI_DEBUG_PROVIDERS=${metadata.name}:${port} pulumi up`,
+    `Ctrl-C ends it. ${executable} doctor checks the settings; --help shows all it can do by hand.`,
+  ];
+  process.stderr.write(`${lines.join("\n")}\n`);
 }
 
 /** An exit in the middle of a Create loses the instance (G1); a defect elsewhere is no reason. */

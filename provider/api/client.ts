@@ -84,22 +84,12 @@ export interface ClientOptions {
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
   /** Told of each try that failed, also where it is made again. */
   onFailedTry?: ((error: RequestError) => void) | undefined;
-  /** Told of the head of each answer. */
-  onAnswer?: ((head: AnswerHead) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up, in both cases. */
   env: Readonly<Record<string, string | undefined>>;
   /** 0 up to 1, for jitter. */
   random: () => number;
   /** Makes what sends requests: one for each POST, one for all others. Left out: undici's, through the proxy of `env`. */
   connect?: (() => Dispatcher) | undefined;
-}
-
-/** Status and headers of an answer, with this machine's time before the request and after the answer. */
-export interface AnswerHead {
-  status: number;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  asked: Date;
-  answered: Date;
 }
 
 export interface SlowedDown {

@@ -2,43 +2,51 @@
  * `pulumi-resource-compute discard [KEY|URN]`: forgets a pending create (G1), once a person knows that nothing
  * of it runs; by its key, also one whose result a state held. Without an argument, lists the pending ones.
  */
+import type { Command } from "commander";
 import { discardCommand, importCommand } from "../advice";
 import { shownNote } from "../ledger/notedName";
 import { isOpen, mayBecome } from "../ledger/record";
-import type { Command } from "./command";
 import { allCreates, openCreates, type OpenCreate } from "./openCreates";
+import type { Terminal } from "./terminal";
 
-export const discard: Command = {
-  positionals: "[KEY|URN]",
-  mostPositionals: 1,
-  async run({ positionals: [keyOrUrn] }, { env, print, warn }) {
-    if (keyOrUrn === undefined) {
-      const open = openCreates(env, warn);
-      if (open.length === 0) print("No create is left open.");
-      for (const it of open) describe(it).forEach((line) => print(line));
-      return 0;
-    }
-    // Where its delete would fail, also a create whose result a state held stands in the way of the next.
-    const found = allCreates(env, warn).filter(
-      ({ record }) =>
-        (record.key === keyOrUrn && mayBecome(record, discarded)) ||
-        (record.urn === keyOrUrn && isOpen(record)),
+export function addDiscard(program: Command, io: Terminal): void {
+  program
+    .command("discard")
+    .description("list the creates that a run left open, or forget one")
+    .argument("[KEY|URN]")
+    .usage("[KEY|URN]")
+    .action((keyOrUrn: string | undefined) => {
+      io.exitCode = discard(keyOrUrn, io);
+    });
+}
+
+function discard(keyOrUrn: string | undefined, { env, print, warn }: Terminal): number {
+  if (keyOrUrn === undefined) {
+    const open = openCreates(env, warn);
+    if (open.length === 0) print("No create is left open.");
+    for (const it of open) describe(it).forEach((line) => print(line));
+    return 0;
+  }
+  // Where its delete would fail, also a create whose result a state held stands in the way of the next.
+  const found = allCreates(env, warn).filter(
+    ({ record }) =>
+      (record.key === keyOrUrn && mayBecome(record, discarded)) ||
+      (record.urn === keyOrUrn && isOpen(record)),
+  );
+  if (found.length === 0) {
+    print(`No create is left open for ${keyOrUrn}.`);
+    return 1;
+  }
+  const meant = meantBy(found);
+  if (!meant) {
+    warn(
+      `Several state backends have a pending create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
     );
-    if (found.length === 0) {
-      print(`No create is left open for ${keyOrUrn}.`);
-      return 1;
-    }
-    const meant = meantBy(found);
-    if (!meant) {
-      warn(
-        `Several state backends have a pending create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
-      );
-      return 1;
-    }
-    const forgotten = meant.map((it) => forget(it, print, warn));
-    return forgotten.every(Boolean) ? 0 : 1;
-  },
-};
+    return 1;
+  }
+  const forgotten = meant.map((it) => forget(it, print, warn));
+  return forgotten.every(Boolean) ? 0 : 1;
+}
 
 /**
  * Stacks of two backends may have the same URN: the records of the backend that is used here, or of the only

@@ -1,132 +1,207 @@
 /**
- * `pulumi-resource-compute import-plan`: the file for `pulumi import --file`, from what the service
- * lists. It only reads, but for the file that `--out` names.
+ * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file`, from what the service
+ * lists. It changes nothing but the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
-import { importPlanCommand, logicalName, nameCursor } from "../advice";
+import type { Command } from "commander";
+import { importCommand, importPlanCommand, logicalName, nameCursor } from "../advice";
+import type { ListItem } from "../api/contract";
 import { instanceStatuses } from "../api/documented";
 import { OperationFailed } from "../errors";
+import type { LedgerRecord } from "../ledger/record";
 import { isWhole } from "../listing/snapshot";
+import { isSamePlace, originDifference, type Origin } from "../origin";
 import { closest } from "../property/closest";
 import { instanceToken } from "../tokens";
-import type { Command, Given, Terminal } from "./command";
-import { choose, type Choice } from "./importPlan/choose";
-import { namesFor } from "./importPlan/names";
-import { openCreates } from "./openCreates";
-import { readState, type StackState } from "./pulumi/state";
+import { isResumed, openCreates } from "./openCreates";
+import { type HeldInstance, readState } from "./pulumi";
 import { explained, Service } from "./service";
-import { settingOptions, settingsFor, stackOption } from "./settingOptions";
+import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settings";
+import type { Terminal } from "./terminal";
 
-export const importPlan: Command = {
-  options: {
-    out: { type: "string", value: "FILE", help: "Write the plan there instead of to stdout." },
-    stack: { ...stackOption, help: `Leave out what this stack has already. ${stackOption.help}` },
-    name: {
-      type: "string",
-      value: "PATTERN",
-      help: "Only instances of such a name: * stands for any text, ? for one character.",
-    },
-    status: {
-      type: "string",
-      value: "STATUS",
-      multiple: true,
-      help: "Only instances of this status. Left out: every one but PROVISIONING, which a run may be just creating.",
-    },
-    parent: {
-      type: "string",
-      value: "URN",
-      help: "The component of the stack that they are to be children of.",
-    },
-    provider: {
-      type: "string",
-      value: "URN",
-      help: "The program's own provider of them; left out, the default one.",
-    },
-    ...settingOptions,
-  },
+interface Options extends SettingOptions {
+  out?: string;
+  stack?: string;
+  name?: string;
+  status?: string[];
+  parent?: string;
+  provider?: string;
+}
 
-  async run(given, by) {
+export function addImportPlan(program: Command, io: Terminal): void {
+  const command = program
+    .command("import-plan")
+    .description("write the file for `pulumi import --file` from what the service lists")
+    .option("--out <file>", "Write the plan there instead of to stdout.")
+    .option("--stack <name>", `Leave out what this stack has already. ${stackHelp}`)
+    .option(
+      "--name <pattern>",
+      "Only instances of such a name: * stands for any text, ? for one character.",
+    )
+    .option(
+      "--status <status>",
+      "Only instances of this status; may be given again. Left out: every one but PROVISIONING, which a run may be just creating.",
+      (status: string, others: string[] = []) => [...others, status],
+    )
+    .option("--parent <urn>", "The component of the stack that they are to be children of.")
+    .option("--provider <urn>", "The program's own provider of them; left out, the default one.");
+  const unused = [
+    ...(["pollIntervalSeconds", "settlingSeconds"] as const),
+    ...(["deletePolicy", "destroyPath", "leftovers"] as const),
+  ];
+  addSettingOptions(command, unused).action(async (options: Options) => {
     try {
-      await plan(given, by);
-      return 0;
+      await plan(options, io);
     } catch (error) {
-      explained(error).forEach((line) => by.warn(line));
-      return 1;
+      explained(error).forEach((line) => io.warn(line));
+      io.exitCode = 1;
     }
-  },
-};
+  });
+}
 
-async function plan(given: Given, by: Terminal): Promise<void> {
-  const { name, stack, out, parent, provider } = texts(given);
-  const statuses = given.lists["status"] ?? [];
-  const settings = await settingsFor(stack, given, by);
-  const state = stack === undefined ? undefined : await stateOf(stack, by);
-  await using service = new Service(settings, by);
-  const { listing, origin } = await service.listing();
+async function plan(options: Options, io: Terminal): Promise<void> {
+  const { stack, out, parent, provider, status: statuses = [] } = options;
+  const settings = await settingsFor(stack, options, io);
+  const held = stack === undefined ? [] : await instancesOf(stack, io.env);
+  const { listing, origin } = await new Service(settings, io).list();
+  const warn = (text: string) => io.warn(`warning: ${text}`);
+  const open = openCreates(io.env, warn).map(({ record }) => record);
 
-  const warn = (text: string) => by.warn(`warning: ${text}`);
-  const open = openCreates(by.env, warn).map(({ record }) => record);
-  const clean = (text: string) => by.cleaner.clean(text);
-  const isSayable = (text: string) => clean(text) === text;
-  const listed = [...listing.items.values()];
-  const choice = choose(listed, { name, statuses }, { origin, state, open, isSayable });
-  const seen = [...instanceStatuses, ...listed.map(({ status = "" }) => status)];
+  const matches = pattern(options.name);
+  const isWanted = ({ name = "", status = "" }: ListItem) =>
+    matches.test(name) && (statuses.length === 0 || statuses.includes(status));
+  // An instance that lives elsewhere is another one, whatever its id.
+  const isHeld = ({ id }: ListItem) =>
+    held.some(
+      (it) =>
+        it.id === id &&
+        !it.external &&
+        (!it.origin || originDifference(it.origin, origin) === undefined),
+    );
+  const all = [...listing.items.values()];
+  const wanted = all.filter(isWanted).sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
+  const judged = wanted
+    .filter((item) => !isHeld(item))
+    .map((item) => {
+      if (io.cleaner.clean(item.id) !== item.id) {
+        return { item, why: "its id has characters in it that a plan can't hold" };
+      }
+      return { item, why: whyNot(item, { statuses, open, origin }) };
+    });
+  const chosen = judged.filter(({ why }) => why === undefined).map(({ item }) => item);
+
+  const seen = [...instanceStatuses, ...all.map(({ status = "" }) => status)];
   for (const status of statuses.filter((it) => !seen.includes(it))) {
     const near = closest(status, seen);
     warn(`no instance has the status ${status}${near ? `; did you mean ${near}?` : ""}`);
   }
-  const json = JSON.stringify(fileOf(choice, state, { parent, provider }, clean), undefined, 2);
-  if (out === undefined) json.split("\n").forEach((line) => by.print(line));
+
+  // An instance may be called like the token (G8).
+  const shown = chosen.map(({ id, name = "" }) => ({ id, name: io.cleaner.clean(name) }));
+  const taken = held.map(({ urn }) => logicalName(urn));
+  const names = namesFor(shown, taken);
+  const related = Object.entries({ parent, provider }).filter(([, urn]) => urn !== undefined);
+  // Pulumi's own format: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
+  const file = {
+    // A resource names others by keys of this table.
+    ...(related.length > 0 ? { nameTable: Object.fromEntries(related) } : {}),
+    resources: chosen.map(({ id }, at) => ({
+      ...{ type: instanceToken, name: names[at], id },
+      ...Object.fromEntries(related.map(([key]) => [key, key])),
+    })),
+  };
+  const json = JSON.stringify(file, undefined, 2);
+  if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
-  for (const { item, why } of choice.leftOut) {
-    by.warn(`left out: ${item.id} "${item.name ?? ""}": ${why}`);
+  for (const { item, why } of judged) {
+    if (why !== undefined) io.warn(`left out: ${item.id} "${item.name ?? ""}": ${why}`);
   }
   if (!isWhole(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
-  by.warn(summary(choice, out, stack));
+  const number = wanted.length - judged.length;
+  const already = number > 0 ? `; ${number} are in the stack already` : "";
+  const next = chosen.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
+  const noun = chosen.length === 1 ? "instance is" : "instances are";
+  io.warn(`${chosen.length} ${noun} in the plan${already}.${next}`);
 }
 
-/** Of the options that are texts, each at most once. */
-function texts({ values }: Given): Partial<Record<string, string>> {
-  const given = Object.entries(values).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  return Object.fromEntries(given);
-}
-
-async function stateOf(stack: string, { env }: Terminal): Promise<StackState> {
+async function instancesOf(
+  stack: string,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly HeldInstance[]> {
   const read = await readState(stack, env);
-  if ("state" in read) return read.state;
+  if ("instances" in read) return read.instances;
   throw new OperationFailed([
     `stack ${stack}: ${read.problem}`,
     "→ Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.",
   ]);
 }
 
-/** Pulumi's own format: https://www.pulumi.com/docs/iac/adopting-pulumi/import/ */
-function fileOf(
-  { chosen }: Choice,
-  state: StackState | undefined,
-  related: Readonly<Record<"parent" | "provider", string | undefined>>,
-  clean: (text: string) => string,
-): unknown {
-  const taken = state?.instances.map(({ urn }) => logicalName(urn)) ?? [];
-  // An instance may be called like the token (G8).
-  const shown = chosen.map(({ name = "", ...item }) => ({ ...item, name: clean(name) }));
-  const names = namesFor(shown, taken);
-  const given = Object.entries(related).filter(([, urn]) => urn !== undefined);
-  return {
-    // A resource names others by keys of this table.
-    ...(given.length > 0 ? { nameTable: Object.fromEntries(given) } : {}),
-    resources: chosen.map(({ id }, at) => ({
-      ...{ type: instanceToken, name: names[at], id },
-      ...Object.fromEntries(given.map(([key]) => [key, key])),
-    })),
-  };
+/** Why the plan leaves an instance out. */
+function whyNot(
+  { id, status }: ListItem,
+  known: { statuses: readonly string[]; open: readonly LedgerRecord[]; origin: Origin },
+): string | undefined {
+  const open = known.open.find((it) => it.id === id && isSamePlace(it, known.origin));
+  if (open) {
+    const next = isResumed(open)
+      ? "and the next `pulumi up` takes it over"
+      : `and no state is known to hold it: \`${importCommand(open, id)}\` takes it over`;
+    return `an earlier run created it for ${open.urn}, ${next}`;
+  }
+  return status === "PROVISIONING" && known.statuses.length === 0
+    ? "it is PROVISIONING, so a run may be just creating it; --status PROVISIONING takes it all the same"
+    : undefined;
+}
+
+/** Upper and lower case are the same in a hostname. */
+function pattern(glob = "*"): RegExp {
+  const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
+  return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
+}
+
+function byText(a = "", b = ""): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * A resource name for each instance, in their order, and the same one each time. Where several would have the
+ * same one, or the stack has it already, the id makes the difference.
+ */
+function namesFor(
+  items: readonly { id: string; name: string }[],
+  taken: readonly string[],
+): string[] {
+  const plain = items.map(({ name, id }) => fit(name) || fit(id) || "instance");
+  const used = new Set(taken.map(identifier));
+  const wishes = new Map<string, number>();
+  for (const key of plain.map(identifier)) wishes.set(key, (wishes.get(key) ?? 0) + 1);
+  return items.map(({ id }, at) => {
+    const name = plain[at] ?? "";
+    const isAlone = wishes.get(identifier(name)) === 1;
+    const wish = isAlone && !used.has(identifier(name)) ? name : `${name}-${fit(id)}`;
+    let unique = wish;
+    for (let n = 2; used.has(identifier(unique)); n++) unique = `${wish}-${n}`;
+    used.add(identifier(unique));
+    return unique;
+  });
+}
+
+/** What every language and every shell takes as it is; far longer than any hostname, but not without end. */
+function fit(text: string): string {
+  return text
+    .slice(0, 100)
+    .replace(/[^A-Za-z0-9_.-]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+}
+
+/** As generated code may name its variable: names that differ in signs only would be the same one. */
+function identifier(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "_");
 }
 
 function save(file: string, text: string): void {
@@ -138,11 +213,4 @@ function save(file: string, text: string): void {
       "→ Name another file with --out, or leave it out: the plan is printed then.",
     ]);
   }
-}
-
-function summary({ chosen, held }: Choice, out = "FILE", stack: string | undefined): string {
-  const already = held.length > 0 ? `; ${held.length} are in the stack already` : "";
-  const next = chosen.length > 0 ? ` Next: ${importPlanCommand(out, stack)}` : "";
-  const noun = chosen.length === 1 ? "instance is" : "instances are";
-  return `${chosen.length} ${noun} in the plan${already}.${next}`;
 }

@@ -8,28 +8,40 @@ import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
-import type { Messages } from "../surroundings";
-import type { Terminal } from "./command";
+import type { Terminal } from "./terminal";
 
-/** Ctrl-C ends the process itself. */
-const never = new AbortController().signal;
+/** A service as one token sees it, and all that it lists. */
+export interface Listed {
+  service: Service;
+  origin: Origin;
+  listing: Snapshot;
+}
 
-export class Service implements AsyncDisposable {
+export class Service {
   readonly session: Session;
 
-  constructor(settings: Settings, by: Terminal) {
-    const { cleaner, env } = by;
-    const around = { messages: messagesTo(by), cleaner, clock: systemClock, env };
-    this.session = new Session(settings, around, () => never);
+  constructor(settings: Settings, { cleaner, env, warn }: Terminal) {
+    const nothing = () => undefined;
+    const warning = (text: string) => warn(`warning: ${text}`);
+    // What would be shown of a resource has no place here.
+    const messages = { status: nothing, info: warn, warning, debug: nothing };
+    // Ctrl-C ends the process itself.
+    const never = new AbortController().signal;
+    this.session = new Session(
+      settings,
+      { messages, cleaner, clock: systemClock, env },
+      () => never,
+    );
   }
 
-  /** Begun after all that was done before. */
-  async listing(): Promise<{ listing: Snapshot; origin: Origin }> {
-    const { listings } = this.session;
+  /** Lists what is there now, after all that was done before. */
+  list(): Promise<Listed> {
+    const { listings, connection } = this.session;
     const after = listings.mark();
     return this.patiently(async (signal) => ({
+      service: this,
       listing: await listings.get({ after }, signal),
-      origin: (await this.session.connection.open(signal)).origin,
+      origin: (await connection.open(signal)).origin,
     }));
   }
 
@@ -38,17 +50,6 @@ export class Service implements AsyncDisposable {
     using operation = this.session.operation(timeouts.look);
     return await work(operation.signal);
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.session.connection.close();
-  }
-}
-
-/** What would be shown of a resource has no place here. */
-function messagesTo({ warn }: Terminal): Messages {
-  const nothing = () => undefined;
-  const warning = (text: string) => warn(`warning: ${text}`);
-  return { status: nothing, info: warn, warning, debug: nothing };
 }
 
 /** What a person is told of an error, with the next step; a defect of ours is thrown again. */

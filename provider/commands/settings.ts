@@ -1,5 +1,7 @@
-/** The settings, judged as Configure judges them, and where each comes from. */
+/** The settings of a command: from its options, from a stack's configuration, from the environment. */
+import { type Command, Option } from "commander";
 import { checkConfig, resolveSettings } from "../config/configuration";
+import { hideToken } from "../config/hideToken";
 import {
   secretSettings,
   settingDescriptions,
@@ -8,72 +10,123 @@ import {
   type SettingName,
   type Settings,
 } from "../config/settings";
+import { OperationFailed } from "../errors";
 import { propertyMap, reveal, type PropertyMap } from "../property/value";
-import { type Check, failed, type Finding, ok } from "./finding";
+import { failed, type Finding, ok } from "./finding";
+import { readConfig } from "./pulumi";
+import { count, type Terminal } from "./terminal";
 
-/** A setting as an option of the command; the token is none. */
-export const flagOf = (name: SettingName) =>
-  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-export const flagNames = settingNames.filter((name) => !secretSettings.has(name));
+export const stackHelp =
+  "Read the settings of this stack of the Pulumi project here, the token among them. What is given below wins over it.";
 
-export interface Source {
-  flags: PropertyMap;
-  /** What `--stack` says; empty without. */
-  stack: PropertyMap;
-  env: NodeJS.ProcessEnv;
+/** Commander gives the values under the names of the settings: `--base-url` as `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName, string>>;
+
+const optionOf = (name: SettingName) =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
+
+/** The token is no option: any program of the machine can read those. */
+const optionNames = settingNames.filter((name) => !secretSettings.has(name));
+
+/** Those of `unused` change nothing for the command: it takes them, and its help leaves them out. */
+export function addSettingOptions(command: Command, unused: readonly SettingName[] = []): Command {
+  for (const name of optionNames) {
+    const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
+    command.addOption(option.hideHelp(unused.includes(name)));
+  }
+  return command;
 }
 
-export interface Examined {
-  findings: Finding[];
-  /** Absent where something about them is wrong. */
-  settings?: Settings;
+/** @throws OperationFailed with all that is wrong with them. */
+export async function settingsFor(
+  stack: string | undefined,
+  options: SettingOptions,
+  io: Terminal,
+): Promise<Settings> {
+  const { findings, settings } = await examineSettings(stack, options, io);
+  if (settings) return settings;
+  const wrong = findings.filter(({ result }) => result === "FAILED");
+  throw new OperationFailed(
+    wrong.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
+  );
 }
 
-export function examineSettings(source: Source): Examined {
-  const { env } = source;
-  const args = propertyMap({ ...source.stack, ...source.flags });
-  const wrong = new Map<Check, string[]>();
-  for (const { property, reason } of checkConfig(args, env).failures) {
+/** Judges the settings as Configure does, and says where each comes from; gives them where all is well. */
+export async function examineSettings(
+  stack: string | undefined,
+  options: SettingOptions,
+  io: Terminal,
+): Promise<{ findings: Finding[]; settings?: Settings }> {
+  const { env } = io;
+  const findings: Finding[] = [];
+  let ofStack: PropertyMap = {};
+  if (stack !== undefined) {
+    const read = await readConfig(stack, env);
+    if ("problem" in read) {
+      const next =
+        "Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.";
+      return { findings: [failed("stack", read.problem, next)] };
+    }
+    ofStack = read.config;
+    const number = Object.keys(ofStack).length;
+    findings.push(ok("stack", `${stack}: ${count(number, "setting")} of compute`));
+  }
+  hideToken(io, ofStack);
+
+  const ofOptions = propertyMap(
+    Object.fromEntries(optionNames.map((name) => [name, options[name]])),
+  );
+  const args = propertyMap({ ...ofStack, ...ofOptions });
+  const variableOf = (name: string) => settingEnvironment[name as SettingName];
+  const isGiven = (name: SettingName) =>
+    reveal(args[name] ?? null) !== null || Boolean(env[variableOf(name) ?? ""]);
+  const sourceOf = (name: string) => {
+    if (Object.hasOwn(ofOptions, name)) return optionOf(name as SettingName);
+    const variable = Object.hasOwn(ofStack, name) ? undefined : variableOf(name);
+    return variable ?? `compute:${name}`;
+  };
+
+  const wrong = checkConfig(args, env).failures.map(({ property, reason }) => {
     // A secret is named in the reason only.
     const name = property || /^compute:(\w+)/.exec(reason)?.[1] || "";
-    const check = checkOf(name);
     const words = reason.replace(`compute:${name} `, "");
-    const origin = originOf(name, source);
-    const found = words.startsWith(origin) ? words : `${origin}: ${words}`;
-    wrong.set(check, [...(wrong.get(check) ?? []), found]);
+    const source = sourceOf(name);
+    return { name, found: words.startsWith(source) ? words : `${source}: ${words}` };
+  });
+  for (const name of ["baseUrl", "apiToken"] as const) {
+    const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
+    const found = `not given: looked for in ${option}${variableOf(name)}, a stack's configuration (--stack NAME)`;
+    if (!isGiven(name)) wrong.push({ name, found });
   }
-  const missing = (name: "baseUrl" | "apiToken") => {
-    const check = checkOf(name);
-    if (!isGiven(name, source)) wrong.set(check, [`not given: ${placesOf(name)}`]);
-  };
-  missing("baseUrl");
-  missing("apiToken");
+  const settings = wrong.length === 0 ? resolveSettings(args, env) : undefined;
 
-  const settings = wrong.size === 0 ? resolveSettings(args, env) : undefined;
-  const judge = (check: Check, next: string, well: () => string): Finding => {
-    const reasons = wrong.get(check);
-    return reasons ? failed(check, reasons.join("; "), next) : ok(check, well());
+  const others = settingNames.filter((name) => name !== "baseUrl" && name !== "apiToken");
+  const given = others.filter(isGiven).map((name) => `${name} (${sourceOf(name)})`);
+  const kind = settings && kinds[settings.tokenKind];
+  const judge = (check: string, found: string, next: string, isOf: (name: string) => boolean) => {
+    const reasons = wrong.filter(({ name }) => isOf(name)).map((it) => it.found);
+    findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
   };
-  const findings = [
-    judge("base URL", howToGive("baseUrl"), () => {
-      const baseUrl = settings?.baseUrl ?? "given";
-      return `${baseUrl} (${originOf("baseUrl", source)})`;
-    }),
-    judge("token", howToGive("apiToken"), () => {
-      const kind = settings && kinds[settings.tokenKind];
-      return `${kind ?? "given"} (${originOf("apiToken", source)})`;
-    }),
-    judge(
-      "settings",
-      "Fix it where it is set; README.md, Configuration, says what each may be.",
-      () => {
-        const others = settingNames.filter((name) => checkOf(name) === "settings");
-        const given = others.filter((name) => isGiven(name, source));
-        const list = given.map((name) => `${name} (${originOf(name, source)})`);
-        return list.length > 0 ? `${list.join(", ")}; else the defaults` : "the defaults";
-      },
-    ),
-  ];
+  judge(
+    "base URL",
+    `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
+    `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
+    (name) => name === "baseUrl",
+  );
+  judge(
+    "token",
+    `${kind ?? "given"} (${sourceOf("apiToken")})`,
+    `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
+    (name) => name === "apiToken",
+  );
+  judge(
+    "settings",
+    given.length > 0 ? `${given.join(", ")}; else the defaults` : "the defaults",
+    "Correct it where it is set; README.md, Configuration, says what each may be.",
+    (name) => name !== "baseUrl" && name !== "apiToken",
+  );
   return settings ? { findings, settings } : { findings };
 }
 
@@ -81,31 +134,3 @@ const kinds = {
   live: "live: billing is active",
   test: "test: nothing is billed, instances are ephemeral",
 } as const;
-
-function checkOf(name: string): Check {
-  return name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
-}
-
-function isGiven(name: SettingName, { flags, stack, env }: Source): boolean {
-  const variable = settingEnvironment[name];
-  const value = reveal(flags[name] ?? stack[name] ?? null);
-  return value !== null || Boolean(variable && env[variable]);
-}
-
-/** Where the value in force comes from. */
-function originOf(name: string, { flags, stack }: Source): string {
-  if (Object.hasOwn(flags, name)) return `--${flagOf(name as SettingName)}`;
-  if (Object.hasOwn(stack, name)) return `compute:${name}`;
-  return settingEnvironment[name as SettingName] ?? `compute:${name}`;
-}
-
-function placesOf(name: "baseUrl" | "apiToken"): string {
-  const flag = secretSettings.has(name) ? [] : [`--${flagOf(name)}`];
-  const places = [...flag, settingEnvironment[name], "a stack's configuration (--stack NAME)"];
-  return `looked for in ${places.join(", ")}`;
-}
-
-function howToGive(name: "baseUrl" | "apiToken"): string {
-  const secret = secretSettings.has(name) ? "--secret " : "";
-  return `${settingDescriptions[name].replaceAll("`", "")} For a stack: pulumi config set ${secret}compute:${name}`;
-}

@@ -29,7 +29,7 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
 }
 
-export function pulumiHome(env: NodeJS.ProcessEnv): string {
+function pulumiHome(env: NodeJS.ProcessEnv): string {
   return env["PULUMI_HOME"] || join(home(), ".pulumi");
 }
 

@@ -146,7 +146,7 @@ test("by hand it says what it is, and knows its commands", async () => {
   expect(machine.run(["--version"], env)).toEqual({ status: 0, output: `${metadata.version}\n` });
   expect(machine.run(["--help"], env)).toMatchObject({
     status: 0,
-    output: expect.stringContaining("pulumi-resource-compute discard"),
+    output: expect.stringMatching(/^ {2}discard /m),
   });
   expect(machine.run(["discard"], env)).toEqual({
     status: 0,

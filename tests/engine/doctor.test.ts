@@ -72,7 +72,7 @@ test("--help lists the commands, each has a help of its own, and --version is th
     });
   }
   expect(byHand("doctor", "--help").stdout).toMatch(
-    /^Usage: .* doctor \[OPTIONS\]\n[^]*--base-url VALUE/,
+    /^Usage: .* doctor \[options\]\n[^]*--base-url <value>/,
   );
   expect(byHand("discard", "-h").stdout).toMatch(/^Usage: .* discard \[KEY\|URN\]\n/);
   expect(byHand("--version")).toMatchObject({ status: 0, stdout: `${metadata.version}\n` });

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { importPlan } from "../../provider/commands/importPlan";
 import { typed } from "../../provider/commands/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { testToken, withWorld, type World } from "./support/world";
@@ -15,7 +14,7 @@ interface Planned {
 }
 
 async function plan({ home, service }: World, ...args: string[]): Promise<Planned> {
-  const { code, lines, warnings } = await typed(importPlan, args, {
+  const { code, lines, warnings } = await typed(["import-plan", ...args], {
     ...{ PATH: "", PULUMI_HOME: home },
     ...{ COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: testToken },
   });

@@ -5,13 +5,10 @@ import type { Connections } from "./connections";
 import type { Send } from "./exchange";
 import { transfer } from "./transfer";
 
-type Options = Pick<
-  ClientOptions,
-  "token" | "userAgent" | "requestTimeoutMs" | "clock" | "onAnswer"
->;
+type Options = Pick<ClientOptions, "token" | "userAgent" | "requestTimeoutMs" | "clock">;
 
 export function send(address: Address, connections: Connections, options: Options): Send {
-  const { clock, requestTimeoutMs, onAnswer } = options;
+  const { clock, requestTimeoutMs: timeoutMs } = options;
   const headers = {
     authorization: `Bearer ${options.token}`,
     accept: "application/json",
@@ -20,17 +17,13 @@ export function send(address: Address, connections: Connections, options: Option
   };
   return async (call) => {
     const own = call.method === "POST" ? connections.fresh() : undefined;
-    const asked = clock.date();
     try {
-      const answer = await transfer(own ?? connections.kept, call, {
+      return await transfer(own ?? connections.kept, call, {
         address,
         headers: call.body ? { ...headers, "content-type": "application/json" } : headers,
-        timeoutMs: requestTimeoutMs,
+        timeoutMs,
         clock,
       });
-      const { status, headers: answered } = answer;
-      onAnswer?.({ status, headers: answered, asked, answered: clock.date() });
-      return answer;
     } finally {
       void own?.destroy();
     }

@@ -1,6 +1,6 @@
-/** Runs a command in this process as `run.ts` does, and keeps what it prints. */
+/** Runs a command line in this process as `runByHand` does, and keeps what it prints. */
 import { Cleaner } from "../../text";
-import { type Command, parse } from "../command";
+import { run } from "../run";
 
 export interface Typed {
   code: number;
@@ -9,20 +9,17 @@ export interface Typed {
   warnings: string[];
 }
 
-export async function typed(
-  command: Command,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<Typed> {
+export async function typed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Typed> {
   const cleaner = new Cleaner();
   const lines: string[] = [];
   const warnings: string[] = [];
-  const code = await command.run(parse(command, args), {
+  const code = await run(args, {
     print: (line, painted = "") => void lines.push(painted + cleaner.clean(line)),
     warn: (line) => void warnings.push(cleaner.clean(line)),
     paint: (_, text) => text,
     cleaner,
     env,
+    exitCode: 0,
   });
   return { code, lines, warnings };
 }

@@ -1,13 +1,12 @@
 /** What an audit has found, as text and as data, and the exit code that it comes to. */
-import type { ListItem } from "../../api/contract";
-import { ownCommand } from "../../advice";
-import type { Place } from "../../origin";
-import type { Terminal } from "../command";
-import { count } from "../count";
+import type { ListItem } from "../api/contract";
+import { ownCommand } from "../advice";
+import type { Place } from "../origin";
+import { count, type Terminal } from "./terminal";
 
 type Shown = Pick<ListItem, "id" | "name" | "status">;
 /** A resource of a stack. */
-export interface Resource {
+interface Resource {
   stack: string;
   urn: string;
 }
@@ -30,12 +29,14 @@ export function isOfThisMachine({ at }: Report["openCreates"][number]): boolean 
   return at !== undefined;
 }
 
-export const exitCodes = {
-  0: "all that is listed is managed, all that is managed is there",
-  1: "something was found: an instance in no stack or in several, one that is gone, a pending create",
-  2: "the command line is wrong",
-  3: "nothing was found, but not everything could be decided: a listing that is not complete, a stack or a service that could not be read",
-} as const;
+/** For `--help`. */
+export const exitCodes = [
+  "  0  all that is listed is managed, all that is managed is there",
+  "  1  something was found: an instance in no stack or in several, one that is gone, a pending create",
+  "  2  the command line is wrong",
+  "  3  nothing was found, but not everything could be decided: a listing that is not complete,",
+  "     a stack or a service that could not be read",
+];
 
 export function exitCodeOf(report: Report): 0 | 1 | 3 {
   const { inNoStack, inSeveral, gone, openCreates, undecided } = report;
@@ -43,9 +44,9 @@ export function exitCodeOf(report: Report): 0 | 1 | 3 {
   return undecided.length > 0 ? 3 : 0;
 }
 
-export function printReport(report: Report, by: Terminal): void {
+export function printReport(report: Report, io: Terminal): void {
   const { services, stacks } = report;
-  const line = (what: string, text: string) => by.print(text, what.padEnd(11));
+  const line = (what: string, text: string) => io.print(text, what.padEnd(11));
   for (const { baseUrl, tokenKind, listed, complete } of services) {
     const more = complete ? "" : ", and there may be more";
     line("service", `${baseUrl} (${tokenKind} token): ${count(listed, "instance")} listed${more}`);
@@ -54,40 +55,43 @@ export function printReport(report: Report, by: Terminal): void {
   line("managed", count(report.managed.length, "instance"));
 
   const billed = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
-  section(by, "red", `Running but in no stack${billed ? ", and billed" : ""}`, {
+  section(io, "red", `Running but in no stack${billed ? ", and billed" : ""}`, {
     rows: report.inNoStack.map((it) => [shown(it), it.ipv4, it.note]),
     next: `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
   });
-  section(by, "red", "In a stack but gone", {
+  section(io, "red", "In a stack but gone", {
     rows: report.gone.map((it) => [it.id, it.stack, it.urn]),
     next: "`pulumi refresh` drops them from the state, and the next `pulumi up` makes them anew.",
   });
-  section(by, "red", "In more than one place, each of which would destroy it", {
-    rows: report.inSeveral.map((it) => [shown(it), ...it.resources.map(inWords)]),
+  section(io, "red", "In more than one place, each of which would destroy it", {
+    rows: report.inSeveral.map((it) => [
+      shown(it),
+      ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
+    ]),
     next: "Keep one; `pulumi state delete` takes it from the others.",
   });
   const rowOf = ({ urn, name, at, id, stack }: Report["openCreates"][number]) => [
     ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
     stack && `pending in ${stack}`,
   ];
-  section(by, "red", "Creates left open", {
+  section(io, "red", "Creates left open", {
     rows: report.openCreates.filter(isOfThisMachine).map(rowOf),
     next: `Run \`pulumi up\`, which goes on with them or says what to do; \`${ownCommand("discard")}\` lists them.`,
   });
-  section(by, "red", "Creates left open, of which this machine knows nothing", {
+  section(io, "red", "Creates left open, of which this machine knows nothing", {
     rows: report.openCreates.filter((it) => !isOfThisMachine(it)).map(rowOf),
     next: "Where no stack holds it by now, `pulumi up` makes it once more: if an instance above is its own, import that first. `pulumi refresh --clear-pending-creates` ends it.",
   });
-  section(by, "yellow", "Not decided", {
+  section(io, "yellow", "Not decided", {
     rows: report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
-    next: "Run it again once that is mended.",
+    next: "Run it again once that is fixed.",
   });
-  section(by, "gray", "Not compared", {
+  section(io, "gray", "Not compared", {
     rows: report.notComparable.map((it) => [it.id, it.stack, it.why]),
     next: "Run it with the address and the token of those, too (--stack NAME takes both from a stack).",
   });
-  by.print("");
-  by.print(verdict(report));
+  io.print("");
+  io.print(verdicts[exitCodeOf(report)]);
 }
 
 interface Section {
@@ -96,30 +100,24 @@ interface Section {
 }
 
 function section(
-  by: Terminal,
-  colour: Parameters<Terminal["paint"]>[0],
+  io: Terminal,
+  colour: "red" | "yellow" | "gray",
   title: string,
   { rows, next }: Section,
 ): void {
   if (rows.length === 0) return;
-  by.print("");
-  by.print("", by.paint(colour, `${title} (${rows.length}):`));
-  for (const row of rows) by.print(row.filter(Boolean).join("  "), "  ");
-  by.print(next, "  → ");
+  io.print("");
+  io.print("", io.paint(colour, `${title} (${rows.length}):`));
+  for (const row of rows) io.print(row.filter(Boolean).join("  "), "  ");
+  io.print(next, "  → ");
 }
 
-function verdict(report: Report): string {
-  const code = exitCodeOf(report);
-  if (code === 0) return "All that is listed is managed, and all that is managed is there.";
-  return code === 1
-    ? "Something was found: see above."
-    : "Nothing was found, but not everything could be decided.";
-}
+const verdicts = {
+  0: "All that is listed is managed, and all that is managed is there.",
+  1: "Something was found: see above.",
+  3: "Nothing was found, but not everything could be decided.",
+} as const;
 
 function shown({ id, name = "", status = "" }: Shown): string {
   return `${id}  "${name}"  ${status}`;
-}
-
-function inWords({ stack, urn }: Resource): string {
-  return `${stack}: ${urn}`;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "@jest/globals";
-import type { Origin } from "../../origin";
-import type { HeldInstance } from "../pulumi/state";
-import { compare } from "./compare";
+import type { Origin } from "../origin";
+import type { HeldInstance } from "./pulumi";
+import { compare } from "./audit";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const place = (ids: string[], origin = here) => ({
   origin,
-  items: new Map(ids.map((id) => [id, { id }])),
+  listing: { items: new Map(ids.map((id) => [id, { id }])) },
 });
 const held = (id: string, more: Partial<HeldInstance> = {}): HeldInstance => ({
   ...{ stack: "dev", urn: `urn:${id}`, id, origin: here, acceptedAt: undefined, external: false },

@@ -1,0 +1,23 @@
+/** The rest of what doctor says is in tests/lifecycle/doctor.test.ts. */
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { temporaryFolder } from "../testing/temporaryFolder";
+import type { Finding } from "./finding";
+import { typed } from "./testing/typed";
+
+test.each([
+  ["3.179.0", "FAILED"],
+  ["3.172.0", "FAILED"],
+  ["3.180.0", "ok"],
+  ["3.258.0", "ok"],
+])("of Pulumi %s the doctor says %s", async (version, result) => {
+  const folder = temporaryFolder();
+  const cli = join(folder, "pulumi");
+  writeFileSync(cli, `#!/bin/sh\necho v${version}\n`);
+  chmodSync(cli, 0o700);
+  const env = { PATH: `${folder}:/usr/bin:/bin`, PULUMI_HOME: folder };
+  const { lines } = await typed(["doctor", "--json"], env);
+  const { checks } = JSON.parse(lines.join("\n")) as { checks: Finding[] };
+  expect(checks.find(({ check }) => check === "engine")).toMatchObject({ result });
+});

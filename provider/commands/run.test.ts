@@ -1,0 +1,61 @@
+import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { typed } from "./testing/typed";
+
+const token = "sk_test_Canary1234567890";
+const run = (...args: string[]) => typed(args, { PATH: "" });
+
+test.each([
+  [[token], /^There is no such command\.\nSee \S+ --help$/],
+  [["docter"], /^There is no command "docter"; did you mean doctor\?/],
+  [["doctor", token], /^There are more arguments than .*\nSee \S+ doctor --help$/],
+  [["discard", "urn:1", token], /^There are more arguments/],
+  [["doctor", `--token=${token}`], /^The token is never an option.* COMPUTE_API_TOKEN\./],
+  [["doctor", "--api-token", token], /^The token is never an option/],
+  [["doctor", `--${token}`], /^There is no such option\./],
+  [["doctor", `-${token}`], /^There is no such option\./],
+  [["doctor", `--bas-url=${token}`], /^There is no option --bas-url; did you mean --base-url\?/],
+  [["doctor", `--json=${token}`], /^There is no option --json/],
+  [["doctor", `--(Did you mean ${token}?)`], /^There is no such option\./],
+  [["doctor", "--base-url"], /^The option --base-url <value> lacks its value\./],
+  [["doctor", "--stack", "--json"], /^The option --stack <name> lacks its value\./],
+  [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> lacks its value\./],
+  [["audit", "--out", token], /^There is no option --out/],
+])("the command line %j is wrong: 2, and no value is repeated (G8)", async (args, says) => {
+  const { code, lines, warnings } = await run(...args);
+  expect(warnings.join("\n")).toMatch(says);
+  expect(warnings.join("\n")).not.toContain("Canary");
+  expect({ code, lines }).toEqual({ code: 2, lines: [] });
+});
+
+test("--help and help list the commands, --version prints the version alone", async () => {
+  for (const help of ["--help", "-h", "help"]) {
+    const { code, lines } = await run(help);
+    const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
+    expect(found).toEqual(["doctor", "discard", "audit", "import-plan", "help"]);
+    expect(code).toBe(0);
+  }
+  expect(await run("--version")).toEqual({ code: 0, lines: [metadata.version], warnings: [] });
+});
+
+test.each([
+  ["discard", ["--help"]],
+  ["doctor", ["--json", "--stack", "--base-url", "--help"]],
+  ["import-plan", ["--out", "--stack", "--name", "--status", "--parent", "--base-url", "--help"]],
+])("the help of %s has its own options, and none for the token", async (command, options) => {
+  const { code, lines } = await run(command, "--help");
+  const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
+  expect(found).toEqual(expect.arrayContaining(options));
+  if (command === "discard") expect(found).toEqual(options);
+  // A command that creates and deletes nothing does not offer what is about that, though it takes it.
+  expect(found.includes("--delete-policy")).toBe(command === "doctor");
+  expect(found.join()).not.toMatch(/--(api-)?token/);
+  expect(code).toBe(0);
+});
+
+test("the help of audit says what each exit code means", async () => {
+  const { lines } = await run("audit", "--help");
+  expect(lines.join("\n")).toMatch(
+    /It ends with:\n {2}0 {2}.*\n {2}1 {2}.*\n {2}2 {2}.*\n {2}3 {2}/,
+  );
+});
