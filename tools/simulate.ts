@@ -10,7 +10,7 @@ import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { commandFor, search, tell, type Found } from "../tests/simulation/search";
+import type { Found } from "../tests/simulation/search";
 import type { Batch } from "../tests/simulation/worker";
 import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
@@ -66,7 +66,11 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
   return sum;
 }
 
+/** Only where a history is told of: to load the whole provider here takes longer than the rest of the start. */
+const player = () => import("../tests/simulation/search.js");
+
 async function playAgain(seed: number, path: string): Promise<void> {
+  const { search, tell } = await player();
   const { broken } = await search(seed, batch, path);
   if (!broken) {
     console.log("All promises hold in this history now.");
@@ -102,6 +106,7 @@ runTool(
       `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
     );
     if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
+    const { commandFor, tell } = await player();
     for (const line of await tell(broken.history)) console.log(line);
     throw new ToolError(`A promise is broken: ${broken.promise}\nAgain: ${commandFor(broken)}`);
   },
