@@ -36,11 +36,15 @@ export class Control {
     return this.service.store.find(id);
   }
 
+  has(id: string): boolean {
+    return this.service.store.has(id);
+  }
+
   /** An instance that somebody else made before. */
   insert(given: InsertedInstance): InstanceRecord {
     const { clock } = this.service.settings;
     const { name, id, tenant = defaultTenant, tokenKind = "test", status = "ACTIVE" } = given;
-    if (id !== undefined && this.instance(id) !== undefined)
+    if (id !== undefined && this.has(id))
       throw new OptionError(`insert: there is an instance ${id} already`);
     const owner = { tenant, kind: tokenKind };
     return this.service.store.add({

@@ -96,6 +96,12 @@ export class Store {
     return found.tenant === owner.tenant && found.tokenKind === owner.kind ? found : undefined;
   }
 
+  /** Whether there is such an instance, whoever owns it. */
+  has(id: string): boolean {
+    const sql = `SELECT 1 FROM instance WHERE id = :id AND ${exists}`;
+    return this.statement(sql).get({ id, now: this.now() }) !== undefined;
+  }
+
   all(): InstanceRecord[] {
     return this.rows(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`, {
       now: this.now(),

@@ -122,7 +122,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   hasCursor: fc.boolean(),
   listOrder: fc.constantFrom("oldest", "newest", "shuffled"),
   crowd: fc.oneof(
-    { weight: 20, arbitrary: fc.constantFrom(0, 0, 0, 2) },
+    { weight: 40, arbitrary: fc.constantFrom(0, 0, 0, 2) },
     { weight: 1, arbitrary: fc.constant(104) },
   ),
   provisioningSeconds: fc.constantFrom(0, 0, 0, 2, 2, 12, 60),

@@ -61,7 +61,7 @@ export class Judge {
   }
 
   isAlive(id: string): boolean {
-    return this.service.control.instance(id) !== undefined;
+    return this.service.control.has(id);
   }
 
   /** A person has read this: which instance, and how it is taken over. */
