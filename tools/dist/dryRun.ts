@@ -93,7 +93,7 @@ async function loadOnOldest(): Promise<string> {
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), "{}");
   const oldestNode = /\d+(\.\d+)*/.exec(node)?.[0] ?? "";
-  const runtime = platforms[thisPlatform()].node;
+  const runtime = platforms[thisPlatform()];
   const packages = [file, `@pulumi/pulumi@${oldestEngine}`, `${runtime}@${oldestNode}`];
   await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
     cwd,
