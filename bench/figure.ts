@@ -50,6 +50,34 @@ export function figure({ ours, theirs, ...rest }: Comparison): Figure {
   return { ...rest, ours: mine, theirs: other, ratio: mine.median / other.median };
 }
 
+/** A whole run of the engine, or of Terraform. */
+interface WholeRun {
+  wall: number;
+  requests: number;
+}
+
+/** Time and requests beside a dynamic provider, and beside Terraform where there is one; `names` say what these do. */
+export function besidePeers(
+  what: string,
+  runs: Record<"ours" | "dynamic" | "terraform", readonly WholeRun[]>,
+  names: { dynamic: string; terraform: string },
+): PartResult {
+  const compare = (what: string, unit: Unit, peer: keyof typeof names, of: keyof WholeRun) => {
+    const [ours, theirs] = [runs.ours, runs[peer]].map((them) => them.map((run) => run[of]));
+    return figure({ what, unit, against: names[peer], ours: ours ?? [], theirs: theirs ?? [] });
+  };
+  const measured = (["dynamic", "terraform"] as const).filter((peer) => runs[peer].length > 0);
+  return {
+    figures: measured.flatMap((peer) => [
+      compare(what, "s", peer, "wall"),
+      compare(`${what}: requests`, "requests", peer, "requests"),
+    ]),
+    missing: measured.includes("terraform")
+      ? []
+      : [{ what: `${what}: ${names.terraform}`, why: "no terraform on PATH" }],
+  };
+}
+
 export function amount(value: number, unit: Unit): string {
   return `${round(value)} ${unit}`;
 }

@@ -65,9 +65,13 @@ export class Plugin implements AsyncDisposable {
     );
   }
 
+  get pid(): string {
+    return String(this.child.pid);
+  }
+
   /** Resident memory, in MB. */
   get memoryMB(): number {
-    const rss = execFileSync("ps", ["-o", "rss=", "-p", String(this.child.pid)]);
+    const rss = execFileSync("ps", ["-o", "rss=", "-p", this.pid]);
     return Number(rss.toString()) / 1024;
   }
 

@@ -29,10 +29,10 @@ export class Project implements Disposable {
   /** `count` instances in Pulumi YAML, of the provider whose plugin is in `pluginFolder`. */
   static async yaml(
     tools: Tools,
-    options: { count: number; pluginFolder: string; service?: Service; env?: NodeJS.ProcessEnv },
+    options: { count: number; pluginFolder: string; service?: Service },
   ): Promise<Project> {
-    const { count, pluginFolder, service, env } = options;
-    const project = new Project(tools, { ...env, ...(service && surroundings(service)) });
+    const { count, pluginFolder, service } = options;
+    const project = new Project(tools, service ? surroundings(service) : {});
     const resources = Array.from({ length: count }, (_, n) => [`web-${n}`, instance(`web-${n}`)]);
     project.write("Pulumi.yaml", {
       name: "bench",

@@ -9,14 +9,19 @@
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
 import { format } from "prettier";
-import { partNames, type PartName, type PartResult, type Results } from "../bench/figure";
-import { limit } from "../bench/parts/limit";
+import {
+  amount,
+  partNames,
+  round,
+  type PartName,
+  type PartResult,
+  type Results,
+} from "../bench/figure";
 import { refresh } from "../bench/parts/refresh";
 import { startup } from "../bench/parts/startup";
 import { throughput } from "../bench/parts/throughput";
-import { waiting } from "../bench/parts/waiting";
+import { limit, waiting } from "../bench/parts/waiting";
 import { drawCharts } from "../bench/report/charts";
-import { printed } from "../bench/report/print";
 import { gatherTools, type Tools } from "../bench/tools";
 import { writeWhole } from "./support/files";
 import { oneOf, runTool, say } from "./support/main";
@@ -48,7 +53,7 @@ async function main(quick: boolean, only: readonly PartName[]): Promise<void> {
   for (const name of only) {
     say(`Measuring ${name} …`);
     const result = (results.parts[name] = await parts[name](tools, quick));
-    console.log(printed(name, result));
+    print(name, result);
   }
   say(`Took ${Math.round((performance.now() - start) / 1000)} s.`);
 
@@ -62,6 +67,16 @@ async function main(quick: boolean, only: readonly PartName[]): Promise<void> {
     say(relative(process.cwd(), join(folder, path)));
   }
   if (isWhole) say("`npm run generate` brings the README along.");
+}
+
+function print(name: PartName, { figures, missing }: PartResult): void {
+  const rows = figures.map(({ what, unit, ours, against, theirs, ratio, aim }) => ({
+    ...{ [name]: what, ours: amount(ours.median, unit), best: amount(ours.min, unit) },
+    ...{ against, theirs: amount(theirs.median, unit), ratio: `${round(ratio)} ×` },
+    aim: aim === undefined ? "" : `${round(aim)}: ${ratio <= aim ? "met" : "MISSED"}`,
+  }));
+  console.table(rows);
+  for (const { what, why } of missing) console.log(`not measured: ${what} (${why})`);
 }
 
 runTool(

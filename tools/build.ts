@@ -10,7 +10,7 @@ import { writeWhole } from "./support/files";
 import { ensureProduct } from "./support/inputs";
 import { shellLauncher, windowsLauncher } from "./support/launcher";
 import { runTool, say, ToolError } from "./support/main";
-import { runCommand } from "./support/command";
+import { captured } from "./support/command";
 import { root } from "./support/paths";
 
 const launcher = `bin/${executable}`;
@@ -70,13 +70,7 @@ async function buildSdk(): Promise<readonly string[]> {
   const bin = join(project, "bin");
   rmSync(bin, { recursive: true, force: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const said: string[] = [];
-  const { code } = await runCommand(process.execPath, [tsc, "-p", project], {
-    cwd: project,
-    env: process.env,
-    onLine: (line) => said.push(line),
-  });
-  if (code !== 0) throw new ToolError(`${sdk} does not compile.\n${said.join("\n")}`);
+  await captured(process.execPath, [tsc, "-p", project], { cwd: project });
   // The compiled code looks for its version and plugin there.
   writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
   return [...toolSources, ...sources];

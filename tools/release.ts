@@ -7,12 +7,15 @@
  *   audit            whether vulnerabilities are known; asks npm's registry and vuln.go.dev
  *   publish PLACE    not by hand unless RELEASING.md says so
  */
-import { audit } from "./release/audit";
+import { join } from "node:path";
+import { ensureGoTool } from "./go/tools";
 import { packForRelease } from "./release/pack";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
 import { sdkNames } from "./sdk/languages";
+import { captured } from "./support/command";
 import { oneOf, runTool, say, ToolError } from "./support/main";
+import { root } from "./support/paths";
 
 const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   async check(tag) {
@@ -25,7 +28,13 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
     for (const file of await packForRelease(oneOf("SDK for", sdkNames, language)))
       console.log(file);
   },
-  audit,
+  async audit() {
+    await captured("npm", ["audit", "--omit=dev"], { cwd: root });
+    say("npm audit: nothing is known of the packages.");
+    const module = join(root, "sdk", "go", "compute");
+    await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
+    say("govulncheck: nothing is known that the Go SDK calls.");
+  },
   async publish(place) {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();
   },

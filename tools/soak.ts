@@ -1,165 +1,115 @@
 /**
- * `npm run soak -- [MINUTES]`: waves of create, refresh and destroy through the built plugin, ten
- * minutes of them if not told otherwise, then a minute of rest. Prints what the plugin uses, and at
- * the end whether it leaks: memory, sockets, timers. Not for Windows, which has no SIGUSR2.
+ * `npm run soak -- [MINUTES]`: waves of create, refresh and destroy through the built plugin, ten minutes
+ * of them if not told otherwise, then half a minute of rest. Prints what the plugin uses, and at the end
+ * whether it leaks: memory, and on Linux open files, sockets among them. Not for Windows, which has no `ps`.
  */
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { propertyMap, Secret } from "../provider/property/value";
-import { connect, type TestClient } from "../provider/rpc/testing/client";
-import { TestEngine } from "../provider/rpc/testing/engine";
+import { inputsOf, Plugin, urnOf } from "../bench/plugin";
+import { noLimit } from "../bench/service";
 import { ensureBuilt } from "./build";
-import { PluginProcess, type Usage } from "./soak/pluginProcess";
-import { growth } from "./soak/growth";
-import { wave } from "./soak/wave";
 import { EmulatorProcess } from "./support/emulatorProcess";
 import { runTool, say, ToolError } from "./support/main";
 
-/** A destroy call, and a limit that does not brake. */
-const settings = { destroyPath: "/v2/instances/{id}", requestsPerMinute: 60_000 } as const;
-
+const destroyPath = "/v2/instances/{id}";
 const instancesAWave = 40;
-const lineEveryMs = 30_000;
 const lookEveryMs = 3000;
-const restMs = 60_000;
+/** Looks for a line: the least of many is what is left after a garbage collection. */
+const looksALine = 10;
+/** Longer than a connection that is not used is kept. */
+const restMs = 30_000;
 
-/** What may be called flat: less than this share more in the last third than in the one before. */
-const flat = { rss: 0.1, heap: 0.15 };
-const mostCpuAtRest = 0.01;
-
-interface Tally {
-  waves: number;
-  made: number;
-}
+/** Memory may grow by less than this share from the second third of the lines to the last. */
+const flat = 0.1;
+/** What the first create opens for good: the ledger, and the way to the engine's log. */
+const openedOnce = 5;
+/** A connection that is kept for each request at a time, one of its own for each POST (G2), and what is no socket. */
+const mostOpen = 2 * instancesAWave + 50;
 
 async function main(minutes: string): Promise<void> {
   const lastsMs = Number(minutes) * 60_000;
   if (!(lastsMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
   const executable = await ensureBuilt();
-  const engine = await TestEngine.start();
-  await using emulator = await EmulatorProcess.start({
-    "provisioning-seconds": "0-2",
-    "destroy-path": settings.destroyPath,
-    "requests-per-minute": settings.requestsPerMinute,
+  await using service = await EmulatorProcess.start({
+    ...{ "provisioning-seconds": "0-2", "destroy-path": destroyPath },
+    ...{ "requests-per-minute": noLimit, "cursor-parameter": "starting_after" },
   });
-  const plugin = await PluginProcess.start(executable, engine.address);
-  const client = connect(plugin.port);
-  try {
-    await client.handshake(engine.address);
-    await client.configure(configuration(emulator.url));
-    const tally: Tally = { waves: 0, made: 0 };
-    const end = performance.now() + lastsMs;
-    const [looks] = await Promise.all([
-      watch(plugin, emulator, tally, end),
-      waves(client, tally, end),
-    ]);
-    const failures = [
-      ...judge(looks, emulator.port),
-      ...(await accounts(emulator, tally)),
-      ...(await rest(plugin, emulator.port)),
-    ];
-    client.close();
-    const leaves = await plugin.endsWithItsEngine(20_000);
-    say(`The plugin ends with its engine: ${leaves ? "yes" : "NO"}`);
-    if (!leaves) failures.push("the plugin outlives its engine");
-    if (failures.length > 0) throw new ToolError(`LEAKS: ${failures.join("; ")}`);
-    say("FLAT: no memory, socket or timer is left behind.");
-  } finally {
-    client.close();
-    plugin.stop();
-    engine.stop();
-  }
-}
-
-function configuration(baseUrl: string) {
-  const apiToken = new Secret("sk_test_soak");
-  return propertyMap({ baseUrl, apiToken, ...settings, pollIntervalSeconds: 0.5 });
-}
-
-async function waves(client: TestClient, tally: Tally, end: number): Promise<void> {
-  while (performance.now() < end) {
-    tally.made += (await wave(client, instancesAWave)).length;
-    tally.waves++;
-  }
-}
-
-/** Looks often, since the least of many is what is left after a garbage collection; says it seldom. */
-async function watch(
-  plugin: PluginProcess,
-  { port, control }: EmulatorProcess,
-  tally: Tally,
-  end: number,
-): Promise<Usage[]> {
-  const least: Usage[] = [];
-  const start = performance.now();
-  let window: Usage[] = [];
-  say("    time  RSS MB  heap MB  sockets  to service    waves  instances  requests");
-  while (performance.now() < end) {
-    await wait(lookEveryMs);
-    window.push(await plugin.usage());
-    if (window.length < lineEveryMs / lookEveryMs) continue;
-    const lowest = window.reduce((a, b) => (b.heapMb < a.heapMb ? b : a));
-    least.push(lowest);
-    window = [];
-    const requests = Object.values(await control.counts()).reduce((sum, count) => sum + count, 0);
-    const columns: [string | number, number][] = [
-      [`${Math.round((performance.now() - start) / 1000)} s`, 8],
-      [lowest.rssMb.toFixed(1), 8],
-      [lowest.heapMb.toFixed(1), 9],
-      [lowest.sockets, 9],
-      [lowest.socketsTo(port), 12],
-      [tally.waves, 9],
-      [tally.made, 11],
-      [requests, 10],
-    ];
-    say(columns.map(([value, width]) => String(value).padStart(width)).join(""));
-  }
-  return least;
-}
-
-/** A connection that is kept for each request at a time, and one of its own for each POST (G2). */
-const mostSockets = 2 * instancesAWave + 5;
-
-function judge(looks: readonly Usage[], port: number): string[] {
-  const most = Math.max(...looks.map((look) => look.socketsTo(port)));
-  say(`At most ${most} sockets to the service, for ${instancesAWave} instances at once`);
-  const failures = most > mostSockets ? ["sockets pile up"] : [];
-  if (looks.length < 6) {
-    say("Too short to judge the memory: that takes three minutes.");
-    return failures;
-  }
-  const grown = {
-    rss: growth(looks.map(({ rssMb }) => rssMb)),
-    heap: growth(looks.map(({ heapMb }) => heapMb)),
+  await using plugin = await Plugin.start(executable);
+  await plugin.configure(service, { destroyPath, pollIntervalSeconds: 0.5 });
+  const openFirst = openFiles(plugin);
+  const end = performance.now() + lastsMs;
+  let made = 0;
+  const waves = async () => {
+    while (performance.now() < end) made += await wave(plugin);
   };
-  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
-  say(
-    `Grown from the second third to the last: RSS ${percent(grown.rss)}, heap ${percent(grown.heap)}`,
-  );
-  const growing = (["rss", "heap"] as const).filter((what) => grown[what] > flat[what]);
-  return [...failures, ...growing.map((what) => `${what} grows`)];
-}
-
-/** Nothing lost, nothing twice, over all the waves. */
-async function accounts({ control }: EmulatorProcess, { made }: Tally): Promise<string[]> {
-  const left = (await control.instances()).length;
-  const posts = (await control.counts())["POST /v2/instances"] ?? 0;
-  say(`Instances made ${made}, POSTs ${posts}, left at the service ${left}`);
-  return left === 0 && posts === made ? [] : ["instances and POSTs do not match"];
-}
-
-/** An idle plugin does nothing, and closes its connections to the service once they are not kept alive. */
-async function rest(plugin: PluginProcess, port: number): Promise<string[]> {
-  await wait(restMs / 4);
-  const before = await plugin.usage();
+  const lines: { memory: number; open: number }[] = [];
+  const watch = async () => {
+    say("  memory MB  open files  instances");
+    while (performance.now() < end) {
+      const line = { memory: Infinity, open: 0 };
+      for (let look = 0; look < looksALine && performance.now() < end; look++) {
+        await wait(lookEveryMs);
+        line.memory = Math.min(line.memory, plugin.memoryMB);
+        line.open = Math.max(line.open, openFiles(plugin));
+      }
+      lines.push(line);
+      const cells = [line.memory.toFixed(1), line.open, made];
+      say(cells.map((cell) => String(cell).padStart(11)).join(""));
+    }
+  };
+  await Promise.all([waves(), watch()]);
   await wait(restMs);
-  const after = await plugin.usage();
-  const cpu = after.cpuSeconds - before.cpuSeconds;
-  const open = after.socketsTo(port);
-  say(`At rest for ${restMs / 1000} s: ${cpu.toFixed(3)} s of CPU, ${open} sockets to the service`);
-  return [
-    ...(cpu > (mostCpuAtRest * restMs) / 1000 ? ["the plugin is busy at rest"] : []),
-    ...(open > 0 ? ["sockets stay open at rest"] : []),
-  ];
+
+  const posts = (await service.control.counts())["POST /v2/instances"] ?? 0;
+  const left = (await service.control.instances()).length;
+  const openLast = openFiles(plugin);
+  say(`Instances made ${made}, POSTs ${posts}, left at the service ${left}`);
+  say(`Open files before ${openFirst}, after ${openLast}`);
+  const failures = left === 0 && posts === made ? [] : ["instances and POSTs do not match"];
+  if (openLast > openFirst + openedOnce) failures.push("files stay open at rest");
+  if (lines.some(({ open }) => open > mostOpen)) failures.push("open files pile up");
+  if (lines.length < 6) say("Too short to judge the memory: that takes three minutes.");
+  else {
+    const grown = growth(lines.map(({ memory }) => memory));
+    say(`Memory grown from the second third to the last: ${(grown * 100).toFixed(1)} %`);
+    if (grown > flat) failures.push("memory grows");
+  }
+  if (failures.length > 0) throw new ToolError(`LEAKS: ${failures.join("; ")}`);
+  say("FLAT: no memory or open file is left behind.");
+}
+
+/** Creates, reads, diffs and destroys instances, all at once, as the engine would; returns how many. */
+async function wave({ client }: Plugin): Promise<number> {
+  const ids = new Set<string>();
+  const each = async (name: string) => {
+    const urn = urnOf(name);
+    const news = inputsOf(name);
+    const { inputs } = await client.check({ urn, news, randomSeed: randomBytes(32) });
+    const { id, outputs } = await client.create({ urn, inputs });
+    ids.add(id);
+    const read = await client.read({ urn, id, inputs, outputs });
+    if (read?.id !== id) throw new Error(`${id} was not read`);
+    const existing = { urn, id, oldInputs: inputs, oldOutputs: outputs };
+    const { diffsList } = await client.diff({ ...existing, news: inputs });
+    if (diffsList.length > 0) throw new Error(`${id} differs: ${diffsList.join(", ")}`);
+    await client.delete(existing);
+  };
+  await Promise.all(Array.from({ length: instancesAWave }, (_, n) => each(`web-${n}`)));
+  if (ids.size !== instancesAWave) throw new Error("two resources have the same instance");
+  return instancesAWave;
+}
+
+/** 0 where the system does not show them. */
+function openFiles({ pid }: Plugin): number {
+  return process.platform === "linux" ? readdirSync(`/proc/${pid}/fd`).length : 0;
+}
+
+/** How much more, as a share, the last third of a series holds than the third before it. */
+function growth(series: readonly number[]): number {
+  const third = Math.floor(series.length / 3);
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  return sum(series.slice(-third)) / sum(series.slice(-2 * third, -third)) - 1;
 }
 
 runTool({ allowPositionals: true }, ({ positionals: [minutes = "10"] }) => main(minutes));

@@ -1,7 +1,7 @@
 /** Reading back what exists: the list requests of a refresh, and whole refreshes and empty updates. */
 import { join } from "node:path";
 import { root } from "../../tools/support/paths";
-import { figure, type Figure, type PartResult } from "../figure";
+import { besidePeers, figure, type Figure, type PartResult } from "../figure";
 import { inputsOf, Plugin, urnOf } from "../plugin";
 import { noCheckpoints, Project } from "../project";
 import { countsOf, cursorParameter, startService, type Service, token } from "../service";
@@ -153,26 +153,8 @@ async function againstPeers(tools: Tools, count: number, runs: number): Promise<
     terraform: other && (() => measured(another, () => other.run("plan"))),
   };
   const samples = await takeTurns(runs, runEach, { warm: false });
-  const compare = (against: string, others: { wall: number; requests: number }[]) => [
-    figure({
-      ...{ what: `preview with a refresh of ${count} instances`, unit: "s", against },
-      ours: samples.ours.map(({ wall }) => wall),
-      theirs: others.map(({ wall }) => wall),
-    }),
-    figure({
-      ...{ what: `preview with a refresh of ${count} instances: requests`, against },
-      unit: "requests",
-      ours: samples.ours.map(({ requests }) => requests),
-      theirs: others.map(({ requests }) => requests),
-    }),
-  ];
-  return {
-    figures: [
-      ...compare("a dynamic provider", samples.dynamic),
-      ...(terraform ? compare("terraform plan, with restapi", samples.terraform) : []),
-    ],
-    missing: terraform
-      ? []
-      : [{ what: "terraform plan with restapi", why: "no terraform on PATH" }],
-  };
+  return besidePeers(`preview with a refresh of ${count} instances`, samples, {
+    dynamic: "a dynamic provider",
+    terraform: "terraform plan, with restapi",
+  });
 }

@@ -9,8 +9,8 @@ import { commandsIn } from "../../tools/docs/commandLines";
 import { ensureGoTool } from "../../tools/go/tools";
 import { captured } from "../../tools/support/command";
 import { requiredVersion } from "../../tools/support/go";
-import { checkAgainst } from "../../tools/support/jsonSchema";
 import { root } from "../../tools/support/paths";
+import { ensurePythonTools } from "../../tools/support/python";
 import { lackOfGo, lackOfPython, testUnless } from "../../tools/support/unless";
 import { problemWith } from "./support/blocks/shell";
 import {
@@ -58,7 +58,8 @@ for (const [schema, subjects] of [
 ] as const) {
   testUnless(lackOfPython(), `the schema ${schema[0]} holds`, async () => {
     const paths = subjects.map((file) => join(directory, file));
-    await checkAgainst(["--builtin-schema", ...schema], paths);
+    const checker = join(await ensurePythonTools("schemas"), "check-jsonschema");
+    await captured(checker, ["--builtin-schema", ...schema, ...paths]);
   });
 }
 

@@ -1,22 +1,24 @@
 /** Runners that share one token (G6), on a virtual clock: docs/scaling.md in small, to the request. */
 import { expect, test } from "@jest/globals";
-import { backOffs } from "../../bench/scaling/backOffs";
-import { simulate } from "../../bench/scaling/simulate";
+import { share, type Sharing } from "./sharing";
 
 test("runners that are told their share are never refused", async () => {
-  const crowd = { runners: 4, requests: 80, requestsPerMinute: 50, window: "fixed" } as const;
-  const { refused, done } = await simulate(crowd);
-  expect(refused).toBe(0);
-  // 47 and 33.
-  for (const seconds of done) expect(Math.floor(seconds)).toBe(60);
+  const { refused, failed, done } = await share({
+    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", told: true },
+  });
+  expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
+  // 47 each in the first minute.
+  for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 
-test("ten runners each get their part, and bursts keep nobody out; the same seed gives the same run", async () => {
-  const crowd = { runners: 10, requests: 150, window: "sliding", latecomers: 10 } as const;
-  const ours = await simulate(crowd);
-  const burst = await simulate({ ...crowd, backOff: backOffs.pauseAndBurst });
-  expect(ours.fairness).toBeGreaterThan(0.6);
-  expect(ours.took - ours.ideal).toBeLessThan(90);
-  expect(ours.refused).toBeLessThan(burst.refused);
-  expect(await simulate(crowd)).toEqual(ours);
+test("ten runners all end, and keep nobody out; the same seed gives the same run", async () => {
+  const crowd = { runners: 10, creates: 300, latecomers: 10 };
+  const sharing: Sharing = { ...crowd, limit: 200, window: "sliding" };
+  const outcome = await share(sharing);
+  const { ideal, done, waited, refused, failed } = outcome;
+  expect(failed).toBe(0);
+  expect(refused).toBeGreaterThan(0);
+  expect((done.at(-1) ?? Infinity) - ideal).toBeLessThan(90);
+  expect(waited.at(-1)).toBeLessThan(ideal + 60);
+  expect(await share(sharing)).toEqual(outcome);
 });

@@ -63,16 +63,6 @@ const steps: readonly Step[] = [
   packing("go", "go", "Go: module, go vet"),
   packing("java", "mvn", "Maven: package, sources, javadoc"),
   packing("dotnet", "dotnet", "NuGet: pack"),
-  {
-    title: "NuGet: project is well-formed XML",
-    needs: "python3",
-    async run() {
-      const project = join(root, "sdk", "dotnet", `${metadata.sdk.dotnet.package}.csproj`);
-      const parse = "import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])";
-      await captured("python3", ["-c", parse, project]);
-      return basename(project);
-    },
-  },
 ];
 
 function packing(language: Language, needs: string, title: string): Step {
@@ -93,7 +83,7 @@ async function loadOnOldest(): Promise<string> {
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, "package.json"), "{}");
   const oldestNode = /\d+(\.\d+)*/.exec(node)?.[0] ?? "";
-  const runtime = platforms[thisPlatform()].node;
+  const runtime = platforms[thisPlatform()];
   const packages = [file, `@pulumi/pulumi@${oldestEngine}`, `${runtime}@${oldestNode}`];
   await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
     cwd,

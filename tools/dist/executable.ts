@@ -5,9 +5,8 @@ import { executable } from "../../provider/executable";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { ensureGoTool } from "../go/tools";
-import { checkExecutable, formats } from "./check";
 import type { Parts } from "./parts";
-import { platforms, type Platform } from "./platforms";
+import type { Platform } from "./platforms";
 import { ensureRuntime, nodeIn } from "./runtime";
 
 /** Writes it to `target`, and returns the paths from the root of what it was made from. */
@@ -16,14 +15,14 @@ export async function makeExecutable(
   parts: Parts,
   target: string,
 ): Promise<readonly string[]> {
-  const { format } = platforms[platform];
   const node = nodeIn(platform, await ensureRuntime(platform));
   mkdirSync(dirname(target), { recursive: true });
   const scratch = mkdtempSync(`${target}-`);
   try {
     const write = (name: string, content: string | Buffer) =>
       writeFileSync(join(scratch, name), content, { mode: 0o755 });
-    write("node", formats[format].slim(readFileSync(join(root, node))));
+    const runtime = readFileSync(join(root, node));
+    write("node", platform.startsWith("windows-") ? withoutSignature(runtime) : runtime);
     write("start.js", parts.start);
     for (const [name, content] of Object.entries(parts.assets)) write(name, content);
     const names = Object.keys(parts.assets);
@@ -42,8 +41,8 @@ export async function makeExecutable(
     );
     await captured(process.execPath, ["--build-sea", "config.json"], { cwd: scratch });
     const plugin = join(scratch, "plugin");
-    if (format === "macho") await sign(plugin);
-    checkExecutable(platform, readFileSync(plugin), [parts.start, ...Object.values(parts.assets)]);
+    if (platform.startsWith("darwin-")) await sign(plugin);
+    check(readFileSync(plugin), [parts.start, ...Object.values(parts.assets)]);
     renameSync(plugin, target);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -60,4 +59,27 @@ async function sign(plugin: string): Promise<void> {
     executable,
     plugin,
   ]);
+}
+
+/**
+ * A Windows executable (PE32+) without the signature of its publisher, which stands last. It would not
+ * hold for what is made of it, and an invalid signature is worse than none.
+ */
+function withoutSignature(file: Buffer): Buffer {
+  // The fifth directory of the optional header: the file offset and the size of the certificates.
+  const directory = file.readUInt32LE(0x3c) + 24 + 112 + 4 * 8;
+  const [start, size] = [file.readUInt32LE(directory), file.readUInt32LE(directory + 4)];
+  if (size === 0) return file;
+  if (start + size !== file.length)
+    throw new Error("the signature of node.exe does not stand last");
+  return Buffer.from(file.subarray(0, start)).fill(0, directory, directory + 8);
+}
+
+/** Throws unless all parts are in it, and Node looks for them. It can't be started on every machine. */
+function check(file: Buffer, parts: readonly (Buffer | string)[]): void {
+  // Node looks for a plugin in itself only when the last character of this is 1.
+  if (!file.includes("NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1")) {
+    throw new Error("Node in the executable does not look for a plugin");
+  }
+  if (!parts.every((part) => file.includes(part))) throw new Error("the executable lacks a part");
 }

@@ -16,7 +16,7 @@ const allowed = "0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT
 test("all that is in the plugin has a licence that is allowed, and its text", async () => {
   const { inputs } = await makeParts();
   const packages = packagesOf(inputs);
-  const runtimes = Object.values(platforms).map(({ node }) => `node_modules/${node}`);
+  const runtimes = Object.values(platforms).map((node) => `node_modules/${node}`);
   const strange = [...packages, ...runtimes].filter((path) => {
     const ids = (lockedPackage(path).license ?? "none").split(/ AND |[()]/).filter(Boolean);
     return !ids.every((id) => allowed.includes(id));

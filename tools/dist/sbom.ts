@@ -8,7 +8,7 @@ import { platforms, type Platform } from "./platforms";
 /** Of the executables for these platforms, made from these files. No time in it: it is the same each time. */
 export function sbom(built: readonly Platform[], inputs: readonly string[]) {
   const runtimes = built.map((platform) => {
-    const component = componentOf(`node_modules/${platforms[platform].node}`);
+    const component = componentOf(`node_modules/${platforms[platform]}`);
     return {
       ...component,
       description: `The Node.js runtime in the executable for ${platform}`,

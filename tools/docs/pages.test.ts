@@ -73,7 +73,7 @@ const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith
 
 test("a link that leads nowhere is found, wherever it points", () => {
   const links = [
-    "[a](../README.md) ![b](scaling.svg) [c](../README.md#configuration) [d](#here)",
+    "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#configuration) [d](#here)",
     "## Here",
     "[e](../LICENCE) [f](../README.md#nowhere) [g](#nowhere) [h](../../outside.md) [i](../bin/start.js)",
     "[j](https://example.com/a) [k](http://example.com) [l](https://example) <https://…/v2>",

@@ -1,6 +1,4 @@
 /** A terminal window as an SVG: frames of text on a grid, which end on the last one. */
-import { parseScreen, textOf, type Run, type Style } from "./ansi";
-import { theme } from "./palette";
 
 export interface Frame {
   /** As `tmux capture-pane -e` prints it. */
@@ -20,7 +18,22 @@ export interface Picture {
   frames: readonly Frame[];
 }
 
-const fontSize = 14;
+/** A dark theme whose colours all stand out from its background (contrast of 4.5 : 1 or more). */
+const theme = {
+  background: "#0d1117",
+  bar: "#161b22",
+  border: "#3d444d",
+  text: "#d1d7e0",
+  title: "#9198a1",
+  dots: ["#ff7b72", "#d29922", "#3fb950"],
+};
+
+/** Black to white, then the bright ones. Black is a grey, to be seen on the background. */
+const sixteen = [
+  ...["#7d8590", "#ff7b72", "#3fb950", "#d9a93b", "#58a6ff", "#bc8cff", "#39c5cf", "#d1d7e0"],
+  ...["#8b949e", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc"],
+];
+
 const cell = { width: 8.4, height: 20 };
 const padding = 20;
 const barHeight = 38;
@@ -28,12 +41,14 @@ const fonts =
   "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace";
 
 export function drawPicture({ columns, heading, title, description, frames }: Picture): string {
-  const screens = frames.map(({ screen }) => parseScreen(screen));
+  const screens = frames.map(({ screen }) => screen.split("\n"));
   const rows = Math.max(...screens.map((lines) => lines.length));
   const width = round(columns * cell.width + 2 * padding);
   const height = barHeight + rows * cell.height + 1.5 * padding;
   const inside = `x="0.5" y="0.5" width="${round(width - 1)}" height="${round(height - 1)}" rx="9.5"`;
   const middle = barHeight / 2;
+  const dot = (color: string, index: number) =>
+    `<circle cx="${padding + 6 + index * 20}" cy="${middle}" r="5.5" fill="${color}"/>`;
   const svg = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title desc">`,
     `<title id="title">${escape(title)}</title>`,
@@ -42,8 +57,8 @@ export function drawPicture({ columns, heading, title, description, frames }: Pi
     `<rect ${inside} fill="${theme.background}"/>`,
     `<path d="M0.5 ${barHeight}V10a9.5 9.5 0 0 1 9.5-9.5H${round(width - 10)}a9.5 9.5 0 0 1 9.5 9.5V${barHeight}z" fill="${theme.bar}"/>`,
     `<path d="M0 ${barHeight + 0.5}H${width}" stroke="${theme.border}"/>`,
-    ...theme.dots.map((color, index) => dot(padding + 6 + index * 20, middle, color)),
-    `<g font-family="${fonts}" font-size="${fontSize}" fill="${theme.text}">`,
+    ...theme.dots.map(dot),
+    `<g font-family="${fonts}" font-size="14" fill="${theme.text}">`,
     `<text x="${round(width / 2)}" y="${middle + 4.5}" text-anchor="middle" font-size="13" fill="${theme.title}">${escape(heading)}</text>`,
     ...screens.map((lines, index) => drawFrame(lines, index, index === screens.length - 1)),
     `</g>`,
@@ -74,63 +89,75 @@ function animation(frames: readonly Frame[]): string[] {
   return ["<style>@media (prefers-reduced-motion:no-preference){", ...rules, "}</style>"];
 }
 
-function drawFrame(lines: readonly Run[][], index: number, isLast: boolean): string {
-  const texts = lines.flatMap((runs, row) => drawLine(runs, row));
-  return [`<g id="f${index}"${isLast ? "" : ' visibility="hidden"'}>`, ...texts, "</g>"].join("\n");
+// Between `ESC [` and `m`: how the text from here on looks.
+// eslint-disable-next-line no-control-regex -- escape sequences are what it looks for
+const escapes = /\x1b\[([\d;:]*)m/;
+
+/** What a screen shows, without colours. */
+export function textOf(screen: string): string {
+  return screen.replace(new RegExp(escapes, "g"), "");
 }
 
 /**
  * Each piece of text has its place and its width, so that columns stay in line in any font. Wide
- * spaces are not drawn: they would be collapsed.
+ * spaces are not drawn: they would be collapsed. A style lasts beyond the end of its line.
  */
-function drawLine(runs: readonly Run[], row: number): string[] {
-  if (textOf(runs).trim() === "") return [];
-  const top = barHeight + padding / 2 + row * cell.height;
-  const pieces: string[] = [];
-  const spans: string[] = [];
-  for (const { text, column, style } of runs) {
-    const { color, background } = colors(style);
-    if (background !== undefined) {
-      pieces.push(
-        `<rect x="${left(column)}" y="${round(top)}" width="${wide(text)}" height="${cell.height}" fill="${background}"/>`,
-      );
+function drawFrame(lines: readonly string[], index: number, isLast: boolean): string {
+  let style = "";
+  const texts = lines.flatMap((line, row) => {
+    const spans: string[] = [];
+    let column = 0;
+    for (const [n, piece] of line.split(escapes).entries()) {
+      // Every second piece is what was between `ESC [` and `m`.
+      if (n % 2 === 1) {
+        style = restyled(style, piece);
+        continue;
+      }
+      for (const { 0: text, index: at } of piece.matchAll(/\S+( \S+)*/gu)) {
+        const x = padding + (column + lengthOf(piece.slice(0, at))) * cell.width;
+        const size = `x="${round(x)}" textLength="${round(lengthOf(text) * cell.width)}"`;
+        spans.push(
+          `<tspan ${size} lengthAdjust="spacingAndGlyphs"${style}>${escape(text)}</tspan>`,
+        );
+      }
+      column += lengthOf(piece);
     }
-    for (const match of text.matchAll(/\S+( \S+)*/gu)) {
-      const at = column + Array.from(text.slice(0, match.index)).length;
-      const size = `x="${left(at)}" textLength="${wide(match[0])}" lengthAdjust="spacingAndGlyphs"`;
-      spans.push(`<tspan ${size}${attributes(style, color)}>${escape(match[0])}</tspan>`);
-    }
+    const y = round(barHeight + padding / 2 + row * cell.height + 15);
+    return spans.length === 0 ? [] : [`<text y="${y}">${spans.join("")}</text>`];
+  });
+  return [`<g id="f${index}"${isLast ? "" : ' visibility="hidden"'}>`, ...texts, "</g>"].join("\n");
+}
+
+/**
+ * The attributes of a text after "select graphic rendition", and not CSS, which some renderers leave out.
+ * Only what Pulumi prints: one of sixteen colours, bold, underlined. @throws for anything else.
+ */
+function restyled(before: string, parameters: string): string {
+  const without = (name: string) => after.replace(new RegExp(` ${name}="[^"]*"`), "");
+  const colored = (index: number) => ` fill="${sixteen[index]}"${without("fill")}`;
+  let after = before;
+  const codes = parameters.split(/[;:]/).map(Number);
+  for (let code = codes.shift(); code !== undefined; code = codes.shift()) {
+    const [kind, index = 16] = code === 38 ? codes.splice(0, 2) : [];
+    if (code === 0) after = "";
+    else if (code === 1) after = `${without("font-weight")} font-weight="bold"`;
+    else if (code === 22) after = without("font-weight");
+    else if (code === 4) after = `${without("text-decoration")} text-decoration="underline"`;
+    else if (code === 24) after = without("text-decoration");
+    else if (code === 39) after = without("fill");
+    else if (code === 49)
+      continue; // the background is always the terminal's own
+    else if (kind === 5 && index < 16) after = colored(index);
+    else if (code >= 30 && code <= 37) after = colored(code - 30);
+    else if (code >= 90 && code <= 97) after = colored(code - 90 + 8);
+    else throw new Error(`the picture can't show the style ${parameters}`);
   }
-  return [...pieces, `<text y="${round(top + 15)}">${spans.join("")}</text>`];
-}
-
-function colors({ color, background, inverse }: Style): Pick<Style, "color" | "background"> {
-  if (!inverse) return { color, background };
-  return { color: background ?? theme.background, background: color ?? theme.text };
-}
-
-/** Attributes and not CSS, which some renderers leave out. */
-function attributes(style: Style, color: string | undefined): string {
-  return [
-    color === undefined ? "" : ` fill="${color}"`,
-    style.bold ? ' font-weight="bold"' : "",
-    style.dim ? ' opacity="0.65"' : "",
-    style.italic ? ' font-style="italic"' : "",
-    style.underline ? ' text-decoration="underline"' : "",
-  ].join("");
-}
-
-function dot(x: number, y: number, color: string): string {
-  return `<circle cx="${x}" cy="${y}" r="5.5" fill="${color}"/>`;
-}
-
-function left(column: number): number {
-  return round(padding + column * cell.width);
+  return after;
 }
 
 /** Of text without characters that take two columns, which Pulumi does not print on Linux. */
-function wide(text: string): number {
-  return round(Array.from(text).length * cell.width);
+function lengthOf(text: string): number {
+  return Array.from(text).length;
 }
 
 function round(value: number): number {

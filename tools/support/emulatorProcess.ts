@@ -29,10 +29,6 @@ export class EmulatorProcess implements AsyncDisposable {
     return new EmulatorProcess(child, url);
   }
 
-  get port(): number {
-    return Number(new URL(this.url).port);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = once(this.child, "exit");
     this.child.kill("SIGTERM");

@@ -9,7 +9,6 @@ import { hashOf, readIfThere, writeWhole } from "./files";
 import { withLock } from "./lock";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
-import { withProgress } from "./progress";
 import { fieldOf, isMissing } from "./errors";
 
 interface Script {
@@ -130,15 +129,14 @@ async function build(tool: GoTool, path: string): Promise<void> {
   let modules = 0;
   let packages = 0;
   const other: string[] = [];
-  const step = {
-    title: `Building ${tool.title}`,
-    expected: `about ${tool.expected}, once`,
-    detail: () => {
-      if (packages > 0) return `${packages} packages compiled`;
-      return modules > 0 ? `${modules} modules downloaded` : "";
-    },
-  };
-  await withProgress(step, async () => {
+  say(`Building ${tool.title} (about ${tool.expected}, once) …`);
+  const start = performance.now();
+  const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
+  // It is seen to go on.
+  const timer = setInterval(() => {
+    say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
+  }, 15_000);
+  try {
     const { code } = await runCommand("go", arguments_, {
       cwd: directoryOf(tool.module),
       env: goEnvironment(),
@@ -149,7 +147,10 @@ async function build(tool: GoTool, path: string): Promise<void> {
       },
     });
     if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
-  });
+    say(`  done in ${seconds()}`);
+  } finally {
+    clearInterval(timer);
+  }
   mkdirSync(dirname(path), { recursive: true });
   renameSync(output, path);
   rmSync(scratch, { recursive: true, force: true });
