@@ -9,7 +9,7 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../provider/property/value";
+} from "../provider/propertyValue";
 import { connect, type TestClient } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
 import { firstLine } from "../tools/support/firstLine";

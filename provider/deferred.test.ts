@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { deferred } from "./deferred";
-import { propertyMap } from "./property/value";
+import { propertyMap } from "./propertyValue";
 import { scriptedProvider } from "./rpc/testing/scriptedProvider";
 
 const request = { news: propertyMap({}) };

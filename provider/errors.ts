@@ -3,7 +3,7 @@
  * other error that reaches it is a defect of ours and is reported as one.
  */
 import metadata from "../metadata.json";
-import type { PropertyMap } from "./property/value";
+import type { PropertyMap } from "./propertyValue";
 
 /** What a person is told of any other error. */
 export function defect(what: string): string {

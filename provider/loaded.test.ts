@@ -58,9 +58,9 @@ test("of the provider, only what speaks to the engine is loaded before the port"
     "provider/errors.ts",
     "provider/executable.ts",
     "provider/main.ts",
-    "provider/property/value.ts",
+    "provider/propertyValue.ts",
+    "provider/redaction.ts",
     "provider/schema.ts",
-    "provider/text.ts",
     "provider/tokens.ts",
     "provider/versions.ts",
   ]);

@@ -15,12 +15,12 @@ import { describe } from "./rpc/errors";
 import { createServer } from "./rpc/server";
 import { endWith } from "./rpc/shutdown";
 import { readSchema } from "./schema";
-import { Cleaner } from "./text";
+import { Redactor } from "./redaction";
 import { functionTokens, instanceToken } from "./tokens";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isByHand(argv)) {
-    const { runByHand } = await import("./commands/run.js");
+    const { runByHand } = await import("./cli/run.js");
     process.exit(await runByHand(argv));
   }
   await serve(isByEngine(argv));
@@ -31,20 +31,18 @@ async function serve(byEngine: boolean): Promise<void> {
   delete process.env["PULUMI_ACCESS_TOKEN"];
   // Stdout is for the port: a dependency's stray word there would be taken for it.
   console.log = console.info = console.debug = console.error;
-  const cleaner = new Cleaner();
-  const log = new EngineLog({ cleaner, clock: systemClock });
-  surviveDefects(log, cleaner);
-  const surroundings = { messages: log, cleaner, clock: systemClock, env: process.env };
-  const provider = deferred(async () =>
-    (await import("./provider.js")).createProvider(surroundings),
-  );
+  const redactor = new Redactor();
+  const log = new EngineLog({ redactor, clock: systemClock });
+  surviveDefects(log, redactor);
+  const context = { messages: log, redactor, clock: systemClock, env: process.env };
+  const provider = deferred(async () => (await import("./provider.js")).createProvider(context));
   const server = createServer({
     provider,
     schema: readSchema,
     log,
-    cleaner,
+    redactor,
     version: metadata.version,
-    offer: { resources: [instanceToken], functions: functionTokens },
+    capabilities: { resources: [instanceToken], functions: functionTokens },
   });
   const port = await server.listen();
   endWith({
@@ -71,11 +69,11 @@ function greet(port: number): void {
 }
 
 /** An exit in the middle of a Create loses the instance (G1); a defect elsewhere is no reason. */
-function surviveDefects(log: EngineLog, cleaner: Cleaner): void {
+function surviveDefects(log: EngineLog, redactor: Redactor): void {
   const report = (error: unknown) => {
     const { stack } = describe(error);
     log.debug(`unexpected: ${stack}`);
-    process.stderr.write(`${cleaner.clean(stack)}\n`);
+    process.stderr.write(`${redactor.redact(stack)}\n`);
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { originDifference, originFromState, originToState, tokenHash, type Origin } from "./origin";
-import { propertyMap, Secret } from "./property/value";
+import { propertyMap, Secret } from "./propertyValue";
 
 const here: Origin = {
   baseUrl: "https://a.example/v2",

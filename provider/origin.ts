@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Settings } from "./config/settings";
 import { keyedFingerprint } from "./fingerprint";
-import { propertyMap, reveal, type PropertyMap } from "./property/value";
+import { propertyMap, reveal, type PropertyMap } from "./propertyValue";
 
 export const originSchema = z.object({
   baseUrl: z.string(),

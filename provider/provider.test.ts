@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { isOpen } from "./ledger/record";
-import { propertyMap, Secret, type PropertyMap } from "./property/value";
+import { propertyMap, Secret, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
@@ -14,7 +14,7 @@ const settings = propertyMap({
 });
 
 async function configured(world: Scene = scene()) {
-  const provider = createProvider(world.around);
+  const provider = createProvider(world.ctx);
   await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
   return { ...world, provider };
 }
@@ -30,7 +30,7 @@ const removal = {
 };
 
 test("before it is configured, calls are refused with a plain error", async () => {
-  const provider = createProvider(scene().around);
+  const provider = createProvider(scene().ctx);
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationFailed);
   const check = { ...common, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
   expect((await provider.check(check)).failures).toEqual([]);
@@ -39,7 +39,7 @@ test("before it is configured, calls are refused with a plain error", async () =
 test("a session's id comes of the bytes it is given", async () => {
   const world = scene();
   let next = 7;
-  world.around.randomBytes = (count) => new Uint8Array(count).fill(next++);
+  world.ctx.randomBytes = (count) => new Uint8Array(count).fill(next++);
   const { provider, service } = await configured(world);
   service.posts.push(ready, ready);
   expect((await provider.create(creation)).outputs["__run"]).toBe("070707070707");
@@ -51,15 +51,15 @@ test("a session's id comes of the bytes it is given", async () => {
 });
 
 test("the token is never printed, wherever it came from (G8)", async () => {
-  const { around } = scene();
-  around.env["COMPUTE_API_TOKEN"] = "sk_test_from_env";
-  const provider = createProvider(around);
+  const { ctx } = scene();
+  ctx.env["COMPUTE_API_TOKEN"] = "sk_test_from_env";
+  const provider = createProvider(ctx);
   await provider.checkConfig({ news: propertyMap({ apiToken: liveToken }) });
-  expect(around.cleaner.clean(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
+  expect(ctx.redactor.redact(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
 });
 
 test("secret inputs are known before anything can be said of them (G8)", async () => {
-  const { provider, around } = await configured();
+  const { provider, ctx } = await configured();
   const secret = (text: string) => inputsOf({ userData: new Secret(text) });
   const plain = inputsOf({ userData: "canary-plain-1" });
   await provider.check({
@@ -81,7 +81,7 @@ test("secret inputs are known before anything can be said of them (G8)", async (
       args: propertyMap({ name: new Secret("canary-args-4") }),
     })
     .catch(() => undefined);
-  const shown = around.cleaner.clean("canary-plain-1 canary-olds-2 canary-outs-3 canary-args-4");
+  const shown = ctx.redactor.redact("canary-plain-1 canary-olds-2 canary-outs-3 canary-args-4");
   expect(shown).toBe("[secret] [secret] [secret] [secret]");
 });
 

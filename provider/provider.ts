@@ -6,15 +6,15 @@ import { RequestError } from "./api/errors";
 import { checkConfig, resolveSettings } from "./config/configuration";
 import { hideToken } from "./config/hideToken";
 import { OperationCanceled, OperationFailed } from "./errors";
-import { hasSecret, secretTexts, type PropertyMap } from "./property/value";
+import { hasSecret, secretTexts, type PropertyMap } from "./propertyValue";
 import { isRefresh, type Provider, type Scope } from "./requests";
-import { instances } from "./resources/instance";
-import { invoke, list } from "./resources/lookups";
+import { instances } from "./instance";
+import { invoke, list } from "./functions/lookups";
 import { Session } from "./session/session";
-import type { Surroundings } from "./surroundings";
+import type { ProviderContext } from "./context";
 
-export function createProvider(around: Surroundings): Provider {
-  const { randomBytes = crypto.randomBytes } = around;
+export function createProvider(ctx: ProviderContext): Provider {
+  const { randomBytes = crypto.randomBytes } = ctx;
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
@@ -28,21 +28,21 @@ export function createProvider(around: Surroundings): Provider {
   /** Tells the redaction of a call's secrets before anything about the call can be printed. */
   const hide = (...maps: (PropertyMap | undefined)[]) => {
     for (const map of maps) {
-      if (hasSecret(map)) for (const text of secretTexts(map)) around.cleaner.hide(text);
+      if (hasSecret(map)) for (const text of secretTexts(map)) ctx.redactor.hide(text);
     }
   };
 
   return {
     checkConfig: (request) =>
       guarded(() => {
-        hideToken(around, request.news);
-        return checkConfig(request.news, around.env);
+        hideToken(ctx, request.news);
+        return checkConfig(request.news, ctx.env);
       }),
 
     configure: (request) =>
       guarded(() => {
-        hideToken(around, request.args);
-        const settings = resolveSettings(request.args, around.env);
+        hideToken(ctx, request.args);
+        const settings = resolveSettings(request.args, ctx.env);
         const { urn, scope } = request;
         const configured = JSON.stringify({ settings, urn, scope });
         if (current) {
@@ -50,7 +50,7 @@ export function createProvider(around: Surroundings): Provider {
           if (current.configured === configured) return;
           throw new OperationFailed(secondConfiguration);
         }
-        const session = new Session(settings, around, () => cancellation.signal, {
+        const session = new Session(settings, ctx, () => cancellation.signal, {
           session: sessionId,
           scope: scope.kind === "known" ? scope.id : undefined,
           stateless: urn?.endsWith("::") === true,
@@ -71,7 +71,7 @@ export function createProvider(around: Surroundings): Provider {
     diff: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.carried(request.id, request.oldOutputs);
+        session().state.observed(request.id, request.oldOutputs);
         return instances.diff(session(), request);
       }),
 
@@ -84,7 +84,7 @@ export function createProvider(around: Surroundings): Provider {
     update: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.carried(request.id, request.oldOutputs);
+        session().state.observed(request.id, request.oldOutputs);
         return instances.update(session(), request);
       }),
 
@@ -92,7 +92,7 @@ export function createProvider(around: Surroundings): Provider {
       guarded(() => {
         hide(request.inputs, request.outputs);
         // An import and a `.get()` carry an id that the state does not hold, or not yet.
-        if (isRefresh(request)) session().state.carried(request.id, request.outputs);
+        if (isRefresh(request)) session().state.observed(request.id, request.outputs);
         session().state.isRead(request.urn);
         return instances.read(session(), request);
       }),
@@ -100,7 +100,7 @@ export function createProvider(around: Surroundings): Provider {
     delete: (request) =>
       guarded(() => {
         hide(request.oldInputs, request.oldOutputs);
-        session().state.carried(request.id, request.oldOutputs);
+        session().state.observed(request.id, request.oldOutputs);
         return instances.delete(session(), request);
       }),
 

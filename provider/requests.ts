@@ -2,7 +2,7 @@
  * What the engine asks and what the provider answers, in the provider's own types. `rpc/` turns the
  * engine's messages into these and back; everything behind it is free of gRPC and protobuf.
  */
-import type { PropertyMap } from "./property/value";
+import type { PropertyMap } from "./propertyValue";
 
 /** Why one property is refused. An empty `property` when naming it would print a secret (G9). */
 export interface CheckFailure {

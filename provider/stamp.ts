@@ -3,7 +3,7 @@
  * carries ids that no state holds (a previewed import, a `.get()`); only outputs with the stamp of
  * another session prove that a state held them.
  */
-import { propertyMap, reveal, type PropertyMap } from "./property/value";
+import { propertyMap, reveal, type PropertyMap } from "./propertyValue";
 
 const stampKey = "__run";
 

@@ -5,7 +5,7 @@
  * --slice NAME: only this slice. --deep: one fault more in each, and those that take minutes.
  * --trace SLICE:N,N,…: tells a history in words, as printed for a broken promise.
  */
-import * as protocol from "../provider/resources/instance/protocol";
+import * as protocol from "../provider/instance/protocol";
 import { explore, tell } from "../tests/explorer/explore";
 import { readMutants, rulesWithout } from "../tests/explorer/mutation";
 import type { Slice } from "../tests/explorer/slice";

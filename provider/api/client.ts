@@ -77,7 +77,7 @@ export interface ClientOptions {
   userAgent: string;
   clock: Clock;
   /** Removes control characters and redacts secrets (G8). */
-  clean: (text: string) => string;
+  redact: (text: string) => string;
   /** COMPUTE_DEBUG=1: takes one redacted line a request. */
   debug?: ((line: string) => void) | undefined;
   /** Told once each time a 429 makes an endpoint pause. */

@@ -4,7 +4,7 @@
  * present. (The emulator holds what it sends against strict forms of its own.)
  */
 import * as z from "zod";
-import { printable } from "../text";
+import { printable } from "../redaction";
 
 export * from "./documented.js";
 

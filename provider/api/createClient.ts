@@ -9,11 +9,11 @@ import { addressOf } from "./http/address";
 import { type Read, readAccepted, readAccount, readNothing, readPage } from "./http/answers";
 import { Connections } from "./http/connections";
 import { debugLog } from "./http/debugLog";
-import { hideUserData } from "./http/echo";
-import { type Call, chain } from "./http/exchange";
+import { redactUserData } from "./http/echo";
+import { type HttpRequest, chain } from "./http/exchange";
 import { pace } from "./http/pace";
 import { Permit, RateLimit } from "./http/rateLimit";
-import { refuseErrors } from "./http/refuseErrors";
+import { throwOnErrorStatus } from "./http/refuseErrors";
 import { withRetry } from "./http/retry";
 import { send } from "./http/send";
 import { outcomeOf } from "./postOutcome";
@@ -22,7 +22,7 @@ const MiB = 1024 * 1024;
 
 /** @throws when a proxy variable cannot be used. */
 export function createClient(options: ClientOptions): ComputeApi {
-  const { clean, clock, destroyPath } = options;
+  const { redact, clock, destroyPath } = options;
   const address = addressOf(options.baseUrl);
   const connections = new Connections(address, options);
 
@@ -31,22 +31,22 @@ export function createClient(options: ClientOptions): ComputeApi {
   // The order of the links, outermost first. Around them come the reading of the answer and, but for a
   // POST, withRetry.
   const exchange = chain(
-    [refuseErrors(address.origin), pace(limit, clock), debugLog(options)],
+    [throwOnErrorStatus(address.origin), pace(limit, clock), debugLog(options)],
     send(address, connections, options),
   );
-  function request<T>(call: Call, read: Read<T>): Promise<T> {
+  function request<T>(call: HttpRequest, read: Read<T>): Promise<T> {
     return withRetry(call, async () => read(await exchange(call), call), options);
   }
 
   function callOf(
-    method: Call["method"],
+    method: HttpRequest["method"],
     path: string,
     signal: AbortSignal,
-    more: Partial<Call> = {},
-  ): Call {
+    more: Partial<HttpRequest> = {},
+  ): HttpRequest {
     const target = address.prefix + path;
     const signals = { unsent: signal, underWay: signal };
-    return { method, path, endpoint: path, target, maxBytes: MiB, clean, ...signals, ...more };
+    return { method, path, endpoint: path, target, maxBytes: MiB, redact, ...signals, ...more };
   }
 
   return {
@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions): ComputeApi {
           underWay: grace,
           permit: ownPermit(permit),
           body: JSON.stringify(body),
-          clean: hideUserData(body, clean),
+          redact: redactUserData(body, redact),
         });
         return { kind: "accepted", accepted: readAccepted(await exchange(call), call) };
       } catch (error) {

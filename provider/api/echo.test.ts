@@ -1,7 +1,7 @@
 /** What an error answer may repeat of the request: nothing of its user data (G8). */
 import { expect, test } from "@jest/globals";
 import type { CreateBody } from "./contract";
-import { hideUserData } from "./http/echo";
+import { redactUserData } from "./http/echo";
 import { createBody } from "./testing/testClient";
 
 const script = [
@@ -22,7 +22,7 @@ function shown(message: string, more: Partial<CreateBody> = {}): string {
     ...more,
     user_data,
   };
-  return hideUserData(body, (text) => text)(message);
+  return redactUserData(body, (text) => text)(message);
 }
 
 test("a part of a line is blotted out, however it was cut", () => {
@@ -58,7 +58,7 @@ test("shorter runs and other words stay", () => {
 
 test("what was blotted out before is left as it is", () => {
   const user_data = Buffer.from("password: my-secret").toString("base64");
-  const hide = hideUserData({ ...createBody, user_data }, (text) =>
+  const hide = redactUserData({ ...createBody, user_data }, (text) =>
     text.replace("token", "[secret]"),
   );
   expect(hide("token my-secret")).toBe("[secret] [secret]");
@@ -67,6 +67,6 @@ test("what was blotted out before is left as it is", () => {
 test("a script of 8 MB is searched, too", () => {
   const noise = Buffer.from(Uint8Array.from({ length: 6_000_000 }, (_, n) => (n * 40_503) >>> 7));
   const long = Buffer.from(`password: 0123456789\n${noise.toString("base64")}`).toString("base64");
-  const hide = hideUserData({ ...createBody, user_data: long }, (text) => text);
+  const hide = redactUserData({ ...createBody, user_data: long }, (text) => text);
   expect(hide("see 0123456789 and !!xyzzy!!")).toBe("see [secret] and !!xyzzy!!");
 });

@@ -1,7 +1,7 @@
 /** What a person is told of the network's faults (G9), those too that no socket here can be made to have. */
 import { expect, test } from "@jest/globals";
 import { addressOf } from "./http/address";
-import { faultWords, isCertificateFault } from "./http/faultWords";
+import { networkErrorMessage, isCertificateError } from "./http/faultWords";
 
 const service = addressOf("https://api.example.com/v2");
 const local = addressOf("http://127.0.0.1:8080/v2");
@@ -22,7 +22,7 @@ test.each([
   ["HOSTNAME_MISMATCH", "is for another host (HOSTNAME_MISMATCH): compute:baseUrl"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "is not trusted (SELF_SIGNED_CERT_IN_CHAIN)"],
 ])("%s: %s", (code, words) => {
-  expect(faultWords(fault(code), service, "sent")).toContain(words);
+  expect(networkErrorMessage(fault(code), service, "sent")).toContain(words);
 });
 
 test("a proxy's fault is told as the proxy's", () => {
@@ -30,13 +30,15 @@ test("a proxy's fault is told as the proxy's", () => {
     fault("UND_ERR_PRX_TLS", "why"),
     new Error("Proxy response (407) !== 200"),
   ];
-  expect(faultWords(tls, service, "connecting")).toBe("the proxy could not be used (why)");
-  expect(faultWords(refused, service, "connecting")).toContain("the proxy refused to connect to");
+  expect(networkErrorMessage(tls, service, "connecting")).toBe("the proxy could not be used (why)");
+  expect(networkErrorMessage(refused, service, "connecting")).toContain(
+    "the proxy refused to connect to",
+  );
 });
 
 test("how far the request had come is told where the connection broke", () => {
   const words = (stage: "connecting" | "sent" | "answering", where = service) =>
-    faultWords(fault("ECONNRESET"), where, stage);
+    networkErrorMessage(fault("ECONNRESET"), where, stage);
   expect(words("connecting")).toContain("broke while it was being made");
   expect(words("sent")).toBe("the connection broke before an answer came");
   expect(words("sent", local)).toContain("(is it an https address?)");
@@ -44,12 +46,12 @@ test("how far the request had come is told where the connection broke", () => {
 });
 
 test("a fault of no known code keeps its own words, and its code", () => {
-  expect(faultWords(fault("EODD", "odd"), service, "sent")).toBe("odd (EODD)");
-  expect(faultWords(fault("", ""), service, "sent")).toBe("Error");
+  expect(networkErrorMessage(fault("EODD", "odd"), service, "sent")).toBe("odd (EODD)");
+  expect(networkErrorMessage(fault("", ""), service, "sent")).toBe("Error");
 });
 
 test("only a certificate's fault is one that lasts", () => {
-  expect(isCertificateFault(fault("CERT_HAS_EXPIRED"))).toBe(true);
-  expect(isCertificateFault(fault("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
-  expect(isCertificateFault(new Error("no code"))).toBe(false);
+  expect(isCertificateError(fault("CERT_HAS_EXPIRED"))).toBe(true);
+  expect(isCertificateError(fault("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
+  expect(isCertificateError(new Error("no code"))).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { MissingSettings, OperationFailed } from "../errors";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../property/value";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { checkConfig, resolveSettings } from "./configuration";
 
 const required = { baseUrl: "https://api.example.com/v2", apiToken: new Secret("sk_live_abcdef") };

@@ -1,5 +1,5 @@
 /** From what the engine and the environment give to the settings in force, or to what is wrong with them. */
-import { closest } from "../property/closest";
+import { closest } from "../closest";
 import {
   hasSecret,
   hasUnknown,
@@ -8,7 +8,7 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../property/value";
+} from "../propertyValue";
 import { MissingSettings, OperationFailed } from "../errors";
 import type { CheckFailure, CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/documented";

@@ -1,17 +1,17 @@
 /** The token is known for a secret before anything else is done with the settings it comes in (G8). */
-import { secretTexts, type PropertyMap } from "../property/value";
-import type { Cleaner } from "../text";
+import { secretTexts, type PropertyMap } from "../propertyValue";
+import type { Redactor } from "../redaction";
 
 interface Eyes {
-  cleaner: Cleaner;
+  redactor: Redactor;
   env: NodeJS.ProcessEnv;
 }
 
-export function hideToken({ cleaner, env }: Eyes, settings: PropertyMap): void {
+export function hideToken({ redactor, env }: Eyes, settings: PropertyMap): void {
   for (const token of [...secretTexts(settings["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
     if (!token) continue;
-    cleaner.hide(token);
+    redactor.hide(token);
     // What stands before tells the kind, which is no secret.
-    cleaner.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
+    redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
   }
 }

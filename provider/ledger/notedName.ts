@@ -4,7 +4,7 @@
  */
 import type { Settings } from "../config/settings";
 import { keyedFingerprint } from "../fingerprint";
-import { blot } from "../text";
+import { redactionMark } from "../redaction";
 
 const hashed = "secret:";
 
@@ -16,7 +16,7 @@ export function notedName(name: string, secret: boolean, key: Key): string {
 
 /** For a message: redaction alone passes over names that are too short to be looked for. */
 export function shownName(name: string, secret: boolean): string {
-  return secret ? blot : name;
+  return secret ? redactionMark : name;
 }
 
 /** The same for a name as a record holds it. */

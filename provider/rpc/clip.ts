@@ -5,7 +5,7 @@
 export const longestText = 4096;
 
 /** `text`, cut to so many UTF-16 units with an ellipsis, never through the middle of a character. */
-export function clip(text: string): string {
+export function truncate(text: string): string {
   if (text.length <= longestText) return text;
   return `${text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -9,7 +9,7 @@ import {
   propertyMap,
   type PropertyMap,
   type PropertyValue,
-} from "../property/value";
+} from "../propertyValue";
 import { InvalidMessage, decodeProperties } from "./decode";
 import { Unencodable, encodeProperties } from "./encode";
 import {

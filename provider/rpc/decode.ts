@@ -1,5 +1,5 @@
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
-import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../property/value";
+import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { deepest, signature, signatureKey, textFromWire, unknownTexts } from "./wire";
 
 /** A message that no sound engine sends. The caller's fault, not ours: INVALID_ARGUMENT. */

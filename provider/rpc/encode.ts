@@ -1,5 +1,5 @@
 import { ListValue, NullValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
-import { Opaque, Secret, Unknown, type PropertyMap } from "../property/value";
+import { Opaque, Secret, Unknown, type PropertyMap } from "../propertyValue";
 import { deepest, signature, signatureKey, textToWire, unknownText } from "./wire";
 
 /** A value that cannot be sent as it is. A defect of ours; names the property, never its value. */

@@ -3,8 +3,8 @@ import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
 import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
-import { propertyMap } from "../property/value";
-import { Cleaner } from "../text";
+import { propertyMap } from "../propertyValue";
+import { Redactor } from "../redaction";
 import { longestText } from "./clip";
 import { EngineLog } from "./engineLog";
 import { instanceUrn } from "./testing/client";
@@ -14,15 +14,15 @@ import { withServer } from "./testing/harness";
 const inputs = propertyMap({});
 
 async function withEngine(
-  body: (engine: TestEngine, log: EngineLog, cleaner: Cleaner) => Promise<void>,
+  body: (engine: TestEngine, log: EngineLog, redactor: Redactor) => Promise<void>,
 ): Promise<void> {
   const engine = await TestEngine.start();
-  const cleaner = new Cleaner();
+  const redactor = new Redactor();
   // Its time stands still: no message is given up because the machine is busy.
-  const log = new EngineLog({ cleaner, clock: new VirtualClock() });
+  const log = new EngineLog({ redactor, clock: new VirtualClock() });
   log.attach(engine.address);
   try {
-    await body(engine, log, cleaner);
+    await body(engine, log, redactor);
   } finally {
     log.close();
     engine.stop();
@@ -49,8 +49,8 @@ test("each kind of message has its severity, and none is an error", async () => 
 });
 
 test("every message is cleaned with what is secret when it is said, and cut", async () => {
-  await withEngine(async (engine, log, cleaner) => {
-    cleaner.hide("sk_live_12345678");
+  await withEngine(async (engine, log, redactor) => {
+    redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
     log.debug("x".repeat(longestText * 2));
     await log.flush();
@@ -101,7 +101,7 @@ test("an engine that takes no messages delays an answer by a second, once", asyn
   const engine = await TestEngine.start();
   engine.beforeLog = () => new Promise(() => undefined);
   const clock = new VirtualClock();
-  const log = new EngineLog({ cleaner: new Cleaner(), clock });
+  const log = new EngineLog({ redactor: new Redactor(), clock });
   log.attach(engine.address);
   try {
     log.warning("careful");
@@ -118,7 +118,7 @@ test("an engine that takes no messages delays an answer by a second, once", asyn
 test("a second lost on one message is not the end of waiting for later ones", async () => {
   await withEngine(async (engine) => {
     const clock = new VirtualClock();
-    const log = new EngineLog({ cleaner: new Cleaner(), clock });
+    const log = new EngineLog({ redactor: new Redactor(), clock });
     log.attach(engine.address);
     engine.beforeLog = () => new Promise(() => undefined);
     log.warning("lost");
@@ -138,7 +138,7 @@ test("an engine that is gone, or none, is no reason for an operation to fail", a
   const engine = await TestEngine.start();
   engine.stop();
   for (const address of [engine.address, "", "no address"]) {
-    const log = new EngineLog({ cleaner: new Cleaner(), clock: systemClock });
+    const log = new EngineLog({ redactor: new Redactor(), clock: systemClock });
     log.attach(address);
     log.warning("careful");
     await log.flush();

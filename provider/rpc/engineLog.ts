@@ -1,9 +1,9 @@
 import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { Clock } from "../clock";
-import type { Messages } from "../surroundings";
-import type { Cleaner } from "../text";
-import { clip } from "./clip";
+import type { Messages } from "../context";
+import type { Redactor } from "../redaction";
+import { truncate } from "./clip";
 
 /**
  * The engine's severities by number, so that its protocol is loaded only once there is something to
@@ -36,7 +36,7 @@ export class EngineLog implements Messages {
   /** The last line of each resource: the next follows it, so that an older status never wins. */
   readonly #last = new Map<string, Promise<void>>();
 
-  constructor(private readonly options: { cleaner: Cleaner; clock: Clock }) {}
+  constructor(private readonly options: { redactor: Redactor; clock: Clock }) {}
 
   /** A new engine (Handshake, Attach): from now on it is the one told. */
   attach(address: string): void {
@@ -83,7 +83,7 @@ export class EngineLog implements Messages {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
     // Cleaned now: what is secret then may be another matter.
-    const message = clip(this.options.cleaner.clean(text));
+    const message = truncate(this.options.redactor.redact(text));
     const before = this.#last.get(line.urn) ?? Promise.resolve();
     const sent = before
       .then(async () => send(await client, { ...line, text: message }))

@@ -7,7 +7,7 @@ import {
   OperationCanceled,
   OperationFailed,
 } from "../errors";
-import { Secret, Unknown, propertyMap, type PropertyMap } from "../property/value";
+import { Secret, Unknown, propertyMap, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../tokens";
 import { longestText } from "./clip";
 import { withServer } from "./testing/harness";
@@ -189,7 +189,7 @@ test.each<[string, () => Promise<never>, string]>([
 
 test("every text is cleaned: errors, reasons, check failures (G8)", async () => {
   const dirty = "bad \u001b[31mtoken sk_live_12345678";
-  const clean = "bad [31mtoken [secret]";
+  const redact = "bad [31mtoken [secret]";
   const unfinished = new InstanceUnfinished("i-1", { inputs, outputs }, [dirty]);
   const script = {
     create: rejecting(unfinished),
@@ -198,21 +198,21 @@ test("every text is cleaned: errors, reasons, check failures (G8)", async () => 
     configure: rejecting(new MissingSettings([{ name: "a", description: dirty }])),
     check: async () => ({ inputs, failures: [{ property: "name", reason: dirty }] }),
   };
-  await withServer(script, async ({ client, engine, cleaner }) => {
-    cleaner.hide("sk_live_12345678");
+  await withServer(script, async ({ client, engine, redactor }) => {
+    redactor.hide("sk_live_12345678");
     await expect(client.create({ inputs })).rejects.toMatchObject({
-      message: clean,
-      unfinished: { reasons: [clean] },
+      message: redact,
+      unfinished: { reasons: [redact] },
     });
     await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
-      message: `defect in the compute provider: ${clean}`,
+      message: `defect in the compute provider: ${redact}`,
     });
-    await expect(client.delete({ id: "i-1" })).rejects.toMatchObject({ message: clean });
+    await expect(client.delete({ id: "i-1" })).rejects.toMatchObject({ message: redact });
     await expect(client.configure({})).rejects.toMatchObject({
-      missingKeys: [{ description: clean }],
+      missingKeys: [{ description: redact }],
     });
     expect((await client.check({ news: inputs })).failures).toEqual([
-      { property: "name", reason: clean },
+      { property: "name", reason: redact },
     ]);
     expect(JSON.stringify(engine.logged)).not.toContain("sk_live");
   });

@@ -15,8 +15,8 @@ import {
   OperationCanceled,
   OperationFailed,
 } from "../errors";
-import type { Cleaner } from "../text";
-import { clip } from "./clip";
+import type { Redactor } from "../redaction";
+import { truncate } from "./clip";
 import { InvalidMessage } from "./decode";
 import { fitState } from "./fitState";
 import { textToWire } from "./wire";
@@ -25,7 +25,7 @@ import { textToWire } from "./wire";
 export type Failure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
 
 export interface FailureContext {
-  readonly cleaner: Cleaner;
+  readonly redactor: Redactor;
   /** Takes the stack of a defect, which is no help to a person. */
   debug(text: string): void;
 }
@@ -112,9 +112,9 @@ function withDetail(
   return { code, details: message, metadata };
 }
 
-function text(lines: string | readonly string[], { cleaner }: FailureContext): string {
-  const cleaned = [lines].flat().map((line) => cleaner.clean(line));
-  return clip(cleaned.join("\n"));
+function text(lines: string | readonly string[], { redactor }: FailureContext): string {
+  const cleaned = [lines].flat().map((line) => redactor.redact(line));
+  return truncate(cleaned.join("\n"));
 }
 
 /** Anything can be thrown. */

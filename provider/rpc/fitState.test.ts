@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { propertyMap, Secret, type PropertyMap } from "../property/value";
+import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { decodeProperties } from "./decode";
 import { fitState } from "./fitState";
 

@@ -1,6 +1,6 @@
 /** The state of an unfinished instance, small enough for the way it travels. */
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { hasSecret, type PropertyMap } from "../property/value";
+import { hasSecret, type PropertyMap } from "../propertyValue";
 import { encodeProperties } from "./encode";
 
 /**

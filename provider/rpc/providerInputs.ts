@@ -1,6 +1,6 @@
 /** The provider resource's own inputs, and what the engine keeps among them for itself. */
 import { isDeepStrictEqual } from "node:util";
-import { hasUnknown, reveal, type PropertyMap, type PropertyValue } from "../property/value";
+import { hasUnknown, reveal, type PropertyMap, type PropertyValue } from "../propertyValue";
 
 const internals = ["version", "pluginDownloadURL", "__internal"];
 

@@ -12,13 +12,13 @@ import {
   ReadResponse,
   UpdateResponse,
 } from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../property/value";
+import type { PropertyMap } from "../propertyValue";
 import type * as requests from "../requests";
 import { encodeProperties } from "./encode";
 import { textToWire } from "./wire";
 
 /** Cleans what the provider says of a failure (G8). */
-export type CleanText = (text: string) => string;
+export type Redact = (text: string) => string;
 
 export function handshakeReply(): ProviderHandshakeResponse {
   const reply = new ProviderHandshakeResponse();
@@ -40,18 +40,18 @@ export function configureReply(): ConfigureResponse {
   return reply;
 }
 
-export function checkReply(answer: requests.CheckResponse, clean: CleanText): CheckResponse {
+export function checkReply(answer: requests.CheckResponse, redact: Redact): CheckResponse {
   const reply = new CheckResponse();
   // Check runs in updates too, where its answer is still allowed to hold unknown values.
   reply.setInputs(encodeProperties(answer.inputs, "preview"));
-  reply.setFailuresList(answer.failures.map((failure) => checkFailure(failure, clean)));
+  reply.setFailuresList(answer.failures.map((failure) => checkFailure(failure, redact)));
   return reply;
 }
 
-function checkFailure({ property, reason }: requests.CheckFailure, clean: CleanText): CheckFailure {
+function checkFailure({ property, reason }: requests.CheckFailure, redact: Redact): CheckFailure {
   const failure = new CheckFailure();
-  failure.setProperty(clean(property));
-  failure.setReason(clean(reason));
+  failure.setProperty(redact(property));
+  failure.setReason(redact(reason));
   return failure;
 }
 
@@ -112,10 +112,10 @@ export function readReply(answer: requests.ReadResponse): ReadResponse {
   return reply;
 }
 
-export function invokeReply(answer: requests.InvokeResponse, clean: CleanText): InvokeResponse {
+export function invokeReply(answer: requests.InvokeResponse, redact: Redact): InvokeResponse {
   const reply = new InvokeResponse();
   reply.setReturn(encodeProperties(answer.outputs, "final"));
-  reply.setFailuresList(answer.failures.map((failure) => checkFailure(failure, clean)));
+  reply.setFailuresList(answer.failures.map((failure) => checkFailure(failure, redact)));
   return reply;
 }
 

@@ -6,7 +6,7 @@ import { forProvider } from "./providerInputs";
 import { textFromWire, unknownTexts } from "./wire";
 
 /** What this provider has, to tell from what it has not. */
-export interface Offer {
+export interface Capabilities {
   readonly resources: readonly string[];
   readonly functions: readonly string[];
 }
@@ -28,8 +28,11 @@ function scopeOf(id: string | undefined): requests.Scope {
   return unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id };
 }
 
-export function checkRequest(request: pb.CheckRequest, offer: Offer): requests.CheckRequest {
-  mustHaveResource(request, offer);
+export function checkRequest(
+  request: pb.CheckRequest,
+  capabilities: Capabilities,
+): requests.CheckRequest {
+  mustHaveResource(request, capabilities);
   const autonaming = request.getAutonaming();
   return {
     urn: request.getUrn(),
@@ -52,9 +55,9 @@ function autonamingMode(mode: number): requests.AutonamingMode {
 /** An Update tells of the same two sides. */
 export function diffRequest(
   request: pb.DiffRequest | pb.UpdateRequest,
-  offer: Offer,
+  capabilities: Capabilities,
 ): requests.DiffRequest {
-  mustHaveResource(request, offer);
+  mustHaveResource(request, capabilities);
   return {
     urn: request.getUrn(),
     id: textFromWire(request.getId()),
@@ -65,8 +68,11 @@ export function diffRequest(
   };
 }
 
-export function createRequest(request: pb.CreateRequest, offer: Offer): requests.CreateRequest {
-  mustHaveResource(request, offer);
+export function createRequest(
+  request: pb.CreateRequest,
+  capabilities: Capabilities,
+): requests.CreateRequest {
+  mustHaveResource(request, capabilities);
   return {
     urn: request.getUrn(),
     inputs: decodeProperties(request.getProperties()),
@@ -75,16 +81,22 @@ export function createRequest(request: pb.CreateRequest, offer: Offer): requests
   };
 }
 
-export function updateRequest(request: pb.UpdateRequest, offer: Offer): requests.UpdateRequest {
+export function updateRequest(
+  request: pb.UpdateRequest,
+  capabilities: Capabilities,
+): requests.UpdateRequest {
   return {
-    ...diffRequest(request, offer),
+    ...diffRequest(request, capabilities),
     timeoutSeconds: timeoutOf(request),
     preview: request.getPreview(),
   };
 }
 
-export function readRequest(request: pb.ReadRequest, offer: Offer): requests.ReadRequest {
-  mustHaveResource(request, offer);
+export function readRequest(
+  request: pb.ReadRequest,
+  capabilities: Capabilities,
+): requests.ReadRequest {
+  mustHaveResource(request, capabilities);
   return {
     urn: request.getUrn(),
     id: textFromWire(request.getId()),
@@ -95,8 +107,11 @@ export function readRequest(request: pb.ReadRequest, offer: Offer): requests.Rea
   };
 }
 
-export function deleteRequest(request: pb.DeleteRequest, offer: Offer): requests.DeleteRequest {
-  mustHaveResource(request, offer);
+export function deleteRequest(
+  request: pb.DeleteRequest,
+  capabilities: Capabilities,
+): requests.DeleteRequest {
+  mustHaveResource(request, capabilities);
   return {
     urn: request.getUrn(),
     id: textFromWire(request.getId()),
@@ -106,14 +121,20 @@ export function deleteRequest(request: pb.DeleteRequest, offer: Offer): requests
   };
 }
 
-export function invokeRequest(request: pb.InvokeRequest, offer: Offer): requests.InvokeRequest {
+export function invokeRequest(
+  request: pb.InvokeRequest,
+  capabilities: Capabilities,
+): requests.InvokeRequest {
   const token = request.getTok();
-  mustHave("function", token, offer.functions);
+  mustHave("function", token, capabilities.functions);
   return { token, args: decodeProperties(request.getArgs()) };
 }
 
-export function listRequest(request: pb.ListRequest, offer: Offer): requests.ListRequest {
-  mustHave("resource", request.getToken(), offer.resources);
+export function listRequest(
+  request: pb.ListRequest,
+  capabilities: Capabilities,
+): requests.ListRequest {
+  mustHave("resource", request.getToken(), capabilities.resources);
   return { query: decodeProperties(request.getQuery()), limit: request.getLimit() };
 }
 
@@ -123,8 +144,8 @@ function timeoutOf(request: { getTimeout(): number }): number {
   return seconds > 0 ? seconds : 0;
 }
 
-function mustHaveResource(request: { getType(): string }, offer: Offer): void {
-  mustHave("resource", request.getType(), offer.resources);
+function mustHaveResource(request: { getType(): string }, capabilities: Capabilities): void {
+  mustHave("resource", request.getType(), capabilities.resources);
 }
 
 function mustHave(what: string, token: string, known: readonly string[]): void {

@@ -3,7 +3,7 @@
  * `plugins.providers`, with a warning that does not say what to do.
  */
 import metadata from "../../metadata.json";
-import type { PropertyMap } from "../property/value";
+import type { PropertyMap } from "../propertyValue";
 import { isOlder } from "../versions";
 
 /** What to tell of the version that the program's SDK asks for; undefined where this one will do. */

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import { Secret, Unknown, propertyMap } from "../property/value";
+import { Secret, Unknown, propertyMap } from "../propertyValue";
 import { instanceToken } from "../tokens";
 import { instanceUrn } from "./testing/client";
 import { withServer } from "./testing/harness";

@@ -16,9 +16,9 @@ export interface ProviderServer {
 
 /** `pulumirpc.ResourceProvider` in front of a `Provider`. */
 export function createServer(dependencies: ServiceDependencies): ProviderServer {
-  const { log, cleaner } = dependencies;
+  const { log, redactor } = dependencies;
   const debug = (text: string) => log.debug(text);
-  const calls = new Calls(log, { cleaner, debug });
+  const calls = new Calls(log, { redactor, debug });
   // The engine sends up to 400 MB and takes as much; grpc-js alone would refuse more than 4 MB.
   const server = new Server({
     "grpc.max_receive_message_length": 400 * 1024 * 1024,

@@ -12,7 +12,7 @@ import {
 } from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
 import type { Provider } from "../requests";
-import type { Cleaner } from "../text";
+import type { Redactor } from "../redaction";
 import type { Calls } from "./calls";
 import { decodeProperties } from "./decode";
 import type { EngineLog } from "./engineLog";
@@ -27,10 +27,10 @@ export interface ServiceDependencies {
   /** Asked for more often than anything else of the provider, which is not loaded for it. */
   schema: () => Promise<string>;
   log: EngineLog;
-  cleaner: Cleaner;
+  redactor: Redactor;
   /** Semantic version of the plugin. */
   version: string;
-  offer: requests.Offer;
+  capabilities: requests.Capabilities;
 }
 
 /** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
@@ -42,8 +42,8 @@ type Service = Partial<{
 
 /** Every call of `pulumirpc.ResourceProvider` we have; grpc-js answers UNIMPLEMENTED to the rest. */
 export function service(calls: Calls, dependencies: ServiceDependencies): Service {
-  const { provider, schema, log, cleaner, version, offer } = dependencies;
-  const clean = (text: string) => cleaner.clean(text);
+  const { provider, schema, log, redactor, version, capabilities } = dependencies;
+  const redact = (text: string) => redactor.redact(text);
 
   /** A new engine; in attach mode the process has outlived the last one. */
   const greet = (engineAddress: string): void => {
@@ -70,7 +70,7 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
       const inputs = withInternals(answer.inputs, sent);
       const advice = sdkAdvice(sent, { plugin: version, folder: __dirname });
       if (advice !== undefined) log.warning(advice, request.getUrn());
-      return replies.checkReply({ ...answer, inputs }, clean);
+      return replies.checkReply({ ...answer, inputs }, redact);
     }),
     diffConfig: calls.unary(diffConfig),
     configure: calls.unary(async (request) => {
@@ -79,29 +79,35 @@ export function service(calls: Calls, dependencies: ServiceDependencies): Servic
     }),
 
     check: calls.unary(async (request) =>
-      replies.checkReply(await provider.check(requests.checkRequest(request, offer)), clean),
+      replies.checkReply(
+        await provider.check(requests.checkRequest(request, capabilities)),
+        redact,
+      ),
     ),
     diff: calls.unary(async (request) =>
-      replies.diffReply(await provider.diff(requests.diffRequest(request, offer))),
+      replies.diffReply(await provider.diff(requests.diffRequest(request, capabilities))),
     ),
-    create: calls.unary((request) => create(provider, request, offer)),
+    create: calls.unary((request) => create(provider, request, capabilities)),
     update: calls.unary(async (request) => {
-      const outputs = await provider.update(requests.updateRequest(request, offer));
+      const outputs = await provider.update(requests.updateRequest(request, capabilities));
       return replies.updateReply(outputs, request.getPreview());
     }),
     read: calls.unary(async (request) =>
-      replies.readReply(await provider.read(requests.readRequest(request, offer))),
+      replies.readReply(await provider.read(requests.readRequest(request, capabilities))),
     ),
     delete: calls.unary(async (request) => {
-      await provider.delete(requests.deleteRequest(request, offer));
+      await provider.delete(requests.deleteRequest(request, capabilities));
       return new Empty();
     }),
 
     invoke: calls.unary(async (request) =>
-      replies.invokeReply(await provider.invoke(requests.invokeRequest(request, offer)), clean),
+      replies.invokeReply(
+        await provider.invoke(requests.invokeRequest(request, capabilities)),
+        redact,
+      ),
     ),
     list: calls.streamed(async (request) => {
-      const listed = await provider.list(requests.listRequest(request, offer));
+      const listed = await provider.list(requests.listRequest(request, capabilities));
       return listed.map(replies.listReply);
     }),
   };
@@ -139,9 +145,9 @@ function diffConfig(request: DiffRequest): DiffResponse {
 async function create(
   provider: Provider,
   request: CreateRequest,
-  offer: requests.Offer,
+  capabilities: requests.Capabilities,
 ): Promise<CreateResponse> {
-  const decoded = requests.createRequest(request, offer);
+  const decoded = requests.createRequest(request, capabilities);
   const answer = await provider.create(decoded);
   const { preview } = decoded;
   if (answer.id === "" && !preview) throw new Error("Create made an instance but gave no id");

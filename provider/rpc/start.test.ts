@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
-import { propertyMap } from "../property/value";
+import { propertyMap } from "../propertyValue";
 import { isByEngine, isByHand } from "./arguments";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";

@@ -75,8 +75,8 @@ test("an account call that hangs is waited for no longer than the operation last
 });
 
 test("a client that can't be made is an error of the settings, not a defect", async () => {
-  const { session, around } = scene();
-  around.createApi = () => {
+  const { session, ctx } = scene();
+  ctx.createApi = () => {
     throw new Error("HTTPS_PROXY is no address");
   };
   const error = await errorOf(session.connection.open(never));

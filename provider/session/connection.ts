@@ -8,7 +8,7 @@ import { RequestError } from "../api/errors";
 import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
-import type { Surroundings } from "../surroundings";
+import type { ProviderContext } from "../context";
 
 export class Connection {
   #api: Promise<ComputeApi> | undefined;
@@ -16,7 +16,7 @@ export class Connection {
 
   constructor(
     private readonly settings: Settings,
-    private readonly around: Surroundings,
+    private readonly ctx: ProviderContext,
     /** Aborted by Cancel; a new one after each Handshake. */
     private readonly canceled: () => AbortSignal,
   ) {}
@@ -64,7 +64,7 @@ export class Connection {
       if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
       if (error.status === 401) throw new OperationFailed(explain(error));
       if (error.transient) throw error;
-      this.around.messages.warning(
+      this.ctx.messages.warning(
         `the token could not be checked with the account call, and is used all the same: ${error.message}. If it is meant to be narrow, set compute:validateCredentials to false.`,
       );
       return { api, origin };
@@ -73,16 +73,15 @@ export class Connection {
 
   async #createApi(): Promise<ComputeApi> {
     // Loaded at the first request: previews need none, and undici costs every start of the plugin.
-    const createApi =
-      this.around.createApi ?? (await import("../api/createClient.js")).createClient;
-    const { messages, cleaner, clock, env, randomBytes = crypto.randomBytes } = this.around;
+    const createApi = this.ctx.createApi ?? (await import("../api/createClient.js")).createClient;
+    const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.ctx;
     const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.settings;
     const options: ClientOptions = {
       ...{ baseUrl, token: apiToken, requestTimeoutMs, requestsPerMinute, destroyPath },
       userAgent: `pulumi-compute/${metadata.version}`,
       clock,
       env,
-      clean: (text) => cleaner.clean(text),
+      redact: (text) => redactor.redact(text),
       random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
       debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
       onSlowedDown: ({ method, path, retryInMs }) =>

@@ -4,7 +4,7 @@
  */
 import type { Listings } from "../listing/listings";
 import { KeyedLocks } from "../locks";
-import type { PropertyMap } from "../property/value";
+import type { PropertyMap } from "../propertyValue";
 
 /** An instance whose create was answered with `InstanceUnfinished`. */
 export interface Unfinished {

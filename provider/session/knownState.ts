@@ -4,7 +4,7 @@
  */
 import type { Ledger } from "../ledger/ledger";
 import { originFromState, type Place } from "../origin";
-import type { PropertyMap } from "../property/value";
+import type { PropertyMap } from "../propertyValue";
 import { wasInState } from "../stamp";
 
 export class KnownState {
@@ -26,7 +26,7 @@ export class KnownState {
    * A call carried this id and these outputs. That alone proves no state that holds them, and is enough
    * never to adopt the instance; the stamp of another session is proof.
    */
-  carried(id: string, outputs: PropertyMap): void {
+  observed(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
     addTo(this.#tokens, id, origin?.tokenHash);
     if (!wasInState(outputs, this.session)) return;
@@ -49,7 +49,7 @@ export class KnownState {
   }
 
   /** Whether any call carried this id: it may be someone's, so it is not to be adopted. */
-  holds(id: string): boolean {
+  hasId(id: string): boolean {
     return this.#tokens.has(id);
   }
 

@@ -9,10 +9,10 @@ import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
 import { Listings } from "../listing/listings";
-import { Notices } from "../resources/instance/notices";
-import type { Surroundings } from "../surroundings";
+import { Notices } from "../instance/notices";
+import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
-import { Room } from "../wait/room";
+import { CreateSlots } from "../wait/room";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
@@ -47,7 +47,7 @@ export class Session {
   readonly connection: Connection;
   readonly listings: Listings;
   readonly poller: Poller;
-  readonly room: Room;
+  readonly room: CreateSlots;
   readonly ledger: Ledger;
   readonly creates: Creates;
   /** What the calls of this session have told of the state. */
@@ -59,12 +59,12 @@ export class Session {
 
   constructor(
     readonly settings: Settings,
-    readonly around: Surroundings,
+    readonly ctx: ProviderContext,
     /** Aborted by Cancel; a new one after each Handshake. */
     readonly canceled: () => AbortSignal,
     readonly owner: Owner = byHand,
   ) {
-    this.connection = new Connection(settings, around, canceled);
+    this.connection = new Connection(settings, ctx, canceled);
     this.listings = new Listings(
       async (signal) => {
         const { api } = await this.connection.open(signal);
@@ -77,26 +77,26 @@ export class Session {
           signal,
         );
       },
-      around.clock,
+      ctx.clock,
       canceled,
     );
     this.poller = new Poller(
       this.listings,
-      around.clock,
+      ctx.clock,
       settings.pollIntervalMs,
       settings.requestsPerMinute,
     );
     this.ledger = new Ledger(
-      ledgerFolder(around.env),
+      ledgerFolder(ctx.env),
       owner.session,
-      (text) => around.messages.warning(text),
-      around.clock,
-      around.disk,
+      (text) => ctx.messages.warning(text),
+      ctx.clock,
+      ctx.disk,
     );
     this.creates = new Creates(this.listings);
-    this.notices = new Notices(around, settings.tokenKind);
-    this.room = new Room({
-      clock: around.clock,
+    this.notices = new Notices(ctx, settings.tokenKind);
+    this.room = new CreateSlots({
+      clock: ctx.clock,
       pollIntervalMs: settings.pollIntervalMs,
       hasCursor: settings.cursorParameter !== undefined,
       isOurs: (id) => this.creates.has(id),
@@ -125,7 +125,7 @@ export class Session {
 
   /** Clock time by which an instance of a POST at that date (ISO 8601) is in every listing. */
   settledBy(at: string): number {
-    const { clock } = this.around;
+    const { clock } = this.ctx;
     // A wall clock that was set back makes nothing longer than the settling time.
     const age = Math.max(0, clock.date().getTime() - Date.parse(at));
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
@@ -135,12 +135,12 @@ export class Session {
   warnOnce(matter: string, text: string, urn: string): void {
     if (this.#warnedOf.has(matter)) return;
     this.#warnedOf.add(matter);
-    this.around.messages.warning(`${text}. Others of this run may be like it`, urn);
+    this.ctx.messages.warning(`${text}. Others of this run may be like it`, urn);
   }
 
   /** What ends one operation: Ctrl-C, or its time-out. */
   operation(seconds: number): Ending {
-    return deadline(this.around.clock, seconds, this.canceled());
+    return deadline(this.ctx.clock, seconds, this.canceled());
   }
 
   /** Ends the session in the ledger, whose lock is then free, and closes the connections. */
@@ -153,6 +153,6 @@ export class Session {
   #warnOfCursor(why: string): void {
     if (this.#cursorWarned) return;
     this.#cursorWarned = true;
-    this.around.messages.warning(cursorIgnored(this.settings.cursorParameter, why));
+    this.ctx.messages.warning(cursorIgnored(this.settings.cursorParameter, why));
   }
 }

@@ -2,10 +2,10 @@
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
-import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../property/value";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { Session, type Owner } from "../session/session";
-import type { Messages, Surroundings } from "../surroundings";
-import { Cleaner } from "../text";
+import type { Messages, ProviderContext } from "../context";
+import { Redactor } from "../redaction";
 import { instanceToken } from "../tokens";
 import { FakeService } from "./fakeService";
 import { temporaryFolder } from "./temporaryFolder";
@@ -36,7 +36,7 @@ export interface Scene {
   service: FakeService;
   clock: VirtualClock;
   messages: RecordedMessages;
-  around: Surroundings;
+  ctx: ProviderContext;
   cancel: () => void;
   /** A later run of the plugin: a new process with the same service, disk and clock. */
   nextRun: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
@@ -59,9 +59,9 @@ export function scene(
 ): Scene {
   const { service, clock, home, disk } = shared;
   const messages = new RecordedMessages();
-  const around: Surroundings = {
+  const ctx: ProviderContext = {
     messages,
-    cleaner: new Cleaner(),
+    redactor: new Redactor(),
     clock,
     env: { PULUMI_HOME: home },
     createApi: () => service,
@@ -72,7 +72,7 @@ export function scene(
     apiToken: new Secret(liveToken),
     ...args,
   });
-  const session = new Session(resolveSettings(all, {}), around, () => cancellation.signal, {
+  const session = new Session(resolveSettings(all, {}), ctx, () => cancellation.signal, {
     session: `session${++sessions}`,
     scope: scopeId,
     stateless: false,
@@ -90,7 +90,7 @@ export function scene(
     service,
     clock,
     messages,
-    around,
+    ctx,
     cancel: () => cancellation.abort(new Canceled()),
     nextRun: (other = args, by = owner) => {
       // The process is gone, and with it its lock.

@@ -8,14 +8,14 @@ import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { Listings } from "../listing/listings";
 import type { Snapshot } from "../listing/snapshot";
-import { Evidence, type Verdict } from "./evidence";
+import { WaitState, type Verdict } from "./waitState";
 
 interface Wait {
   id: string;
   since: number;
   /** Listings begun before this mark do not know of the instance. */
   after: number;
-  evidence: Evidence;
+  evidence: WaitState;
   onLook: (snapshot: Snapshot | undefined, problem: string | undefined) => void;
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
@@ -71,7 +71,7 @@ export class Poller {
       id,
       since: options.since ?? this.clock.now(),
       after: options.after,
-      evidence: new Evidence(id, this.pollIntervalMs, options.settledAt ?? 0),
+      evidence: new WaitState(id, this.pollIntervalMs, options.settledAt ?? 0),
       onLook: options.onLook,
       resolve,
       reject,

@@ -4,14 +4,14 @@ import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Snapshot } from "../listing/snapshot";
 import { VirtualClock } from "../testing/virtualClock";
-import { Room } from "./room";
+import { CreateSlots } from "./room";
 
 const pollIntervalMs = 3000;
 
 /** A tenant with so many instances of others, and a room before it. */
 function setUp(others: { active?: number; provisioning?: number }, hasCursor = false) {
   const clock = new VirtualClock();
-  const room = new Room({ clock, pollIntervalMs, hasCursor, isOurs: () => false });
+  const room = new CreateSlots({ clock, pollIntervalMs, hasCursor, isOurs: () => false });
   const there = { active: 0, provisioning: 0, ...others };
   let problem: Error | undefined;
   const listing = (): Snapshot => {

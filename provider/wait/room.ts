@@ -10,7 +10,7 @@ import type { Clock } from "../clock";
 import type { Snapshot } from "../listing/snapshot";
 import { KeyedLocks } from "../locks";
 
-export interface RoomOptions {
+export interface CreateSlotsOptions {
   clock: Clock;
   pollIntervalMs: number;
   /** Whether `compute:cursorParameter` is set: then there is always room. */
@@ -28,7 +28,7 @@ export interface Entry {
   onHeld: () => void;
 }
 
-export class Room {
+export class CreateSlots {
   /** Creates from before their POST until their end. */
   readonly #inside = new Set<string>();
   /** First come, first served; only the first looks, however many wait. */
@@ -36,7 +36,7 @@ export class Room {
   #held = 0;
   #left = new AbortController();
 
-  constructor(private readonly options: RoomOptions) {}
+  constructor(private readonly options: CreateSlotsOptions) {}
 
   /** Resolves to the listing that showed that there is room, which `leave` gives back. */
   async enter({ urn, look, signal, onHeld }: Entry): Promise<Snapshot> {

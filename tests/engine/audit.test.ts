@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { ledgerFolder } from "../../provider/ledger/folder";
-import { acceptedKey } from "../../provider/resources/instance/state";
+import { acceptedKey } from "../../provider/instance/state";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";

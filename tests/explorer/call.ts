@@ -9,7 +9,7 @@ import type {
   Result,
   Step,
   Told,
-} from "../../provider/resources/instance/protocol";
+} from "../../provider/instance/protocol";
 import {
   checkAdoption,
   checkFailure,

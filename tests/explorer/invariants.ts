@@ -1,7 +1,7 @@
 /** What must hold in every state of the world, in words that a violation is told with. */
 import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
 import { sameResource } from "../../provider/urn";
-import type { Failure } from "../../provider/resources/instance/protocol";
+import type { Failure } from "../../provider/instance/protocol";
 import type { Model, Scene } from "./slice";
 import type { Instance, Row, Run, World } from "./world";
 

@@ -7,8 +7,8 @@ import * as postOutcome from "../../provider/api/postOutcome";
 import * as notedName from "../../provider/ledger/notedName";
 import * as record from "../../provider/ledger/record";
 import * as origin from "../../provider/origin";
-import * as naming from "../../provider/resources/instance/naming";
-import * as text from "../../provider/text";
+import * as naming from "../../provider/instance/naming";
+import * as redaction from "../../provider/redaction";
 import * as urn from "../../provider/urn";
 import type { Rules } from "./slice";
 
@@ -22,16 +22,16 @@ export interface Mutant {
   to: string;
 }
 
-const source = join(__dirname, "../../provider/resources/instance/protocol.ts");
+const source = join(__dirname, "../../provider/instance/protocol.ts");
 
 const known: Record<string, unknown> = {
-  "../../api/errors": errors,
-  "../../api/postOutcome": postOutcome,
-  "../../ledger/notedName": notedName,
-  "../../ledger/record": record,
-  "../../origin": origin,
-  "../../text": text,
-  "../../urn": urn,
+  "../api/errors": errors,
+  "../api/postOutcome": postOutcome,
+  "../ledger/notedName": notedName,
+  "../ledger/record": record,
+  "../origin": origin,
+  "../redaction": redaction,
+  "../urn": urn,
   "./naming": naming,
 };
 

@@ -1,7 +1,7 @@
 /** A slice: a small part of the world that is explored whole. */
-import { tagOf } from "../../provider/resources/instance/naming";
-import type * as Protocol from "../../provider/resources/instance/protocol";
-import type { Order } from "../../provider/resources/instance/protocol";
+import { tagOf } from "../../provider/instance/naming";
+import type * as Protocol from "../../provider/instance/protocol";
+import type { Order } from "../../provider/instance/protocol";
 import { settlingMs, type Call, type Run, type World } from "./world";
 
 /** What may go wrong; each costs one of the slice's faults. */

@@ -6,7 +6,7 @@
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
-import type { Ask, NameKind, State } from "../../provider/resources/instance/protocol";
+import type { Ask, NameKind, State } from "../../provider/instance/protocol";
 
 /** An instance at the service. */
 export interface Instance {

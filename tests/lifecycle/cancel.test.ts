@@ -1,6 +1,6 @@
 /**
  * G1: Ctrl-C, as it comes over gRPC. What a create, a wait and the run after it do then is
- * shown by provider/resources/instance/{create,finish,resume}.test.ts and the simulation.
+ * shown by provider/instance/{create,finish,resume}.test.ts and the simulation.
  */
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";

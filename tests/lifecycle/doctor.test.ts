@@ -10,7 +10,7 @@ import {
 } from "../../provider/api/testing/certificates";
 import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { systemClock } from "../../provider/clock";
-import { typed } from "../../provider/commands/testing/typed";
+import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { typed } from "../../provider/commands/testing/typed";
+import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { testToken, withWorld, type World } from "./support/world";
 

@@ -1,6 +1,6 @@
 /** The whole life of an instance, and of many, with what it costs in requests. */
 import { expect, test } from "@jest/globals";
-import { propertyMap, Secret, Unknown } from "../../provider/property/value";
+import { propertyMap, Secret, Unknown } from "../../provider/propertyValue";
 import { instanceUrn } from "../../provider/rpc/testing/client";
 import { instanceToken } from "../../provider/tokens";
 import { inputs, lasting, urnOf } from "./support/stack";

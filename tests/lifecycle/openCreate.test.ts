@@ -1,6 +1,6 @@
 /**
  * G2: what becomes of a POST on a real connection. What a create does with each outcome is shown by
- * provider/resources/instance/create.test.ts and the simulation.
+ * provider/instance/create.test.ts and the simulation.
  */
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";

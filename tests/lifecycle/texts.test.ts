@@ -3,8 +3,8 @@
  * byte by byte, and the next run sees no change. No message gets a line or a control character of theirs (G8).
  */
 import { expect, test } from "@jest/globals";
-import { Secret } from "../../provider/property/value";
-import { printable } from "../../provider/text";
+import { Secret } from "../../provider/propertyValue";
+import { printable } from "../../provider/redaction";
 import { inputs, type Program } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 

@@ -1,6 +1,6 @@
 /** What a model of the engine asks, written as the recorder of the real one writes it. */
 import { InstanceUnfinished } from "../../provider/errors";
-import type { PropertyMap } from "../../provider/property/value";
+import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";
 import { stampOf } from "../../provider/stamp";
 import type { LogLine } from "../engine/support/conversations/callLog";

@@ -6,7 +6,7 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../../provider/property/value";
+} from "../../provider/propertyValue";
 import { Engine, Stack, type Program } from "./engine";
 import type { Fault } from "./faults";
 import { Machine, PluginProcess, start } from "./machine";

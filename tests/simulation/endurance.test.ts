@@ -1,7 +1,7 @@
 /** Half an hour of virtual time in one process: nothing is left behind by what is over. */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
-import { propertyMap, Secret, type PropertyMap } from "../../provider/property/value";
+import { propertyMap, Secret, type PropertyMap } from "../../provider/propertyValue";
 import { heapAfterCollection } from "../../provider/testing/heap";
 import { Crowd, destroyPath, program } from "./crowd";
 import type { Calls } from "./engine";

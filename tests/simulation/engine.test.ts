@@ -4,12 +4,12 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, expect, test } from "@jest/globals";
-import { Secret, propertyMap, type PropertyMap } from "../../provider/property/value";
+import { Secret, propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import { createProvider } from "../../provider/provider";
 import { FakeService, ready } from "../../provider/testing/fakeService";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { VirtualClock } from "../../provider/testing/virtualClock";
-import { Cleaner } from "../../provider/text";
+import { Redactor } from "../../provider/redaction";
 import type { LogLine } from "../engine/support/conversations/callLog";
 import { callsOf, sessionsOf } from "../engine/support/conversations/sessions";
 import conversations from "../engine/conversations.json";
@@ -39,7 +39,7 @@ class Talk {
     const ignore = () => undefined;
     const provider = createProvider({
       messages: { status: ignore, info: ignore, warning: ignore, debug: ignore },
-      ...{ cleaner: new Cleaner(), clock, env: { PULUMI_HOME: this.#home } },
+      ...{ redactor: new Redactor(), clock, env: { PULUMI_HOME: this.#home } },
       createApi: () => this.service,
     });
     const args = propertyMap({

@@ -3,7 +3,7 @@
  * stack's state holds afterwards. Held to the recorded conversations of the real one by engine.test.ts.
  */
 import { InstanceUnfinished } from "../../provider/errors";
-import { propertyMap, type PropertyMap } from "../../provider/property/value";
+import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
 import { instanceToken } from "../../provider/tokens";
 
@@ -48,7 +48,7 @@ export class Stack {
 }
 
 /** What an engine needs of the world. */
-export interface Surroundings {
+export interface ProviderContext {
   /** Before and after each call, and before each save; never resolves once the engine is dead. */
   pause(): Promise<void>;
   /** Whether the backend takes what is saved now; with PULUMI_SKIP_CHECKPOINTS, only at the end. */
@@ -87,7 +87,7 @@ export class Engine {
     readonly stack: Stack,
     private readonly calls: Calls,
     private readonly settings: PropertyMap,
-    private readonly around: Surroundings,
+    private readonly ctx: ProviderContext,
   ) {
     this.#state = [...stack.resources];
     this.#scope = stack.scope;
@@ -197,9 +197,9 @@ export class Engine {
   }
 
   async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
-    await this.around.pause();
+    await this.ctx.pause();
     await this.calls.delete({ ...this.#olds(held), timeoutSeconds });
-    await this.around.pause();
+    await this.ctx.pause();
     this.did.push(`delete ${held.name}`);
     this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
     this.#save();
@@ -241,10 +241,10 @@ export class Engine {
   // ── Calls ──────────────────────────────────────────────────────────────────────────────────────
 
   async #configure(preview = false): Promise<void> {
-    await this.around.pause();
+    await this.ctx.pause();
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
     if (this.#scope === undefined && !preview) {
-      this.#scope = this.around.newScope();
+      this.#scope = this.ctx.newScope();
       // Before anything else is.
       this.#save();
     }
@@ -254,18 +254,18 @@ export class Engine {
   }
 
   #check(urn: string, olds: PropertyMap, news: PropertyMap) {
-    return { urn, olds, news, randomSeed: this.around.randomSeed() };
+    return { urn, olds, news, randomSeed: this.ctx.randomSeed() };
   }
 
   async #checked(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
-    await this.around.pause();
+    await this.ctx.pause();
     const { inputs, failures } = await this.calls.check(this.#check(urn, olds, news));
     if (failures.length > 0) throw new Error(JSON.stringify(failures));
     return inputs;
   }
 
   async #diff(held: Held, news: PropertyMap): Promise<DiffResponse> {
-    await this.around.pause();
+    await this.ctx.pause();
     return this.calls.diff({ ...this.#olds(held), news });
   }
 
@@ -273,7 +273,7 @@ export class Engine {
     what: Pick<Held, "urn" | "id"> & Partial<Record<"inputs" | "outputs", PropertyMap | undefined>>,
     { timeoutSeconds = 0 }: UpOptions = {},
   ): Promise<ReadResponse> {
-    await this.around.pause();
+    await this.ctx.pause();
     const { urn, id, inputs, outputs } = what;
     return this.calls.read({ urn, id, inputs, outputs, timeoutSeconds });
   }
@@ -301,15 +301,15 @@ export class Engine {
     hadInputs: PropertyMap | undefined,
     call: () => Promise<ReadResponse>,
   ): Promise<void> {
-    await this.around.pause();
+    await this.ctx.pause();
     try {
       const after = await call();
-      await this.around.pause();
+      await this.ctx.pause();
       if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
       this.#state = this.#state.filter((it) => it.name !== name || it.old);
       this.#save();
     } catch (error) {
-      await this.around.pause();
+      await this.ctx.pause();
       if (error instanceof InstanceUnfinished) {
         const { id, state, reasons } = error;
         const inputs = hadInputs ?? state.inputs;
@@ -321,14 +321,14 @@ export class Engine {
   }
 
   async #hold(held: Held): Promise<void> {
-    await this.around.pause();
+    await this.ctx.pause();
     const others = this.#state.filter((it) => it.name !== held.name || it.old);
     this.#state = [...others, held];
     this.#save();
   }
 
   #save(when: SaveTime = "during the run"): void {
-    if (this.around.saves(when)) this.stack.save([...this.#state], this.#scope);
+    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────
@@ -343,7 +343,7 @@ export class Engine {
     step: (item: T) => Promise<void>,
   ): Promise<void> {
     const one = async (item: T) => {
-      await this.around.pause();
+      await this.ctx.pause();
       if (this.#isStopped) return;
       await this.#attempt(typeof item === "string" ? item : item.name, () => step(item));
     };
@@ -361,7 +361,7 @@ export class Engine {
   /** Goodbye to the plugin; what PULUMI_SKIP_CHECKPOINTS held back is saved. */
   async #end(): Promise<void> {
     this.calls.cancel(true);
-    await this.around.pause();
+    await this.ctx.pause();
     this.#save("at the end");
   }
 }

@@ -5,7 +5,7 @@ import { createProvider } from "../../provider/provider";
 import type { Clock } from "../../provider/clock";
 import type { Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
-import { Cleaner } from "../../provider/text";
+import { Redactor } from "../../provider/redaction";
 import { MemoryDisk } from "./disk";
 import type { Network } from "./network";
 import type { Random } from "./random";
@@ -79,7 +79,7 @@ export class PluginProcess {
         info: say("info"),
         warning: say("warning"),
       },
-      cleaner: new Cleaner(),
+      redactor: new Redactor(),
       clock: this.#clock(),
       env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" },
       randomBytes: (count) => random.bytes(count),

@@ -1,6 +1,6 @@
 /** Every link leads somewhere, and every setting that is named is one. */
 import { expect, test } from "@jest/globals";
-import { functions } from "../../provider/resources/functions";
+import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
 import { instanceToken } from "../../provider/tokens";
 import { exampleLanguages } from "../sdk/examples";

@@ -4,12 +4,7 @@ import { join } from "node:path";
 import { format } from "prettier";
 import { chosenRows, measuredRows } from "../../bench/report/table";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
-import {
-  inputNames,
-  isRequired,
-  outputs,
-  traitsOf,
-} from "../../provider/resources/instance/definition";
+import { inputNames, isRequired, outputs, traitsOf } from "../../provider/instance/definition";
 import { ToolError } from "../support/main";
 import { root } from "../support/paths";
 

@@ -1,6 +1,6 @@
 /** The functions in the schema: their inputs by definition, their outputs as `invoke` gives them. */
 import type * as z from "zod";
-import { functions } from "../../provider/resources/functions";
+import { functions } from "../../provider/functions/functions";
 import { functionTokens, type FunctionToken } from "../../provider/tokens";
 import { ref, text, typeOf, type Property } from "./property";
 

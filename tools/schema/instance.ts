@@ -9,7 +9,7 @@ import {
   traitsOf,
   type InputName,
   type Output,
-} from "../../provider/resources/instance/definition";
+} from "../../provider/instance/definition";
 import { instanceToken } from "../../provider/tokens";
 import { exampleUsage } from "../sdk/examples";
 import { functionSchema } from "./functions";

@@ -4,18 +4,18 @@ import type { Page } from "../client";
 import { type ListItem, type WireNetwork, tolerant } from "../contract";
 import { RequestError } from "../errors";
 import type { Accepted } from "../postOutcome";
-import { type Answer, type Call, header } from "./exchange";
+import { type HttpResponse, type HttpRequest, header } from "./exchange";
 import { parseJson } from "./json";
 import { isHtml, oneLine } from "./text";
 
-export type Read<T> = (answer: Answer, call: Call) => T;
+export type Read<T> = (answer: HttpResponse, call: HttpRequest) => T;
 
 /** "Response: not shown": JSON, text or nothing. */
 export const readAccount: Read<unknown> = (answer, call) => {
   if (answer.partial) throw unreadable(answer, call, "is too long");
   const json = parseJson(answer.body);
   if (json.ok) return json.value;
-  return call.clean(answer.body.toString("utf8")).trim() || undefined;
+  return call.redact(answer.body.toString("utf8")).trim() || undefined;
 };
 
 /** Items are read one by one: an odd one never spoils the others. */
@@ -43,7 +43,7 @@ export const readAccepted: Read<Accepted> = (answer, call) => {
 /** DELETE: the status says it all. */
 export const readNothing: Read<void> = () => undefined;
 
-function readAs<T extends z.ZodType>(type: T, answer: Answer, call: Call): z.infer<T> {
+function readAs<T extends z.ZodType>(type: T, answer: HttpResponse, call: HttpRequest): z.infer<T> {
   if (answer.partial) throw unreadable(answer, call, "is too long");
   const json = parseJson(answer.body);
   if (!json.ok) throw unreadable(answer, call, whyNoJson(answer, call, json.why));
@@ -54,14 +54,15 @@ function readAs<T extends z.ZodType>(type: T, answer: Answer, call: Call): z.inf
   throw unreadable(answer, call, `has wrong or missing fields: ${[...new Set(fields)].join(", ")}`);
 }
 
-function whyNoJson(answer: Answer, call: Call, why: string): string {
+function whyNoJson(answer: HttpResponse, call: HttpRequest, why: string): string {
   // Never decoded: what is small on the wire could be without end (send.ts asks for no encoding).
   const encoding = header(answer, "content-encoding");
-  if (encoding) return `is encoded (${oneLine(encoding, 30, call.clean)}), which was not asked for`;
+  if (encoding)
+    return `is encoded (${oneLine(encoding, 30, call.redact)}), which was not asked for`;
   return isHtml(answer) ? "is an HTML page, not JSON" : why;
 }
 
-function unreadable(answer: Answer, call: Call, why: string): RequestError {
+function unreadable(answer: HttpResponse, call: HttpRequest, why: string): RequestError {
   return new RequestError({
     kind: "unreadable",
     method: call.method,

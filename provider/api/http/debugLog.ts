@@ -2,18 +2,24 @@
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import { readEnvelope } from "./envelope";
-import { type Answer, type Call, type Link, header, isSuccess } from "./exchange";
+import {
+  type HttpResponse,
+  type HttpRequest,
+  type Middleware,
+  header,
+  isSuccess,
+} from "./exchange";
 import { oneLine } from "./text";
 
-type Options = Pick<ClientOptions, "clock" | "clean" | "debug">;
+type Options = Pick<ClientOptions, "clock" | "redact" | "debug">;
 
-export function debugLog({ clock, clean, debug }: Options): Link {
+export function debugLog({ clock, redact, debug }: Options): Middleware {
   if (!debug) return (next) => next;
   return (next) => async (call) => {
     const begun = clock.now();
     const say = (outcome: string) => {
       const ms = Math.round(clock.now() - begun);
-      debug(oneLine(`${call.method} ${call.target} ${outcome} ${ms} ms`, 1000, clean));
+      debug(oneLine(`${call.method} ${call.target} ${outcome} ${ms} ms`, 1000, redact));
     };
     try {
       const answer = await next(call);
@@ -32,8 +38,10 @@ function causeOf({ kind, message, method, path }: RequestError): string {
   return `${kind}: ${message.replace(`${method} ${path}: `, "")} after`;
 }
 
-function requestId(answer: Answer, call: Call): string {
-  const inBody = isSuccess(answer.status) ? undefined : readEnvelope(answer, call.clean)?.requestId;
+function requestId(answer: HttpResponse, call: HttpRequest): string {
+  const inBody = isSuccess(answer.status)
+    ? undefined
+    : readEnvelope(answer, call.redact)?.requestId;
   const id = inBody ?? header(answer, "x-request-id");
   return id ? ` ${id}` : "";
 }

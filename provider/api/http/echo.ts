@@ -2,7 +2,7 @@
  * A service, or a proxy before it, may repeat a request in an error page. User data is a secret (G8),
  * so what of it comes back is blotted out, however it was cut.
  */
-import { blot } from "../../text";
+import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
 
 /** Shorter matches are chance, and show nothing. */
@@ -12,20 +12,20 @@ const shortest = 6;
  * Every run of characters that stands in the script, or in its Base64, is blotted out; a word that
  * another field of the request holds too (the name, an image) stays.
  */
-export function hideUserData(body: CreateBody, clean: (text: string) => string) {
+export function redactUserData(body: CreateBody, redact: (text: string) => string) {
   const { user_data: encoded, ...others } = body;
-  if (!encoded) return clean;
+  if (!encoded) return redact;
   const elsewhere = [...Object.keys(body), ...Object.values(others).flat()].join("\n");
   return (text: string): string => {
-    const shown = clean(text);
+    const shown = redact(text);
     // As `oneLine` has made the text. Only now, since most requests are not refused.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const known = stretchesIn([script, encoded], shown);
     if (known.size === 0) return shown;
     return shown
-      .split(blot)
+      .split(redactionMark)
       .map((part) => hideParts(part, known, elsewhere))
-      .join(blot);
+      .join(redactionMark);
   };
 }
 
@@ -82,7 +82,7 @@ function hideRuns(text: string, known: ReadonlySet<string>): string {
     }
     const run = text.slice(start, end).trim();
     if (run.length >= shortest) {
-      result += text.slice(from, start) + text.slice(start, end).replace(run, () => blot);
+      result += text.slice(from, start) + text.slice(start, end).replace(run, () => redactionMark);
       from = end;
     }
     if (end > start) start = end - 1;

@@ -1,14 +1,14 @@
 /** The error envelope of the document ("Errors"), read tolerantly. */
 import { tolerant } from "../contract";
 import type { ServiceError } from "../errors";
-import type { Answer } from "./exchange";
+import type { HttpResponse } from "./exchange";
 import { parseJson } from "./json";
 import { oneLine } from "./text";
 
 type Clean = (text: string) => string;
 
 /** Undefined when the body is no envelope. Every field is fit to be shown. */
-export function readEnvelope(answer: Answer, clean: Clean): ServiceError | undefined {
+export function readEnvelope(answer: HttpResponse, redact: Clean): ServiceError | undefined {
   const json = parseJson(answer.body);
   const read = json.ok ? tolerant.error.safeParse(json.value) : undefined;
   if (!read?.success) return undefined;
@@ -21,6 +21,6 @@ export function readEnvelope(answer: Answer, clean: Clean): ServiceError | undef
   };
 
   function shown(text: string | undefined, most: number): string | undefined {
-    return (text && oneLine(text, most, clean)) || undefined;
+    return (text && oneLine(text, most, redact)) || undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** What passes along the chain of links: a request on its way out, an answer on its way back. */
 import type { Permit } from "./rateLimit";
 
-export interface Call {
+export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
   /** As the document writes it (/v2/…), without the query: for errors. */
   path: string;
@@ -22,10 +22,10 @@ export interface Call {
   /** Got beforehand; left out, the request waits for one. */
   permit?: Permit;
   /** Makes text from the answer fit to be shown: cleaned, redacted, without an echo of the body. */
-  clean: (text: string) => string;
+  redact: (text: string) => string;
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
@@ -33,17 +33,17 @@ export interface Answer {
   partial: boolean;
 }
 
-export type Send = (call: Call) => Promise<Answer>;
+export type Send = (call: HttpRequest) => Promise<HttpResponse>;
 
 /** One link: takes the rest of the chain, gives back a longer one. */
-export type Link = (next: Send) => Send;
+export type Middleware = (next: Send) => Send;
 
 /** Strings links together, outermost first. */
-export function chain(links: Link[], send: Send): Send {
+export function chain(links: Middleware[], send: Send): Send {
   return links.reduceRight((next, link) => link(next), send);
 }
 
-export function header(answer: Answer, name: string): string | undefined {
+export function header(answer: HttpResponse, name: string): string | undefined {
   const value = answer.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

@@ -10,7 +10,7 @@ const certificateCodes =
 
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-export function faultWords(error: Error, address: Address, stage: Stage): string {
+export function networkErrorMessage(error: Error, address: Address, stage: Stage): string {
   const { host } = address;
   const code = codeOf(error);
   switch (code) {
@@ -42,7 +42,7 @@ export function faultWords(error: Error, address: Address, stage: Stage): string
   if (opensslCodes.test(code)) {
     return `no TLS connection could be made with ${host} (${code})${otherScheme(address)}`;
   }
-  if (isCertificateFault(error)) {
+  if (isCertificateError(error)) {
     return `the certificate of ${host} ${certificateFault(code)}`;
   }
   if (error.message.startsWith("Proxy response")) {
@@ -52,7 +52,7 @@ export function faultWords(error: Error, address: Address, stage: Stage): string
   return code && !what.includes(code) ? `${what} (${code})` : what;
 }
 
-export function isCertificateFault(error: Error): boolean {
+export function isCertificateError(error: Error): boolean {
   const code = codeOf(error);
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }

@@ -2,10 +2,10 @@
 import type { Clock } from "../../clock";
 import { RequestError } from "../errors";
 import { outcomeOf } from "../postOutcome";
-import { type Answer, type Call, type Link, header } from "./exchange";
+import { type HttpResponse, type HttpRequest, type Middleware, header } from "./exchange";
 import type { Ending, RateLimit } from "./rateLimit";
 
-export function pace(limit: RateLimit, clock: Clock): Link {
+export function pace(limit: RateLimit, clock: Clock): Middleware {
   return (next) => async (call) => {
     const permit = call.permit ?? (await limit.enter(call.method, call.endpoint, call.unsent));
     const end = permit.use();
@@ -26,7 +26,7 @@ export function pace(limit: RateLimit, clock: Clock): Link {
 
 const usedUp = "its permit was used up or given back";
 
-function endingOf(answer: Answer, now: Date): Ending {
+function endingOf(answer: HttpResponse, now: Date): Ending {
   if (answer.status !== 429) return { sent: true, answered: true };
   return {
     sent: true,
@@ -35,7 +35,7 @@ function endingOf(answer: Answer, now: Date): Ending {
   };
 }
 
-function wasSent({ method, unsent }: Call, error: unknown): boolean {
+function wasSent({ method, unsent }: HttpRequest, error: unknown): boolean {
   if (method === "POST") return outcomeOf(error, unsent).kind !== "notSent";
   return !(error instanceof RequestError && error.kind === "unreachable");
 }

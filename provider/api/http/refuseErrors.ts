@@ -1,12 +1,18 @@
 /** Turns an answer that is no success into an error that says what the service said (G9). */
 import { STATUS_CODES } from "node:http";
 import { type RequestFailure, RequestError } from "../errors";
-import { type Answer, type Call, type Link, header, isSuccess } from "./exchange";
+import {
+  type HttpResponse,
+  type HttpRequest,
+  type Middleware,
+  header,
+  isSuccess,
+} from "./exchange";
 import { readEnvelope } from "./envelope";
 import { excerpt } from "./text";
 
 /** `origin` is the service's own, which a redirect may lead to as well. */
-export function refuseErrors(origin: string): Link {
+export function throwOnErrorStatus(origin: string): Middleware {
   return (next) => async (call) => {
     const answer = await next(call);
     if (isSuccess(answer.status)) return answer;
@@ -14,16 +20,16 @@ export function refuseErrors(origin: string): Link {
   };
 }
 
-function failureOf(call: Call, answer: Answer, origin: string): RequestFailure {
+function failureOf(call: HttpRequest, answer: HttpResponse, origin: string): RequestFailure {
   const { method, path } = call;
   const { status } = answer;
   const failure = { kind: "answered", method, path, status } as const;
   const location = status < 400 ? header(answer, "location") : undefined;
   if (location !== undefined)
-    return { ...failure, cause: call.clean(redirected(location, origin)) };
-  const service = readEnvelope(answer, call.clean);
+    return { ...failure, cause: call.redact(redirected(location, origin)) };
+  const service = readEnvelope(answer, call.redact);
   const phrase = STATUS_CODES[status] ?? "an error";
-  const seen = service ? undefined : excerpt(answer, call.clean);
+  const seen = service ? undefined : excerpt(answer, call.redact);
   const cause = service?.message ?? `the service answered ${phrase}${seen ? `: ${seen}` : ""}`;
   return { ...failure, service, cause };
 }

@@ -1,7 +1,7 @@
 /** Asks again where that can do no harm: for GET and DELETE. A POST is made once (G2). */
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
-import type { Call } from "./exchange";
+import type { HttpRequest } from "./exchange";
 
 /** Tries in all, 429s not counted. */
 const tries = 4;
@@ -10,7 +10,7 @@ const firstDelayMs = 500;
 type RetryOptions = Pick<ClientOptions, "clock" | "random" | "onFailedTry">;
 
 export async function withRetry<T>(
-  call: Call,
+  call: HttpRequest,
   attempt: () => Promise<T>,
   { clock, random, onFailedTry }: RetryOptions,
 ): Promise<T> {

@@ -7,9 +7,9 @@ import { notNeeded } from "../../abort";
 import type { Clock } from "../../clock";
 import { RequestError } from "../errors";
 import type { Address } from "./address";
-import type { Answer, Call } from "./exchange";
+import type { HttpResponse, HttpRequest } from "./exchange";
 import { isSuccess } from "./exchange";
-import { faultWords, isCertificateFault } from "./faultWords";
+import { networkErrorMessage, isCertificateError } from "./faultWords";
 
 export interface TransferOptions {
   address: Address;
@@ -20,15 +20,15 @@ export interface TransferOptions {
 
 export function transfer(
   dispatcher: Dispatcher,
-  call: Call,
+  call: HttpRequest,
   { address, headers, timeoutMs, clock }: TransferOptions,
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+): Promise<HttpResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
   let settled = false;
   const timer = new AbortController();
   /** Set when the connection stands and the first byte is about to leave: from then on it is sent. */
   let controller: Dispatcher.DispatchController | undefined;
-  let head: Pick<Answer, "status" | "headers"> | undefined;
+  let head: Pick<HttpResponse, "status" | "headers"> | undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
 
@@ -99,7 +99,7 @@ export function transfer(
     onResponseEnd: () => answered(false),
     onResponseError: (_, error) => {
       const stage = head ? "answering" : controller ? "sent" : "connecting";
-      failed(call.clean(faultWords(error, address, stage)), isCertificateFault(error));
+      failed(call.redact(networkErrorMessage(error, address, stage)), isCertificateError(error));
     },
   };
   const { method, target, body } = call;

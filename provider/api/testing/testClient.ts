@@ -18,7 +18,7 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
     clock: selfMovingClock(),
-    clean: (text) => text.replace(/[\p{Cc}]/gu, "").replaceAll(testToken, "[token]"),
+    redact: (text) => text.replace(/[\p{Cc}]/gu, "").replaceAll(testToken, "[token]"),
     env: {},
     random: () => 0.5,
     ...more,

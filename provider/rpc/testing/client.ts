@@ -8,7 +8,7 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../../property/value";
+import type { PropertyMap } from "../../propertyValue";
 import { instanceToken } from "../../tokens";
 import { decodeProperties } from "../decode";
 import { encodeProperties } from "../encode";

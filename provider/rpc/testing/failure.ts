@@ -4,7 +4,7 @@ import {
   ErrorResourceInitFailed,
 } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import type { PropertyMap } from "../../property/value";
+import type { PropertyMap } from "../../propertyValue";
 import { decodeProperties } from "../decode";
 
 /** A call that failed, with what its details say. */

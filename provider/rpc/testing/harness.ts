@@ -1,7 +1,7 @@
 import type { Provider } from "../../requests";
-import type { Messages } from "../../surroundings";
+import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
-import { Cleaner } from "../../text";
+import { Redactor } from "../../redaction";
 import { instanceToken } from "../../tokens";
 import { EngineLog } from "../engineLog";
 import { createServer, type ProviderServer } from "../server";
@@ -15,7 +15,7 @@ export interface Harness {
   server: ProviderServer;
   engine: TestEngine;
   messages: Messages;
-  cleaner: Cleaner;
+  redactor: Redactor;
   calls: Recorded[];
 }
 
@@ -24,24 +24,24 @@ export async function withServer(
   script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
   body: (harness: Harness) => Promise<void>,
 ): Promise<void> {
-  const cleaner = new Cleaner();
+  const redactor = new Redactor();
   const engine = await TestEngine.start();
   // Its time stands still: no message is given up because the machine is busy.
   const clock = new VirtualClock();
-  const log = new EngineLog({ cleaner, clock });
+  const log = new EngineLog({ redactor, clock });
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const server = createServer({
     provider,
     schema: async () => '{"name":"compute"}',
     log,
-    cleaner,
+    redactor,
     version: "1.2.3",
-    offer: { resources: [instanceToken], functions: ["compute:index:getInstance"] },
+    capabilities: { resources: [instanceToken], functions: ["compute:index:getInstance"] },
   });
   const client = connect(await server.listen());
   try {
-    await body({ client, server, engine, messages: log, cleaner, calls });
+    await body({ client, server, engine, messages: log, redactor, calls });
   } finally {
     client.close();
     server.stop();

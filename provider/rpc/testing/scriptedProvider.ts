@@ -1,4 +1,4 @@
-import { propertyMap } from "../../property/value";
+import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
 
 export type Recorded = {

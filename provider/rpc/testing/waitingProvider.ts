@@ -1,8 +1,8 @@
 /** For processes of their own: every Create waits until it is cancelled, as a long wait does. */
 import { InstanceUnfinished } from "../../errors";
-import { propertyMap } from "../../property/value";
+import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
-import type { Messages } from "../../surroundings";
+import type { Messages } from "../../context";
 import { scriptedProvider } from "./scriptedProvider";
 
 export function createProvider({ messages }: { messages: Messages }): Provider {

@@ -97,8 +97,8 @@ export function refuseSecrets(
       const start = at - from;
       const found = bytes.subarray(Math.max(0, start), start + needle.bytes.length);
       if (!found.equals(needle.bytes) || !which.includes(needle.canary)) continue;
-      const around = bytes.subarray(Math.max(0, start - 80), start + 40).toString();
-      throw new Error(`G8 broken: ${where} shows a secret: …${around}…`);
+      const ctx = bytes.subarray(Math.max(0, start - 80), start + 40).toString();
+      throw new Error(`G8 broken: ${where} shows a secret: …${ctx}…`);
     }
   }
 }

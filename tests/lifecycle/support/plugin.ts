@@ -1,7 +1,7 @@
 /** One run of the plugin: what the engine starts, over real gRPC, but in the test's own process. */
 import metadata from "../../../metadata.json";
 import { systemClock, type Clock } from "../../../provider/clock";
-import { Secret, propertyMap, type PropertyValue } from "../../../provider/property/value";
+import { Secret, propertyMap, type PropertyValue } from "../../../provider/propertyValue";
 import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
@@ -10,12 +10,12 @@ import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
 import { readSchema } from "../../../provider/schema";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
-import { Cleaner } from "../../../provider/text";
+import { Redactor } from "../../../provider/redaction";
 import { functionTokens, instanceToken } from "../../../provider/tokens";
 
 export type Settings = Readonly<Record<string, PropertyValue>>;
 
-const offer = { resources: [instanceToken], functions: functionTokens };
+const capabilities = { resources: [instanceToken], functions: functionTokens };
 
 /** Quick where a test waits for it; no answer is given up because the machine is busy. */
 const quick: Settings = {
@@ -48,14 +48,14 @@ export class Plugin {
     { scope = "a-provider", speed = 1 } = {},
   ): Promise<Plugin> {
     const clock = new MortalClock(speed);
-    const cleaner = new Cleaner();
+    const redactor = new Redactor();
     const engine = await TestEngine.start();
     // Its time stands still: no message is given up because the machine is busy.
-    const log = new EngineLog({ cleaner, clock: new VirtualClock() });
+    const log = new EngineLog({ redactor, clock: new VirtualClock() });
     log.attach(engine.address);
     const provider = createProvider({
       messages: log,
-      cleaner,
+      redactor,
       clock,
       env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1" },
     });
@@ -63,9 +63,9 @@ export class Plugin {
       provider,
       schema: readSchema,
       log,
-      cleaner,
+      redactor,
       version: metadata.version,
-      offer,
+      capabilities,
     });
     const client = connect(await server.listen());
     const given = { ...quick, ...settings };

@@ -1,6 +1,6 @@
 /** A stack of the model of the engine, with plugins over real gRPC. What a person would see is in `told`. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { propertyMap, type PropertyMap } from "../../../provider/property/value";
+import { propertyMap, type PropertyMap } from "../../../provider/propertyValue";
 import { CallFailed } from "../../../provider/rpc/testing/failure";
 import {
   Engine,

@@ -8,7 +8,7 @@ import { systemClock } from "../../../provider/clock";
 import { ledgerFolder } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import { isOpen, type LedgerRecord } from "../../../provider/ledger/record";
-import { isMap, type PropertyValue } from "../../../provider/property/value";
+import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
 import { until } from "./until";

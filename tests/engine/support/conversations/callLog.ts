@@ -18,15 +18,15 @@ export interface LogLine {
   /** The id of the provider resource, in Configure. */
   scope?: string;
   /** Whether the call carries old inputs; the new ones are always there. */
-  inputs?: Presence;
-  outputs?: Presence;
+  inputs?: Existence;
+  outputs?: Existence;
   /** The stamp `__run` in the outputs of the call or of the answer (provider/stamp.ts). */
   stamp?: string;
   /** "lost": the engine was gone before the answer came. */
   answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
 }
 
-type Presence = "no" | "empty" | "given";
+type Existence = "no" | "empty" | "given";
 
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
@@ -132,7 +132,7 @@ function idOf(id: string): "id" | "no id" | "id unknown" {
   return id === unknown ? "id unknown" : "id";
 }
 
-function presence(struct: Struct | undefined): Presence {
+function presence(struct: Struct | undefined): Existence {
   if (!struct) return "no";
   return struct.getFieldsMap().getLength() === 0 ? "empty" : "given";
 }

@@ -1,0 +1,134 @@
+import { expect, test } from "@jest/globals";
+import { NotFound, OperationFailed } from "../errors";
+import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import { answered } from "../testing/fakeService";
+import { errorOf, scene, type Scene } from "../testing/scene";
+import { invoke, list } from "./lookups";
+
+const call = ({ session }: Scene, name: string, args: Record<string, PropertyValue> = {}) =>
+  invoke(session, { token: `compute:index:${name}`, args: propertyMap(args) });
+
+function populated(): Scene {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  world.service.has("i-2", { name: "twin", status: "OFFLINE" });
+  world.service.has("i-3", { name: "twin", status: "PROVISIONING", ipv4_public: undefined });
+  return world;
+}
+
+test("getInstance finds by id and by exact name", async () => {
+  const web = { id: "i-1", name: "web", status: "ACTIVE", ipv4: "203.0.113.9" };
+  expect((await call(populated(), "getInstance", { id: "i-1" })).outputs).toEqual(web);
+  expect((await call(populated(), "getInstance", { name: "web", id: null })).outputs).toEqual(web);
+  expect((await call(populated(), "getInstance", { id: "i-3" })).outputs).not.toHaveProperty(
+    "ipv4",
+  );
+});
+
+test("getInstance: none is an error, and says where it may exist all the same", async () => {
+  const world = populated();
+  expect((await errorOf(call(world, "getInstance", { name: "we" }))).message).toBe(
+    'there is no instance named "we"',
+  );
+  const doubtful = populated();
+  doubtful.service.unreadable = 1;
+  const error = await errorOf(call(doubtful, "getInstance", { id: "i-9" }));
+  expect(error).toBeInstanceOf(NotFound);
+  expect(error.message).toContain("it may exist all the same");
+});
+
+test("getInstance: several of one name are an error that names them", async () => {
+  const error = await errorOf(call(populated(), "getInstance", { name: "twin" }));
+  expect(error.message).toContain('2 instances named "twin": i-2, i-3');
+});
+
+test.each([
+  [{}, "", "give either id or name"],
+  [{ id: "a", name: "b" }, "", "give either id or name"],
+  [{ id: "" }, "id", "id must not be empty"],
+  [{ nam: "x", id: "i-1" }, "nam", 'there is no argument "nam"; did you mean name?'],
+  [{ constructor: "x", id: "i-1" }, "constructor", 'there is no argument "constructor"'],
+  [{ id: new Secret(5), name: "x" }, "", "id "],
+])("getInstance with %j is refused", async (args, property, reason) => {
+  const world = scene();
+  const { failures } = await call(world, "getInstance", args);
+  expect(failures).toContainEqual({ property, reason: expect.stringContaining(reason) });
+  expect(world.service.calls).toEqual([]);
+});
+
+test("lookups that come together share one listing (G7)", async () => {
+  const world = populated();
+  const ids = Array.from({ length: 20 }, () => "i-1");
+  await Promise.all(ids.map((id) => call(world, "getInstance", { id })));
+  expect(world.service.count("list")).toBe(1);
+});
+
+test("getInstances filters by status, and says whether it is complete", async () => {
+  const all = await call(populated(), "getInstances");
+  expect(all.outputs).toMatchObject({
+    complete: true,
+    instances: [{ id: "i-1" }, { id: "i-2" }, { id: "i-3" }],
+  });
+  const some = await call(populated(), "getInstances", { status: "OFFLINE" });
+  expect(some.outputs["instances"]).toMatchObject([{ id: "i-2" }]);
+  const { failures } = await call(scene(), "getInstances", { status: "GONE" });
+  expect(failures).toEqual([
+    { property: "status", reason: expect.stringContaining("must be one of ACTIVE") },
+  ]);
+});
+
+test("more instances than a listing shows are not complete, one status of them may be", async () => {
+  const world = populated();
+  for (let n = 10; n < 150; n++) world.service.has(`i-${n}`);
+  const complete = async (args = {}) =>
+    (await call(world, "getInstances", args)).outputs["complete"];
+  expect(await complete()).toBe(false);
+  expect(await complete({ status: "OFFLINE" })).toBe(true);
+  expect(await complete({ status: "ACTIVE" })).toBe(false);
+});
+
+test("getAccount gives what the service answered as a secret, whatever it is", async () => {
+  for (const answer of [{ plan: "x" }, undefined, "text"]) {
+    const world = scene();
+    world.service.accountAnswer = () => answer;
+    const { outputs } = await call(world, "getAccount");
+    expect(outputs).toMatchObject({ tokenKind: "live", baseUrl: "https://api.example.com/v2" });
+    expect(outputs["details"]).toEqual(new Secret(JSON.stringify(answer ?? null)));
+  }
+});
+
+test("getAccount with a refused token is the service's error", async () => {
+  const world = scene();
+  world.service.accountAnswer = () => {
+    throw answered(401, "GET");
+  };
+  expect(await errorOf(call(world, "getAccount"))).toMatchObject({ status: 401 });
+});
+
+test.each(["getNothing", "toString"])("there is no function %s", async (name) => {
+  expect(await errorOf(call(scene(), name))).toBeInstanceOf(OperationFailed);
+  expect(
+    await errorOf(invoke(scene().session, { token: name, args: propertyMap({}) })),
+  ).toBeInstanceOf(OperationFailed);
+});
+
+const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>
+  list(session, { query: propertyMap(query), limit });
+
+test("list gives ids and names, up to the limit, and says when there are more", async () => {
+  const world = populated();
+  expect(await listed(world)).toEqual([
+    { id: "i-1", name: "web" },
+    { id: "i-2", name: "twin" },
+    { id: "i-3", name: "twin" },
+  ]);
+  expect(await listed(world, {}, 2)).toHaveLength(2);
+  expect(await listed(world, { status: "OFFLINE" })).toEqual([{ id: "i-2", name: "twin" }]);
+  expect(world.messages.warnings).toEqual([]);
+  const partial = populated();
+  partial.service.unreadable = 1;
+  partial.service.has("i-4", { name: undefined });
+  expect((await listed(partial)).at(-1)).toEqual({ id: "i-4", name: "i-4" });
+  expect(partial.messages.warnings).toEqual([expect.stringContaining("not complete")]);
+  expect((await errorOf(listed(world, { status: "x" }))).message).toContain("must be one of");
+});

@@ -1,0 +1,181 @@
+import { expect, test } from "@jest/globals";
+import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import type { CheckRequest, Scope } from "../requests";
+import { inputsOf, scopeId, urnOf } from "../testing/scene";
+import { checkInstance } from "./check";
+
+type Values = Record<string, PropertyValue | undefined>;
+
+const known: Scope = { kind: "known", id: scopeId };
+
+function check(news: Values, more: Partial<CheckRequest> = {}, scope = known) {
+  const request = {
+    urn: urnOf("web"),
+    olds: propertyMap({}),
+    news: inputsOf(news),
+    randomSeed: new Uint8Array([1, 2, 3]),
+    ...more,
+  };
+  return checkInstance(request, scope);
+}
+const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
+
+test("good inputs pass as they are", () => {
+  const news = { sshKeys: ["a", "b"] };
+  expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [] });
+});
+
+test("all errors are told at once, each on its property (G9)", () => {
+  expect(
+    failures({ name: "", flavorId: 5, imageId: undefined, vpcId: null, sshKeys: ["ok", ""] }),
+  ).toEqual([
+    { property: "name", reason: "must not be empty" },
+    { property: "flavorId", reason: "expected string, received number" },
+    { property: "imageId", reason: "is required" },
+    { property: "vpcId", reason: "is required" },
+    { property: "sshKeys", reason: "[1] must not be empty" },
+  ]);
+});
+
+test("an input that does not exist is told of, with the one that was meant", () => {
+  expect(failures({ flavor_id: "x" })).toEqual([
+    {
+      property: "flavor_id",
+      reason: 'an Instance has no input "flavor_id"; did you mean flavorId?',
+    },
+  ]);
+  expect(failures({ region: "x" })[0]?.reason).toContain("(it has name, flavorId, imageId");
+  expect(failures({ __defaults: [] })).toEqual([]);
+});
+
+test("user data under a wrong name is not printed by the engine (G8)", () => {
+  for (const key of ["userdata", "user_data", "userDatabase64"]) {
+    const [failure] = failures({ [key]: "password: hunter2" });
+    expect(failure).toEqual({
+      property: "",
+      reason: expect.stringContaining(`"${key}"; did you mean user`),
+    });
+  }
+  expect(failures({ anything: new Secret("x") })[0]?.property).toBe("");
+});
+
+test("a secret that is wrong is named in the reason alone (G8, G9)", () => {
+  expect(failures({ userData: 5 })).toEqual([
+    { property: "", reason: "userData expected string, received number" },
+  ]);
+  expect(failures({ userDataBase64: "canary!" })).toEqual([
+    { property: "", reason: expect.stringMatching(/^userDataBase64 must be Base64/) },
+  ]);
+  expect(failures({ flavorId: new Secret("") })).toEqual([
+    { property: "", reason: "flavorId must not be empty" },
+  ]);
+});
+
+test("user data is sealed, whatever the program did (G8)", () => {
+  const { inputs } = check({ userData: "#!/bin/sh" });
+  expect(inputs["userData"]).toEqual(new Secret("#!/bin/sh"));
+  expect(check({ userData: new Secret("x") }).inputs["userData"]).toEqual(new Secret("x"));
+  expect(check({ userDataBase64: Unknown.value }).inputs["userDataBase64"]).toBeInstanceOf(Secret);
+});
+
+test.each(["YQ==", "YWI=", "YWJj", "", "YWJj\nYWJj\n"])("%j is Base64", (value) => {
+  expect(failures({ userDataBase64: value })).toEqual([]);
+});
+test.each(["YQ", "Y===", "YWJj-_==", "ä", "=YWJ"])("%j is not Base64", (value) => {
+  expect(failures({ userDataBase64: value })).toHaveLength(1);
+});
+
+test("an instance takes one script", () => {
+  expect(failures({ userData: "a", userDataBase64: new Secret("YQ==") })).toEqual([
+    { property: "", reason: expect.stringContaining("both given") },
+  ]);
+});
+
+test("what is not known yet is no error, in lists and secrets too (G10)", () => {
+  for (const unknown of [Unknown.value, new Secret(Unknown.value)]) {
+    for (const name of ["name", "flavorId", "sshKeys", "userData", "userDataBase64"]) {
+      expect(failures({ [name]: unknown })).toEqual([]);
+    }
+    expect(failures({ userData: "a", userDataBase64: unknown })).toEqual([]);
+  }
+  const keys = [Unknown.value, ""];
+  expect(failures({ sshKeys: keys })).toEqual([
+    { property: "sshKeys", reason: "[1] must not be empty" },
+  ]);
+  expect(check({ sshKeys: [Unknown.value, "b"] }).inputs["sshKeys"]).toEqual([Unknown.value, "b"]);
+});
+
+test("what the import could not know is no one's mistake; what a program left out is", () => {
+  const imported = propertyMap({ name: "web" });
+  expect(checkInstance({ ...request(imported), olds: imported }, known).failures).toEqual([]);
+  expect(checkInstance({ ...request(imported), olds: inputsOf() }, known).failures).toHaveLength(3);
+  expect(checkInstance(request(imported), known).failures).toHaveLength(3);
+});
+
+const request = (news: PropertyValue & object): CheckRequest => ({
+  urn: urnOf("web"),
+  olds: propertyMap({}),
+  news: news as CheckRequest["news"],
+  randomSeed: new Uint8Array([1]),
+});
+
+const nameless = { name: undefined };
+const nameOf = (more: Partial<CheckRequest>, news: Values = nameless) =>
+  reveal(check(news, more).inputs["name"] ?? null);
+
+const named = (name: string, key: string) => propertyMap({ name, [key]: name });
+
+test("a name left out is made from the resource's name, its tag and the engine's seed, and marked as ours", () => {
+  const { inputs } = check(nameless);
+  expect(inputs["name"]).toMatch(/^web-[a-z2-7]{8}$/);
+  expect(inputs["__generated"]).toBe(inputs["name"]);
+  expect(nameOf({})).toBe(nameOf({}));
+  expect(nameOf({ randomSeed: new Uint8Array([9]) })).not.toBe(nameOf({}));
+  expect(nameOf({}, { name: null })).toBe(nameOf({}));
+});
+
+test("in the first preview of a new stack, which has no id yet, the name is not known", () => {
+  const { inputs } = check(nameless, {}, { kind: "unknown" });
+  expect(inputs["name"]).toBe(Unknown.value);
+  expect(check({ name: "mine" }, {}, { kind: "unknown" }).inputs["name"]).toBe("mine");
+});
+
+test("an instance keeps the name it has, and who made it", () => {
+  for (const key of ["__generated", "__proposed"]) {
+    const olds = propertyMap({ ...inputsOf(), ...named("web-old", key) });
+    expect(check(nameless, { olds }).inputs).toMatchObject(named("web-old", key));
+  }
+  const olds = inputsOf({ name: "web-old" });
+  expect(check(nameless, { olds }).inputs).not.toHaveProperty("__generated");
+  expect(nameOf({ olds, autonaming: { mode: "propose", proposedName: "p" } })).toBe("web-old");
+});
+
+test("a name that the program gives is never marked, whatever the olds or the program say (defect 6)", () => {
+  const olds = propertyMap({ ...inputsOf(), ...named("mine", "__generated") });
+  const { inputs } = check({ name: "mine", __generated: "mine" }, { olds });
+  expect(inputs).not.toHaveProperty("__generated");
+});
+
+test("autonaming: a proposed name is taken and marked, an enforced one also where there is another", () => {
+  const olds = inputsOf({ name: "web-old" });
+  const propose = { autonaming: { mode: "propose" as const, proposedName: "p" } };
+  expect(check(nameless, propose).inputs).toMatchObject(named("p", "__proposed"));
+  const enforce = { olds, autonaming: { mode: "enforce" as const, proposedName: "e" } };
+  expect(check(nameless, enforce).inputs).toMatchObject(named("e", "__proposed"));
+});
+
+test("a name that the program gives wins over every autonaming", () => {
+  for (const mode of ["propose", "enforce", "disable"] as const) {
+    const autonaming = { mode, proposedName: "p" };
+    expect(nameOf({ autonaming }, { name: "mine" })).toBe("mine");
+    expect(failures({ name: "mine" }, { autonaming })).toEqual([]);
+  }
+});
+
+test("autonaming disabled: the name is required", () => {
+  const { inputs, failures: told } = check(nameless, {
+    autonaming: { mode: "disable", proposedName: "" },
+  });
+  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required here") }]);
+  expect("name" in inputs).toBe(false);
+});

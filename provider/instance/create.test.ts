@@ -1,0 +1,507 @@
+/** Create with a service whose POSTs are scripted: how the driver carries the protocol out. */
+import { expect, test } from "@jest/globals";
+import type { CreateBody } from "../api/contract";
+import { InstanceUnfinished, OperationFailed } from "../errors";
+import { isEnded } from "../abort";
+import type { PropertyValue } from "../propertyValue";
+import { isOpen } from "../ledger/record";
+import { answered, fail, failed, post, type FakeService } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createInstance } from "./create";
+
+const urn = urnOf("web");
+/** Made up by the provider: this name is ours alone. */
+const generated = "web-abcdefgh";
+
+interface Order {
+  name?: string;
+  urn?: string;
+  timeoutSeconds?: number;
+  inputs?: Record<string, PropertyValue>;
+}
+
+function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {}) {
+  const all = inputsOf({ name, ...(name === generated && { __generated: name }), ...inputs });
+  return createInstance(session, {
+    urn,
+    inputs: all,
+    timeoutSeconds: 0,
+    preview: false,
+    ...more,
+  });
+}
+
+/** What is PROVISIONING becomes ACTIVE with the next listing. */
+function quick(world: Scene): Scene {
+  world.service.page = () => {
+    for (const [id, item] of world.service.instances) {
+      if (item.status === "PROVISIONING")
+        world.service.set(id, { status: "ACTIVE", ipv4_public: "203.0.113.9" });
+    }
+    return undefined;
+  };
+  return world;
+}
+
+const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
+/** The newest record of the resource. */
+const note = (world: Scene) => records(world).findLast((record) => record.urn === urn);
+const stages = (world: Scene) => records(world).map(({ stage }) => stage);
+const posts = ({ service }: Scene) => service.count("create");
+/** What the invariant of G2 counts: no name twice. */
+const named = ({ service }: Scene, name: string) =>
+  [...service.instances.values()].filter((item) => item.name === name).length;
+
+test("a create is one POST between a baseline and the wait; its record has the id, and says that it was answered", async () => {
+  const world = quick(scene());
+  const { id, outputs } = await create(world, { inputs: { sshKeys: ["k"], userData: "hi" } });
+  expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
+  expect(world.service.calls).toEqual(["account", "list", "create web", "list"]);
+  expect(world.service.bodies).toEqual([
+    {
+      name: "web",
+      flavor_id: "flavor-1",
+      image_id: "image-1",
+      vpc_id: "vpc-1",
+      ssh_keys: ["k"],
+      user_data: "aGk=",
+    },
+  ]);
+  expect(note(world)).toMatchObject({ id, stage: "replied" });
+  expect(outputs["__run"]).toBe(world.session.id);
+  world.session.ledger.delivered();
+  expect(note(world)).toMatchObject({ id, stage: "delivered" });
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("a preview sends nothing (G10)", async () => {
+  const world = scene();
+  const answer = await createInstance(world.session, {
+    urn,
+    inputs: inputsOf(),
+    timeoutSeconds: 0,
+    preview: true,
+  });
+  expect(answer.id).toBe("");
+  expect(world.service.calls).toEqual([]);
+  expect(records(world)).toEqual([]);
+});
+
+test("creates of different names share their baseline, and none waits for another", async () => {
+  const world = quick(scene());
+  const names = Array.from({ length: 25 }, (_, n) => `web-${n}`);
+  await Promise.all(names.map((name) => create(world, { name, urn: urnOf(name) })));
+  expect(posts(world)).toBe(25);
+  expect(world.service.count("list")).toBeLessThan(5);
+});
+
+test.each([400, 401, 403, 404, 422])(
+  "a %i with the error envelope makes nothing: one clear error, no look",
+  async (status) => {
+    const world = scene();
+    world.service.posts.push(post(answered(status), { acts: false }));
+    const error = await errorOf(create(world));
+    expect(error).toBeInstanceOf(OperationFailed);
+    expect(error.message).toContain(answered(status).message);
+    expect(world.service.calls).toEqual(["account", "list", "create web"]);
+    expect(stages(world)).toEqual(["refused"]);
+  },
+);
+
+test("without a connection it is tried four times, each with a record of its own, and nothing is left open", async () => {
+  const world = scene();
+  for (let n = 0; n < 4; n++) {
+    world.service.posts.push(post(failed("unreachable"), { acts: false }));
+  }
+  const error = await errorOf(create(world));
+  expect(error.message).toContain(failed("unreachable").message);
+  expect(posts(world)).toBe(4);
+  expect(records(world).filter(isOpen)).toEqual([]);
+});
+
+test("a 429 fails nothing: the POST is sent again with the next permit", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(429), { acts: false }));
+  await create(world);
+  expect(posts(world)).toBe(2);
+  expect(records(world).filter(isOpen)).toHaveLength(1);
+});
+
+const lost = [
+  answered(404, "POST", false),
+  answered(409),
+  answered(500),
+  answered(502),
+  answered(503),
+  answered(504),
+  answered(408),
+  failed("unanswered"),
+  failed("unreadable"),
+];
+
+test.each(lost)(
+  "an instance of a generated name that an unclear POST made is adopted, not repeated: %s",
+  async (error) => {
+    const world = quick(scene());
+    world.service.posts.push(post(error, { acts: true }));
+    const { id, outputs } = await create(world, { name: generated });
+    expect(outputs).toMatchObject({ status: "ACTIVE", name: generated });
+    expect(posts(world)).toBe(1);
+    expect(world.messages.warnings).toEqual([]);
+    expect(note(world)?.id).toBe(id);
+  },
+);
+
+test("one of a name that the program chose is named, and never adopted (defect 5)", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("i-1; the name is not one that the provider made up");
+  expect(error.message).toContain("pulumi import compute:index:Instance web i-1");
+  expect(posts(world)).toBe(1);
+  expect(note(world)).toMatchObject({ stage: "unknown", ended: true });
+});
+
+test("a name that only looks generated is the program's (defect 6)", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  const error = await errorOf(create(world, { inputs: { name: generated, __generated: "other" } }));
+  expect(error.message).toContain("not one that the provider made up");
+});
+
+test("a generated name is proof, also after a baseline that is not whole", async () => {
+  const world = quick(scene());
+  world.service.unreadable = 1;
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  await create(world, { name: generated });
+  expect(posts(world)).toBe(1);
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("an instance that turns up late in the settling time is adopted", async () => {
+  const world = quick(scene());
+  world.service.posts.push((body, _, service) => {
+    const born = service.accept(body);
+    const item = service.instances.get(born.id);
+    service.instances.delete(born.id);
+    void world.clock.sleep(50_000).then(() => item && service.has(item.id, item));
+    throw answered(503);
+  });
+  await create(world, { name: generated });
+  expect(posts(world)).toBe(1);
+  expect(named(world, generated)).toBe(1);
+});
+
+test.each([500, 502, 503])(
+  "after an answered %i that made nothing, one more POST is made",
+  async (status) => {
+    const world = quick(scene());
+    world.service.posts.push(post(answered(status), { acts: false }));
+    const { outputs } = await create(world);
+    expect(outputs["status"]).toBe("ACTIVE");
+    expect(posts(world)).toBe(2);
+    expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
+  },
+);
+
+test("there is no third POST", async () => {
+  const world = scene();
+  world.service.posts.push(
+    post(answered(500), { acts: false }),
+    post(answered(500), { acts: false }),
+  );
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("The create was sent 2 times");
+  expect(posts(world)).toBe(2);
+  expect(note(world)).toMatchObject({ stage: "unknown" });
+});
+
+test.each([
+  failed("unanswered"),
+  failed("unreadable"),
+  answered(504),
+  answered(408),
+  answered(302),
+])("after a POST that was not answered for sure, none is made in this run: %s", async (failure) => {
+  const world = scene();
+  world.service.posts.push(post(failure, { acts: false }));
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain(`no instance named "web" turned up within 60 s`);
+  expect(error.message).toContain("The next `pulumi up` on this machine looks again");
+  expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
+});
+
+test("where the listing is not whole, none is no proof: no second POST", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  world.service.posts.push(post(answered(500), { acts: false }));
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain("the listings were not complete");
+});
+
+test("where the look itself fails, the error says so, and no second POST is made", async () => {
+  const world = scene();
+  world.service.posts.push((_body, _signals, service) => {
+    service.listFaults.push(fail(answered(403, "GET")));
+    throw answered(500);
+  });
+  const error = await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+  expect(error.message).toContain("the look for it failed (GET /v2/instances");
+  expect(note(world)).toBeDefined();
+});
+
+test("a look that fails for a while is tried again", async () => {
+  const world = quick(scene());
+  world.service.posts.push((body, _signals, service) => {
+    service.accept(body);
+    service.listFaults.push(fail(answered(503, "GET")), fail(failed("unanswered", "cut", "GET")));
+    throw failed("unanswered");
+  });
+  await create(world, { name: generated });
+  expect(posts(world)).toBe(1);
+});
+
+test("several that could be it are an error that names them", async () => {
+  const world = scene();
+  world.service.posts.push((body, _signals, service) => {
+    service.accept(body);
+    service.accept(body);
+    throw failed("unanswered");
+  });
+  const error = await errorOf(create(world));
+  expect(error.message).toContain("i-1, i-2");
+  expect(error.message).toContain("pulumi import compute:index:Instance web");
+  expect(error.message).toContain(`discard`);
+  expect(posts(world)).toBe(1);
+});
+
+test("one that was there before is not taken for the new one", async () => {
+  const world = scene();
+  world.service.has("old", { name: "web" });
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  expect((await errorOf(create(world))).message).toContain("no instance named");
+  expect(note(world)?.before).toEqual(["old"]);
+});
+
+test("with something new that nothing explains, an answered 500 is not repeated", async () => {
+  const world = scene();
+  world.service.posts.push((_body, _signals, service) => {
+    service.has("i-strange", { name: "another" });
+    throw answered(500);
+  });
+  await errorOf(create(world));
+  expect(posts(world)).toBe(1);
+});
+
+test("a second POST that is refused does not make the first one harmless", async () => {
+  for (const refusal of [answered(400), failed("unreachable")]) {
+    const world = scene();
+    world.service.posts.push(post(answered(500), { acts: false }), post(refusal, { acts: false }));
+    const error = await errorOf(create(world));
+    expect(error.message).toContain("Whether the first one created it all the same is not known");
+    expect(note(world)).toBeDefined();
+  }
+});
+
+test("an instance of the first POST that turns up after the second is named by the last look", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.has("late", { name: body.name });
+    return accepted;
+  });
+  const { id } = await create(world);
+  expect(id).toBe("i-1");
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("the last look is had also where the wait was not long enough", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    service.has("late", { name: body.name });
+    return service.accept(body);
+  });
+  const error = await errorOf(create(world, { timeoutSeconds: 90 }));
+  expect(error).toBeInstanceOf(InstanceUnfinished);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("after Ctrl-C the last look is at what the wait saw last", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
+    const accepted = service.accept(body);
+    service.has("late", { name: body.name });
+    service.listFaults.push(undefined, () => world.cancel());
+    return accepted;
+  });
+  expect(await errorOf(create(world))).toBeInstanceOf(InstanceUnfinished);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
+});
+
+test("the same explicit name twice in one program: one POST at a time, and two instances", async () => {
+  const world = quick(scene());
+  let underWay = 0;
+  let most = 0;
+  const slow = async (body: CreateBody, _: unknown, service: FakeService) => {
+    most = Math.max(most, ++underWay);
+    await world.clock.sleep(1000);
+    underWay--;
+    return service.accept(body);
+  };
+  world.service.posts.push(slow, slow);
+  const both = await Promise.all([create(world), create(world, { urn: urnOf("other") })]);
+  expect(most).toBe(1);
+  expect(new Set(both.map(({ id }) => id)).size).toBe(2);
+});
+
+test("a POST has a baseline begun after the one before it, of the same name, was settled", async () => {
+  const world = quick(scene());
+  world.service.posts.push(post(answered(400), { acts: false }));
+  await Promise.allSettled([create(world), create(world, { urn: urnOf("other") })]);
+  expect(world.service.calls.slice(1, 5)).toEqual(["list", "create web", "list", "create web"]);
+});
+
+test("a lost answer is never settled with the instance of another resource of this run", async () => {
+  const world = scene();
+  world.service.posts.push(
+    (body, _signals, service) => service.accept(body),
+    post(failed("unanswered"), { acts: false }),
+  );
+  quick(world);
+  const [first, second] = await Promise.allSettled([
+    create(world),
+    create(world, { urn: urnOf("other") }),
+  ]);
+  expect(first.status).toBe("fulfilled");
+  expect(second).toMatchObject({
+    status: "rejected",
+    reason: { message: expect.stringContaining("no instance named") },
+  });
+});
+
+// --- ended from outside ---
+
+test("Ctrl-C before the POST: nothing is sent, nothing noted", async () => {
+  const world = scene();
+  world.service.listFaults.push(() => world.cancel());
+  expect(isEnded(await errorOf(create(world)))).toBe(true);
+  expect(posts(world)).toBe(0);
+  expect(records(world)).toEqual([]);
+});
+
+test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
+  const world = scene();
+  world.service.posts.push((_body, { unsent }) => {
+    world.cancel();
+    throw unsent.reason;
+  });
+  expect(isEnded(await errorOf(create(world)))).toBe(true);
+  expect(records(world).filter(isOpen)).toEqual([]);
+});
+
+test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
+  const world = scene();
+  world.service.posts.push(async (body, { grace }, service) => {
+    world.cancel();
+    await world.clock.sleep(9000, grace);
+    return service.accept(body);
+  });
+  const error = await errorOf(create(world));
+  expect(error).toMatchObject({
+    id: "i-1",
+    state: { outputs: { __unfinished: true, networks: [{ type: "private" }] } },
+  });
+  expect(error.message).toContain("was canceled; i-1 is kept in the state");
+});
+
+test("an answer that outlasts the grace is given up, and the error says what is open", async () => {
+  const world = scene();
+  world.service.posts.push((_body, { grace }) => {
+    world.cancel();
+    const given = Promise.withResolvers<never>();
+    grace.addEventListener("abort", () => given.reject(failed("unanswered")));
+    return given.promise;
+  });
+  const error = await errorOf(create(world));
+  expect(error).toBeInstanceOf(OperationFailed);
+  expect(error.message).toContain(
+    'Whether "web" was created is not known, and the look for it was cut short (canceled)',
+  );
+  expect(note(world)).toBeDefined();
+  expect(world.clock.now()).toBe(10_000);
+});
+
+test("the time-out in the middle of a look says what is open, and leaves the note", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  const error = await errorOf(create(world, { timeoutSeconds: 20 }));
+  expect(error.message).toContain("cut short (timed out after 20 s)");
+  expect(note(world)).toBeDefined();
+});
+
+test("the time-out before a second POST never says that nothing was sent", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(500), { acts: false }), (_body, { unsent }) => {
+    world.cancel();
+    throw unsent.reason;
+  });
+  expect((await errorOf(create(world))).message).toContain(
+    'Whether "web" was created is not known',
+  );
+  expect(note(world)).toBeDefined();
+});
+
+test("a defect in the client settles nothing: the POST may have gone out", async () => {
+  const world = scene();
+  world.service.createInstance = () => Promise.reject(new TypeError("defect"));
+  expect(await errorOf(create(world))).toBeInstanceOf(TypeError);
+  expect(note(world)).toMatchObject({ stage: "sending", ended: true });
+});
+
+test("a defect after the 202 keeps the id (G1)", async () => {
+  const world = scene();
+  world.session.creates.noteMade = () => {
+    throw new TypeError("defect");
+  };
+  expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+});
+
+// --- an error hook asks again ---
+
+test("the second call goes on waiting for the known id, whatever fails by then (defect 3)", async () => {
+  const world = scene();
+  const first = await errorOf(create(world, { timeoutSeconds: 5 }));
+  expect(first).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  world.service.listFaults.push(fail(answered(401, "GET")));
+  expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  world.service.set("i-1", { status: "ACTIVE" });
+  expect(await create(world)).toMatchObject({ id: "i-1", outputs: { status: "ACTIVE" } });
+  expect(posts(world)).toBe(1);
+});
+
+test("after a POST without an answer the second call looks before it sends anything", async () => {
+  const world = scene();
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  await errorOf(create(world, { timeoutSeconds: 5 }));
+  world.service.has("i-9", { name: "web" });
+  expect((await errorOf(create(world))).message).toContain("i-9 is there");
+  expect(posts(world)).toBe(1);
+});
+
+test("after whatever end, no timer is left", async () => {
+  const ends = [
+    undefined,
+    post(answered(400), { acts: false }),
+    post(failed("unanswered"), { acts: true }),
+  ];
+  for (const end of ends) {
+    const world = quick(scene());
+    if (end) world.service.posts.push(end);
+    await create(world).catch(() => undefined);
+    await new Promise(setImmediate);
+    expect(world.clock.sleeping).toBe(0);
+  }
+});

@@ -1,0 +1,320 @@
+/** Delete tells the truth (G4), whatever the policy. */
+import { expect, jest, test } from "@jest/globals";
+import { isEnded } from "../abort";
+import { originKey, originToState } from "../origin";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
+import { answered, fail, failed } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
+import { stamped } from "../stamp";
+import { deleteInstance } from "./delete";
+import { outputsOfAccepted } from "./state";
+
+const urn = urnOf("web");
+const stateOf = ({ session }: Scene) =>
+  outputsOfAccepted(
+    inputsOf(),
+    { id: "i-1", name: "web", networks: [] },
+    session.connection.place(),
+    new Date(0),
+  );
+
+const remove = (world: Scene, oldOutputs: PropertyMap = stateOf(world), timeoutSeconds = 60) =>
+  deleteInstance(world.session, {
+    urn,
+    id: "i-1",
+    oldInputs: inputsOf(),
+    oldOutputs,
+    timeoutSeconds,
+  });
+
+/** A scene in which the instance exists. */
+function existing(args: Record<string, PropertyValue> = {}): Scene {
+  const world = scene(args);
+  world.service.has("i-1", { name: "web" });
+  return world;
+}
+const destroyPath = { destroyPath: "/v2/instances/{id}" };
+
+test("by default it fails for an instance that still exists, with its id, its cost and the ways out", async () => {
+  const world = existing();
+  const { message } = await errorOf(remove(world));
+  for (const words of [
+    "i-1 still exists and is billed",
+    "deletePolicy retain",
+    "retainOnDelete",
+    "pulumi state delete",
+    "compute:destroyPath",
+  ]) {
+    expect(message).toContain(words);
+  }
+  expect(world.service.count("destroy")).toBe(0);
+});
+
+test("a sandbox instance is never said to be billed", async () => {
+  const world = existing({ apiToken: new Secret(testToken), deletePolicy: "fail" });
+  for (const outputs of [stateOf(world), propertyMap({})]) {
+    expect((await errorOf(remove(world, outputs))).message).not.toContain("billed");
+  }
+});
+
+test.each([{}, destroyPath])("what is gone already is deleted, with %j", async (args) => {
+  const world = scene(args);
+  await remove(world);
+  expect(world.service.count("destroy")).toBe(0);
+});
+
+test("where it can't be told whether it exists, that is what is said", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  expect((await errorOf(remove(world))).message).toContain(
+    "whether instance i-1 still exists can't be told",
+  );
+});
+
+const retain = { deletePolicy: "retain" };
+
+test("retain drops it with a warning", async () => {
+  const world = existing(retain);
+  await remove(world);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining('(compute:deletePolicy is "retain"): it goes on running and is billed'),
+  ]);
+});
+
+test("with a test token, retain is the default", async () => {
+  const world = existing({ apiToken: new Secret(testToken) });
+  await remove(world);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("it stays at the service until its sandbox lifetime is over"),
+  ]);
+});
+
+test("retain does not say of one that is gone already that it goes on running", async () => {
+  const world = scene(retain);
+  await remove(world);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("the service no longer lists it"),
+  ]);
+  expect(world.messages.warnings.join()).not.toContain("goes on running");
+  expect(world.service.count("list")).toBe(1);
+});
+
+test.each<[string, (world: Scene) => PropertyMap]>([
+  [
+    "the service can't be reached",
+    (world) => {
+      world.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));
+      return stateOf(world);
+    },
+  ],
+  [
+    "the service does not answer",
+    (world) => {
+      world.service.listFaults.push(() => world.clock.sleep(3_600_000));
+      return stateOf(world);
+    },
+  ],
+  [
+    "the listing is not whole",
+    (world) => {
+      world.service.unreadable = 1;
+      return stateOf(world);
+    },
+  ],
+  ["it was accepted a moment ago", (world) => justMade(world)],
+  [
+    "the listing may be another tenant's",
+    (world) => {
+      const origin = { ...world.session.connection.place(), tokenHash: "another" };
+      return propertyMap({ ...stateOf(world), [originKey]: originToState(origin) });
+    },
+  ],
+  [
+    "the run was canceled",
+    (world) => {
+      world.cancel();
+      return stateOf(world);
+    },
+  ],
+])('retain works, and says "if it still exists", where %s', async (_what, prepare) => {
+  const world = scene(retain);
+  await remove(world, prepare(world));
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("if it still exists, it goes on running and is billed"),
+  ]);
+  expect(world.clock.now()).toBeLessThanOrEqual(10_000);
+});
+
+test("a hundred that retain drops share the look, and the wait for a service that does not answer", async () => {
+  const world = scene(retain);
+  world.service.listFaults.push(() => world.clock.sleep(3_600_000));
+  const all = Array.from({ length: 100 }, () => () => remove(world));
+  // Eight at a time, as the engine does.
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let next = all.pop(); next; next = all.pop()) await next();
+    }),
+  );
+  expect(world.messages.warnings).toHaveLength(100);
+  expect(world.clock.now()).toBeLessThanOrEqual(10_000);
+});
+
+test("a live instance is never dropped by the default of a test token (G3, G4)", async () => {
+  const made = existing();
+  const world = made.nextRun({ apiToken: new Secret(testToken) });
+  expect((await errorOf(remove(world, stateOf(made)))).message).toContain("made with a live token");
+});
+
+test("a destroy call succeeds only once the instance is proven gone", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => undefined);
+  void world.clock.sleep(20_000).then(() => world.service.instances.delete("i-1"));
+  await remove(world);
+  expect(world.clock.now()).toBeGreaterThanOrEqual(23_000);
+  expect(world.service.count("destroy")).toBe(1);
+});
+
+test("one that is not gone in time stays in the state, and the error says what was sent", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => undefined);
+  expect((await errorOf(remove(world))).message).toContain(
+    "but the instance still existed when the 60 s",
+  );
+});
+
+test("Ctrl-C after the destroy call never says that nothing was changed", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => world.cancel());
+  const error = await errorOf(remove(world));
+  expect(isEnded(error)).toBe(false);
+  expect(error.message).toContain("but the instance still existed when the operation was canceled");
+
+  const during = existing(destroyPath);
+  during.service.destroys.push(() => {
+    during.cancel();
+    during.session.canceled().throwIfAborted();
+  });
+  expect((await errorOf(remove(during))).message).toContain(
+    "DELETE may have been sent for instance",
+  );
+});
+
+test.each([
+  [answered(403, "DELETE"), "instance i-1 was not destroyed"],
+  [failed("unreachable", "refused", "DELETE"), "instance i-1 was not destroyed"],
+  [
+    failed("unsendable", "this id can't be part of a path", "DELETE"),
+    "instance i-1 was not destroyed: DELETE /v2/instances: this id can't be part of a path. Nothing was sent. Remove the instance at the service (its portal), then run this again.",
+  ],
+  [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
+  [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
+])("a destroy call that fails is told as what it is: %s", async (error, words) => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(error));
+  expect((await errorOf(remove(world))).message).toContain(words);
+});
+
+test("a 404 for an instance that is listed all the same puts the path in doubt", async () => {
+  const world = existing({ ...destroyPath, settlingSeconds: 10 });
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  expect((await errorOf(remove(world))).message).toContain(
+    'is compute:destroyPath "/v2/instances/{id}" right?',
+  );
+});
+
+test("a listing that lags behind a destroy whose answer was lost puts nothing in doubt", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  world.service.listFaults.push(undefined, undefined, () => {
+    world.service.instances.delete("i-1");
+  });
+  expect(await remove(world)).toBeUndefined();
+});
+
+/** The state of an instance that was accepted a moment ago. */
+const justMade = (world: Scene) =>
+  propertyMap({ ...stateOf(world), __accepted: world.clock.date().toISOString() });
+
+test("a 404 just after the creation is no proof: a replica may lag (G3)", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(fail(answered(404, "DELETE")));
+  world.service.listFaults.push(undefined, () => {
+    world.service.instances.delete("i-1");
+  });
+  void world.clock.sleep(30_000).then(() => world.service.has("i-1", { name: "web" }));
+  const { message } = await errorOf(remove(world, justMade(world), 300));
+  expect(message).toContain("which is listed all the same");
+});
+
+test("a DELETE that the service acknowledged is evidence: no settling time is waited for", async () => {
+  const world = scene(destroyPath);
+  world.service.unreadable = 1;
+  world.service.destroys.push(() => {
+    world.service.unreadable = 0;
+  });
+  await remove(world, justMade(world));
+  expect(world.clock.now()).toBeLessThan(10_000);
+});
+
+test("an instance that this very run took over is not destroyed with an older record of it", async () => {
+  const world = existing(destroyPath);
+  world.session.creates.noteTakenOver("i-1");
+  await remove(world);
+  expect(world.service.count("destroy")).toBe(0);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
+});
+
+test("a 404 for one that is gone meanwhile is success", async () => {
+  const world = existing(destroyPath);
+  world.service.destroys.push(() => {
+    world.service.instances.clear();
+    throw answered(404, "DELETE");
+  });
+  await remove(world);
+});
+
+test("a 404 with another tenant's token never drops the instance (G3)", async () => {
+  const made = existing(destroyPath);
+  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  world.service.instances.clear();
+  expect((await errorOf(remove(world, stateOf(made)))).message).toContain(
+    "it can't be proven that the instance is gone",
+  );
+});
+
+test("with a rotated token, an instance that it showed and destroyed is gone", async () => {
+  const made = existing(destroyPath);
+  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  await remove(world, stateOf(made));
+  expect(world.service.instances.size).toBe(0);
+});
+
+test("where no listing is whole, it says that the proof is missing, and how to go on", async () => {
+  const world = existing(destroyPath);
+  world.service.unreadable = 1;
+  const { message } = await errorOf(remove(world));
+  expect(message).toContain("it can't be proven that the instance is gone");
+  expect(message).toContain("pulumi state delete");
+  expect(world.service.count("destroy")).toBe(1);
+});
+
+test.each([
+  ["one that is gone already", {}, false, ["gone"]],
+  ["one that the destroy call removed", destroyPath, true, ["gone"]],
+  ["one that is let go", { deletePolicy: "retain" }, true, ["dropped"]],
+  ["one that still exists", {}, true, []],
+])("%s is settled as what became of it", async (_which, args, exists, how) => {
+  const world = exists ? existing(args) : scene(args);
+  const oldOutputs = stamped(stateOf(world), "anEarlierRun");
+  world.session.state.observed("i-1", oldOutputs);
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await remove(world, oldOutputs).catch(() => undefined);
+  expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));
+});
+
+test("one that is let go and that no state is known to have held is not settled (defect 26)", async () => {
+  const world = existing({ deletePolicy: "retain" });
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await remove(world);
+  expect(settled).not.toHaveBeenCalled();
+});

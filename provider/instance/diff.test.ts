@@ -1,0 +1,303 @@
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import {
+  propertyMap,
+  Secret,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "../propertyValue";
+import { OperationFailed } from "../errors";
+import { originKey, originToState } from "../origin";
+import { fail, failed } from "../testing/fakeService";
+import { stamped } from "../stamp";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
+import { changedInputs, assertedInputs, replaces } from "./changes";
+import { instances } from ".";
+import { inputNames } from "./definition";
+import { diffInstance } from "./diff";
+
+type Values = Record<string, PropertyValue | undefined>;
+
+/** Of an instance that this provider created: every input is in the outputs, null where unset. */
+function outputsOf(inputs: PropertyMap): PropertyMap {
+  return propertyMap(Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null])));
+}
+
+function diff(olds: Values, news: Values) {
+  const oldInputs = inputsOf(olds);
+  return changedInputs({ oldInputs, oldOutputs: outputsOf(oldInputs), news: inputsOf(news) });
+}
+
+test.each(["name", "flavorId", "imageId", "vpcId"])(
+  "another %s replaces, and is named (G5)",
+  (name) => {
+    const detailed = diff({}, { [name]: "another" });
+    expect(detailed).toEqual({ [name]: "update-replace" });
+    expect(replaces(detailed)).toBe(true);
+  },
+);
+
+test("an input that is added or taken away replaces", () => {
+  expect(diff({}, { sshKeys: ["a"] })).toEqual({ sshKeys: "add-replace" });
+  expect(diff({ sshKeys: ["a"] }, {})).toEqual({ sshKeys: "delete-replace" });
+  expect(diff({ userData: "a" }, {})).toEqual({ userData: "delete-replace" });
+  expect(diff({}, { userDataBase64: "YQ==" })).toEqual({ userDataBase64: "add-replace" });
+});
+
+test("keys are a set: order, repetition and an empty list are no change (G5)", () => {
+  expect(diff({ sshKeys: ["a", "b"] }, { sshKeys: ["b", "a", "a"] })).toEqual({});
+  expect(diff({ sshKeys: ["a", "b"] }, { sshKeys: ["b", "c"] })).toEqual({
+    sshKeys: "update-replace",
+  });
+  expect(diff({}, { sshKeys: [] })).toEqual({});
+  expect(diff({ sshKeys: [] }, {})).toEqual({});
+  expect(diff({ sshKeys: [] }, { sshKeys: null })).toEqual({});
+});
+
+test("scripts are compared by their bytes, texts without regard to line endings (G5)", () => {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  expect(diff({ userData: "a\nb\n" }, { userData: "a\r\nb\r\n" })).toEqual({});
+  expect(diff({ userData: "ä\n" }, { userDataBase64: base64("ä\r\n") })).toEqual({});
+  expect(diff({ userDataBase64: "YWJj" }, { userDataBase64: "YW\nJj" })).toEqual({});
+  expect(diff({ userData: "" }, {})).toEqual({});
+  expect(diff({ userData: "a" }, { userData: "b" })).toEqual({ userData: "update-replace" });
+  expect(diff({ userData: "a" }, { userDataBase64: base64("b") })).toEqual({
+    userData: "delete-replace",
+    userDataBase64: "add-replace",
+  });
+});
+
+test("bytes that are no text are compared as they are", () => {
+  const bytes = (...list: number[]) => Buffer.from(list).toString("base64");
+  expect(diff({ userDataBase64: bytes(255, 13, 10) }, { userDataBase64: bytes(255, 10) })).toEqual({
+    userDataBase64: "update-replace",
+  });
+});
+
+test("what is not known yet is a change, also inside a list or a secret (G10)", () => {
+  expect(diff({}, { flavorId: Unknown.value })).toEqual({ flavorId: "update-replace" });
+  expect(diff({ sshKeys: ["a"] }, { sshKeys: ["a", Unknown.value] })).toEqual({
+    sshKeys: "update-replace",
+  });
+  expect(diff({ userData: "a" }, { userData: new Secret(Unknown.value) })).toEqual({
+    userData: "update-replace",
+  });
+});
+
+test("a secret is compared by what is in it", () => {
+  expect(
+    diff(
+      { flavorId: "a", userData: "x" },
+      { flavorId: new Secret("a"), userData: new Secret("x") },
+    ),
+  ).toEqual({});
+});
+
+test("what an import could not know is recorded in place, never a replacement (G5)", () => {
+  const imported: PropertyMap = propertyMap({ name: "web" });
+  const news = inputsOf({ sshKeys: ["a"], userData: new Secret("x") });
+  const detailed = changedInputs({
+    oldInputs: imported,
+    oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
+    news,
+  });
+  expect(replaces(detailed)).toBe(false);
+  expect(assertedInputs(detailed)).toEqual(["flavorId", "imageId", "vpcId", "sshKeys", "userData"]);
+});
+
+test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
+  const script = new Secret("#!/bin/sh");
+  const { userData: _, ...inputs } = inputsOf({ userData: script });
+  const { userData: __, ...outputs } = outputsOf(inputsOf({ userData: script }));
+  const detailed = changedInputs({
+    oldInputs: propertyMap(inputs),
+    oldOutputs: propertyMap(outputs),
+    news: inputsOf({ userData: script }),
+  });
+  expect(detailed).toEqual({ userData: "add" });
+});
+
+test("an imported instance of another name than the program's is a replacement", () => {
+  const detailed = changedInputs({
+    oldInputs: propertyMap({ name: "old" }),
+    oldOutputs: propertyMap({ name: "old" }),
+    news: inputsOf(),
+  });
+  expect(detailed).toMatchObject({ name: "update-replace", flavorId: "add" });
+});
+
+test("a program that is given the name that the list shows asks for no other server", () => {
+  const sides = (more: Values, name = "web-a2c4") => ({
+    oldInputs: inputsOf({ name: "web-1f3d" }),
+    oldOutputs: propertyMap({ ...inputsOf({ name: "web-a2c4" }), ...more }),
+    news: inputsOf({ name }),
+  });
+  expect(changedInputs(sides({}))).toEqual({});
+  expect(changedInputs(sides({ name: new Secret("web-a2c4") }))).toEqual({});
+  // The 202's spelling is not what the list shows.
+  expect(changedInputs(sides({ __unlisted: true }))).toEqual({ name: "update-replace" });
+  expect(changedInputs(sides({}, "web-other"))).toEqual({ name: "update-replace" });
+});
+
+test("whatever the inputs, nothing differs from itself", () => {
+  const optional = (value: fc.Arbitrary<PropertyValue>) => fc.option(value, { nil: undefined });
+  const text = fc.string({ unit: "binary" });
+  const some = fc.record({
+    name: text,
+    sshKeys: optional(fc.array(text)),
+    userData: optional(text.map((value) => new Secret(value))),
+    userDataBase64: optional(fc.uint8Array().map((bytes) => Buffer.from(bytes).toString("base64"))),
+  });
+  fc.assert(fc.property(some, (values) => expect(diff(values, values)).toEqual({})));
+});
+
+const urn = urnOf("web");
+
+/** Diff in an update, for an instance that was made with the settings of `made`. */
+function diffOf(world: Scene, news: Values, made = world) {
+  const origin = originToState(made.session.connection.place());
+  world.session.state.checked(urn);
+  return instances.diff(world.session, {
+    urn,
+    id: "i-1",
+    oldInputs: inputsOf(),
+    oldOutputs: propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin }),
+    news: inputsOf(news),
+  });
+}
+
+/** A scene in which the instance exists. */
+function existing(args: Values = {}): Scene {
+  const world = scene(propertyMap(args));
+  world.service.has("i-1", { name: "web" });
+  return world;
+}
+
+test("where its Delete would fail, a replacement is refused before anything is touched (G4)", async () => {
+  const world = existing();
+  const error = await errorOf(diffOf(world, { flavorId: "b" }));
+  expect(error).toBeInstanceOf(OperationFailed);
+  for (const words of [
+    "replacing instance i-1 will fail, before a second server is made",
+    "instance i-1 still exists and is billed",
+    "remove it at the service",
+    "deletePolicy retain",
+    "retainOnDelete",
+    "compute:destroyPath",
+  ]) {
+    expect(error.message).toContain(words);
+  }
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("where it can't be told whether it exists, a replacement is refused, too (G4)", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  const words = "whether instance i-1 still exists can't be told";
+  expect((await errorOf(diffOf(world, { flavorId: "b" }))).message).toContain(words);
+
+  const unreachable = existing();
+  unreachable.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));
+  const { message } = await errorOf(diffOf(unreachable, { flavorId: "b" }));
+  expect(message).toContain(words);
+  expect(message).toContain("no route");
+});
+
+test("one that is gone already is replaced, and still deleted first (G4)", async () => {
+  const { detailed, deleteBeforeReplace } = await diffOf(scene(), { flavorId: "b" });
+  expect(detailed).toEqual({ flavorId: "update-replace" });
+  expect(deleteBeforeReplace).toBe(true);
+});
+
+test("what is not known yet may come to no change: it is a warning only (G4, G10)", async () => {
+  for (const news of [
+    { flavorId: Unknown.value },
+    { userData: new Secret(Unknown.value) },
+    { userData: "x", userDataBase64: Unknown.value },
+  ]) {
+    const world = existing();
+    await diffOf(world, news);
+    expect(world.messages.warnings).toEqual([
+      expect.stringContaining("will fail, before a second server is made"),
+    ]);
+    expect(world.service.calls).toEqual([]);
+  }
+  const both = { flavorId: "b", imageId: Unknown.value };
+  expect(await errorOf(diffOf(existing(), both))).toBeInstanceOf(OperationFailed);
+});
+
+test.each<[Values, Values, string]>([
+  [{ apiToken: new Secret(testToken) }, {}, "made with a live token"],
+  [{ baseUrl: "https://b.example/v2" }, {}, "lives at https://api.example.com/v2"],
+  [{ baseUrl: "https://b.example/v2" }, { deletePolicy: "retain" }, "lives at"],
+  [{ baseUrl: "https://b.example/v2" }, { destroyPath: "/v2/instances/{id}" }, "lives at"],
+])("an instance out of reach of %j is not replaced (G3, G4)", async (args, policy, words) => {
+  const made = existing(policy);
+  const world = made.nextRun(propertyMap({ ...policy, ...args }));
+  const { message } = await errorOf(diffOf(world, { flavorId: "b" }, made));
+  expect(message).toContain("instance i-1 can't be replaced with this configuration");
+  expect(message).toContain(words);
+  expect(message).toContain(`pulumi state delete ${urn}`);
+  expect(world.service.count("list")).toBe(0);
+});
+
+test("an instance of another account is not replaced where it would be destroyed (G3, G4)", async () => {
+  const world = existing({ destroyPath: "/v2/instances/{id}" });
+  world.service.accountAnswer = () => ({ id: "acc-2" });
+  const origin = { ...world.session.connection.place(), account: "acc-1" };
+  world.session.state.checked(urn);
+  const difference = diffInstance(world.session, {
+    ...{ urn, id: "i-1", oldInputs: inputsOf(), news: inputsOf({ flavorId: "b" }) },
+    oldOutputs: propertyMap({ ...outputsOf(inputsOf()), [originKey]: originToState(origin) }),
+  });
+  expect((await errorOf(difference)).message).toContain("belongs to account acc-1");
+});
+
+test.each([
+  [{ deletePolicy: "retain" }, "leaves it behind"],
+  [{ destroyPath: "/v2/instances/{id}" }, undefined],
+])("with %j, a replacement says what will stay behind (G4)", async (args, words) => {
+  const world = existing(args);
+  const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
+  expect(deleteBeforeReplace).toBe(false);
+  expect(world.messages.warnings).toEqual(words ? [expect.stringContaining(words)] : []);
+  expect(world.service.calls).toEqual([]);
+});
+
+test("drift that a refresh has read is no replacement yet, and is not called one (G4)", async () => {
+  const world = existing();
+  world.session.state.checked(urn);
+  world.session.state.isRead(urn);
+  const { detailed } = await diffInstance(world.session, {
+    ...{ urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: inputsOf() },
+    news: inputsOf({ name: "renamed" }),
+  });
+  expect(detailed).toEqual({ name: "update-replace" });
+  expect(world.messages.all).toEqual([]);
+});
+
+test("an import that does not match is left to the engine, which replaces nothing then", async () => {
+  const world = existing();
+  world.session.state.checked(urn);
+  const { detailed } = await diffInstance(world.session, {
+    ...{ urn, id: "i-1", oldInputs: propertyMap({ name: "web" }) },
+    oldOutputs: stamped(propertyMap({ name: "web" }), world.session.id),
+    news: inputsOf({ name: "db" }),
+  });
+  expect(detailed).toMatchObject({ name: "update-replace" });
+  expect(world.messages.all).toEqual([]);
+});
+
+test("no change says nothing, and deletes first all the same where Delete would fail (G4)", async () => {
+  const world = existing();
+  expect(await diffOf(world, {})).toEqual({ detailed: {}, deleteBeforeReplace: true });
+  expect(world.messages.all).toEqual([]);
+  expect(world.service.calls).toEqual([]);
+});
+
+test("many replacements share one listing (G7)", async () => {
+  const world = existing();
+  await Promise.allSettled(Array.from({ length: 50 }, () => diffOf(world, { flavorId: "b" })));
+  expect(world.service.calls).toEqual(["account", "list"]);
+});

@@ -1,0 +1,159 @@
+/** The wait: whatever happens in it, id and state are kept (G1). */
+import { expect, test } from "@jest/globals";
+import { InstanceUnfinished } from "../errors";
+import { answered, fail } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { finishInstance } from "./finish";
+import { outputsOfAccepted } from "./state";
+
+function wait(world: Scene, seconds = 900) {
+  const { session, service } = world;
+  const accepted = service.accept({ name: "web", flavor_id: "", image_id: "", vpc_id: "" });
+  const inputs = inputsOf();
+  const origin = session.connection.place();
+  const outputs = outputsOfAccepted(inputs, accepted, origin, session.ctx.clock.date());
+  const { signal } = session.operation(seconds);
+  const instance = { urn: urnOf("web"), id: accepted.id, inputs, outputs, origin, after: 0 };
+  return finishInstance(session, instance, signal);
+}
+
+/** The unfinished instance: its id and state are always whole. */
+async function unfinishedOf(wait: Promise<unknown>): Promise<InstanceUnfinished> {
+  const error = await errorOf(wait);
+  if (!(error instanceof InstanceUnfinished)) throw error;
+  expect(error.id).toBe("i-1");
+  expect(error.state.outputs).toMatchObject({
+    __unfinished: true,
+    networks: [{ ipv4: "10.0.0.5" }],
+  });
+  expect(error.state.inputs).toEqual(inputsOf());
+  return error;
+}
+
+const becomes = ({ service, clock }: Scene, status: string, ms = 0) => {
+  service.page = () => {
+    if (clock.now() >= ms && service.instances.has("i-1"))
+      service.set("i-1", { status, ipv4_public: "203.0.113.9" });
+    return undefined;
+  };
+};
+
+test("ACTIVE is done, with the address that the list shows", async () => {
+  const world = scene();
+  becomes(world, "ACTIVE");
+  expect(await wait(world)).toMatchObject({
+    status: "ACTIVE",
+    ipv4: "203.0.113.9",
+    createdAt: "2026-01-01T00:00:00Z",
+  });
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("OFFLINE is done, with a warning", async () => {
+  const world = scene();
+  becomes(world, "OFFLINE");
+  expect(await wait(world)).toMatchObject({ status: "OFFLINE" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
+});
+
+test("a status that the document does not know is unfinished, and named", async () => {
+  const world = scene();
+  becomes(world, "REBOOTING");
+  const error = await unfinishedOf(wait(world));
+  expect(error.message).toContain('has the status "REBOOTING"');
+  expect(error.state.outputs["status"]).toBe("REBOOTING");
+});
+
+test("a time-out keeps the instance, and says for how long it was PROVISIONING", async () => {
+  const world = scene();
+  const error = await unfinishedOf(wait(world, 20));
+  expect(error.message).toContain("i-1 was PROVISIONING for 20 s");
+  expect(error.message).toContain("goes on waiting for it");
+});
+
+test("a time-out while the looks fail says so", async () => {
+  const world = scene();
+  world.service.listFaults.push(...Array.from({ length: 100 }, () => fail(answered(503, "GET"))));
+  expect((await unfinishedOf(wait(world, 20))).message).toContain(
+    "the last look failed: GET /v2/instances",
+  );
+});
+
+test("Ctrl-C keeps the instance at once", async () => {
+  const world = scene();
+  const ended = wait(world);
+  world.cancel();
+  expect((await unfinishedOf(ended)).message).toContain("was canceled");
+  expect(world.service.calls).toEqual([]);
+});
+
+test.each([
+  [401, "give a valid one"],
+  [403, "lacks the scope"],
+])(
+  "a look refused with %i ends the wait with the instance kept, and the next step",
+  async (status, step) => {
+    const world = scene({ validateCredentials: false });
+    world.service.listFaults.push(fail(answered(status, "GET")));
+    expect((await unfinishedOf(wait(world))).message).toContain(step);
+  },
+);
+
+test("a token refused by the account call in the middle keeps it too", async () => {
+  const world = scene();
+  world.service.accountAnswer = () => {
+    throw answered(401, "GET");
+  };
+  expect((await unfinishedOf(wait(world))).message).toContain("give a valid one");
+});
+
+test("a defect in the wait keeps it too", async () => {
+  const world = scene();
+  world.service.listFaults.push(fail(new TypeError("defect")));
+  expect((await unfinishedOf(wait(world))).message).toContain(
+    "defect in the provider: TypeError: defect",
+  );
+});
+
+test("an instance that vanishes is unfinished, so that the next up looks before it makes another", async () => {
+  const world = scene();
+  world.service.listFaults.push(undefined, () => world.service.instances.clear());
+  expect((await unfinishedOf(wait(world))).message).toContain("gone from two complete listings");
+});
+
+test("one that no listing can show is done, with a warning and without an address", async () => {
+  const world = scene();
+  const ended = wait(world);
+  for (let n = 0; n < 300; n++)
+    world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
+  world.service.instances.delete("i-1");
+  const outputs = await ended;
+  expect("ipv4" in outputs || "__unfinished" in outputs).toBe(false);
+  expect(world.messages.warnings).toEqual([expect.stringContaining("do not reach it")]);
+});
+
+test("one that was seen before it was hidden keeps what it was seen with", async () => {
+  const world = scene();
+  world.service.listFaults.push(undefined, () => {
+    for (let n = 0; n < 300; n++) {
+      world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
+    }
+    world.service.instances.delete("i-1");
+  });
+  const ended = wait(world);
+  world.service.set("i-1", { ipv4_public: "203.0.113.9" });
+  expect(await ended).toMatchObject({ status: "PROVISIONING", ipv4: "203.0.113.9" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("its status is not known")]);
+});
+
+test("the Info column shows the status and the time, on a change and every ten seconds", async () => {
+  const world = scene();
+  becomes(world, "ACTIVE", 25_000);
+  world.service.listFaults.push(fail(answered(503, "GET")));
+  await wait(world);
+  const shown = world.messages.all.filter((line) => line.startsWith("status"));
+  expect(shown[0]).toBe("status i-1 PROVISIONING");
+  expect(shown[1]).toContain("status last look failed, trying again: i-1");
+  expect(shown.at(-1)).toMatch(/i-1 ACTIVE, 2\d s/);
+  expect(shown.length).toBeLessThan(8);
+});

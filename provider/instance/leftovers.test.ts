@@ -1,0 +1,142 @@
+/** What may be left of earlier creates is named before a POST, and never adopted. */
+import { expect, test } from "@jest/globals";
+import type { PropertyValue } from "../propertyValue";
+import { ready } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, scopeId, testToken, urnOf, type Scene } from "../testing/scene";
+import { createInstance } from "./create";
+import { generatedName, tagOf } from "./naming";
+
+const urn = urnOf("web");
+const tag = tagOf(urn, scopeId);
+const generated = () => generatedName(urn, scopeId, new Uint8Array());
+
+function create({ session, service }: Scene, name = generated(), as = urn) {
+  service.posts.push(ready);
+  const inputs: Record<string, PropertyValue> = name.includes(tag)
+    ? { name, __generated: name }
+    : { name };
+  const request = { urn: as, inputs: inputsOf(inputs), timeoutSeconds: 0, preview: false };
+  return createInstance(session, request);
+}
+
+const posts = ({ service }: Scene) => service.count("create");
+
+test("a machine that is gone: the instance with the resource's tag is named, with its import (defect 1)", async () => {
+  const world = scene();
+  world.service.has("i-lost", { name: generated() });
+  const { id } = await create(world);
+  expect(id).not.toBe("i-lost");
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("`pulumi import compute:index:Instance '<name>' i-lost`"),
+  ]);
+});
+
+test("an instance of the same explicit name is named; of another name, or another resource's tag, not", async () => {
+  const world = scene();
+  world.service.has("i-same", { name: "WEB" });
+  world.service.has("i-other", { name: "web-2" });
+  world.service.has("i-tag", { name: generatedName(urnOf("db"), scopeId, new Uint8Array()) });
+  await create(world, "web");
+  expect(world.messages.warnings).toEqual([expect.stringContaining("i-same")]);
+  expect(world.messages.warnings[0]).not.toMatch(/i-other|i-tag/);
+});
+
+test("one warning for the resources whose creates share a listing, and none twice", async () => {
+  const world = scene();
+  for (const name of ["a", "b"]) world.service.has(`i-${name}`, { name });
+  await Promise.all(["a", "b"].map((name) => create(world, name, urnOf(name))));
+  expect(world.messages.warnings).toEqual([expect.stringMatching(/i-a.*i-b/)]);
+  world.service.instances.delete("i-1");
+  world.service.instances.delete("i-2");
+  await create(world, "a", urnOf("c"));
+  expect(world.messages.warnings).toHaveLength(1);
+});
+
+test("with a test token it is no warning", async () => {
+  const world = scene({ apiToken: testToken });
+  world.service.has("i-lost", { name: "web" });
+  await create(world, "web");
+  expect(world.messages.warnings).toEqual([]);
+  expect(world.messages.all).toContainEqual(expect.stringMatching(/^info .*i-lost/));
+});
+
+test("what a state holds is no leftover, nor what this run made, nor another resource's record", async () => {
+  const world = scene();
+  world.service.has("i-held", { name: "web" });
+  world.session.state.observed("i-held", inputsOf({ __run: "an-earlier-one" }));
+  await create(world, "web");
+  await create(world, "web", urnOf("second"));
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("an id that a call carried without a stamp may be a leftover all the same (defect 26)", async () => {
+  const world = scene();
+  world.service.has("i-get", { name: "web" });
+  world.session.state.observed("i-get", inputsOf());
+  await create(world, "web");
+  expect(world.messages.warnings).toEqual([expect.stringContaining("i-get")]);
+});
+
+test("compute:leftovers fail: no POST, and the message says what needs `warn`", async () => {
+  const world = scene({ leftovers: "fail" });
+  world.service.has("i-lost", { name: generated() });
+  const { message } = await errorOf(create(world));
+  expect(posts(world)).toBe(0);
+  expect(message).toContain("pulumi import compute:index:Instance web i-lost");
+  expect(message).toMatch(/--replace.*taint.*replacementTrigger.*replaceWith/);
+  expect(message).toContain("compute:leftovers warn");
+});
+
+test("a listing that is not complete: said once with `warn`, refused with `fail`", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  await create(world, "a", urnOf("a"));
+  await create(world, "b", urnOf("b"));
+  const told = world.messages.all.filter((line) => line.includes("only a part of the service"));
+  expect(told).toHaveLength(1);
+  const strict = scene({ leftovers: "fail" });
+  strict.service.unreadable = 1;
+  expect((await errorOf(create(strict))).message).toContain("only a part of the service");
+  expect(posts(strict)).toBe(0);
+});
+
+test("--replace after an orderly end: the one that was delivered is named (policy retain)", async () => {
+  const world = scene({ deletePolicy: "retain" });
+  const { id } = await create(world, "web");
+  world.session.ledger.delivered();
+  const next = world.nextRun();
+  expect((await create(next, "other")).id).not.toBe(id);
+  expect(next.messages.warnings).toEqual([
+    expect.stringContaining(`${id} (${urn}: an earlier run`),
+  ]);
+});
+
+test("where its delete would fail, --replace is refused before the POST (defect 29)", async () => {
+  const world = scene({ deletePolicy: "fail" });
+  const { id } = await create(world, "web");
+  world.session.ledger.delivered();
+  const next = world.nextRun();
+  const { message } = await errorOf(create(next, "web"));
+  expect(message).toContain(
+    `instance ${id}, which an earlier run created for this resource, is still there`,
+  );
+  expect(message).toMatch(/deletePolicy retain.*discard/);
+  expect(posts(next)).toBe(1);
+  // What it says helps: to forget it, or to remove it at the service.
+  const again = next.nextRun();
+  again.session.ledger.settle(again.session.ledger.read()[0]?.record.key ?? "", "discarded");
+  await create(again, "web");
+  expect(posts(again)).toBe(2);
+});
+
+test("what a Delete said that it dropped is not named again", async () => {
+  const world = scene({ deletePolicy: "retain" });
+  const { id } = await create(world);
+  world.session.ledger.delivered();
+  const next = world.nextRun();
+  // A Delete carries the stamp first.
+  next.session.ledger.settleId(next.session.settings, id, "state");
+  next.session.ledger.settleId(next.session.settings, id, "dropped");
+  await create(next.nextRun());
+  expect(next.messages.warnings).toEqual([]);
+});

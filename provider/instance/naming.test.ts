@@ -1,0 +1,62 @@
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { Unknown } from "../propertyValue";
+import { inputsOf, urnOf } from "../testing/scene";
+import { generatedName, hasTag, nameKind, tagOf } from "./naming";
+
+const scope = "a-stack";
+const seed = new Uint8Array([1, 2, 3]);
+
+test.each([
+  ["web", /^web-[a-z2-7]{8}$/],
+  ["My Web_Server", /^my-web-server-/],
+  ["--x--", /^x-/],
+  ["日本", /^instance-/],
+  ["a::b", /^a-b-/],
+])("from %s comes a hostname", (logical, pattern) => {
+  expect(generatedName(urnOf(logical), scope, seed)).toMatch(pattern);
+});
+
+test("whatever the resource is called, the name is a valid hostname and known as ours", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.uint8Array(), (logical, bytes) => {
+      const name = generatedName(urnOf(logical), scope, bytes);
+      expect(name).toMatch(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+      expect(hasTag(name.toUpperCase(), tagOf(urnOf(logical), scope))).toBe(true);
+    }),
+  );
+});
+
+test("without a seed two names still differ: a generated name has to be proof (G2)", () => {
+  const none = new Uint8Array();
+  expect(generatedName(urnOf("web"), scope, none)).not.toBe(
+    generatedName(urnOf("web"), scope, none),
+  );
+});
+
+test("the tag is the same in each run and after `stack rename`, and another for another stack, type or resource", () => {
+  const tag = tagOf(urnOf("web"), scope);
+  expect(tagOf(urnOf("web").replace(":dev:", ":prod:"), scope)).toBe(tag);
+  expect(tagOf(urnOf("web"), "another")).not.toBe(tag);
+  expect(tagOf(urnOf("db"), scope)).not.toBe(tag);
+  expect(tagOf(urnOf("web").replace("compute:", "my:Component$compute:"), scope)).not.toBe(tag);
+});
+
+test.each(["web", "web-", "web-abcd", "web-abcd111", "web-abcd1111", "web-abcdaaaaa", "abcdaaaa"])(
+  "%s has no tag abcd",
+  (name) => {
+    expect(hasTag(name, "abcd")).toBe(false);
+  },
+);
+
+test("what the list shows no name of has no tag", () => {
+  expect(hasTag(undefined, "abcd")).toBe(false);
+});
+
+test("who chose a name is believed only while it is the name", () => {
+  expect(nameKind(inputsOf({ name: "a", __generated: "a" }))).toBe("generated");
+  expect(nameKind(inputsOf({ name: "a", __proposed: "a" }))).toBe("proposed");
+  expect(nameKind(inputsOf({ name: "a", __generated: "b" }))).toBe("explicit");
+  expect(nameKind(inputsOf({ name: "a" }))).toBe("explicit");
+  expect(nameKind(inputsOf({ name: Unknown.value, __generated: "a" }))).toBe("explicit");
+});

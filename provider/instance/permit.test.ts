@@ -1,0 +1,105 @@
+/** A POST that the rate limit holds back: its baseline stays young (G2), and a person sees why. */
+import { expect, test } from "@jest/globals";
+import { failed, post, ready } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createInstance } from "./create";
+
+const urn = urnOf("web");
+
+function create({ session }: Scene) {
+  const inputs = inputsOf({ name: "web" });
+  const request = { urn, inputs, timeoutSeconds: 0, preview: false };
+  return createInstance(session, request);
+}
+
+/** A scene whose next POSTs wait for their turn, each as many seconds. */
+function held(...seconds: number[]): Scene {
+  const world = scene();
+  for (const wait of seconds) {
+    world.service.permitHolds.push(() => world.clock.sleep(wait * 1000));
+  }
+  world.service.posts.push(ready);
+  return world;
+}
+
+const statuses = ({ messages }: Scene) =>
+  messages.all.filter((line) => line.startsWith("status ")).map((line) => line.slice(7));
+
+test("the Info column says that it waits for the rate limit, and for how long", async () => {
+  const world = held(25, 0);
+  await create(world);
+  expect(statuses(world).slice(0, 4)).toEqual([
+    "waiting for the rate limit, 1 s",
+    "waiting for the rate limit, 11 s",
+    "waiting for the rate limit, 21 s",
+    "i-1 PROVISIONING",
+  ]);
+  expect(world.clock.sleeping).toBe(0);
+});
+
+test("a create that the service takes long to accept says so; a quick one says nothing of it", async () => {
+  const world = scene();
+  world.service.posts.push(async (body, _signals, service) => {
+    await world.clock.sleep(5000);
+    const accepted = service.accept(body);
+    service.set(accepted.id, { status: "ACTIVE" });
+    return accepted;
+  });
+  await create(world);
+  expect(statuses(world)[0]).toBe("waiting for the service to accept the create, 1 s");
+  const quick = held(0);
+  await create(quick);
+  expect(statuses(quick)[0]).toBe("i-1 PROVISIONING");
+});
+
+test("a baseline of half a minute serves; an older one is taken again, with the permit in hand", async () => {
+  for (const [wait, listings] of [
+    [25, 1],
+    [60, 2],
+  ] as const) {
+    const world = held(wait);
+    await create(world);
+    const before = world.service.calls.slice(0, world.service.calls.indexOf("create web"));
+    expect(before.filter((call) => call === "list")).toHaveLength(listings);
+  }
+});
+
+test("what others made while it waited is named as a leftover, and not taken for its instance (G2)", async () => {
+  const world = scene();
+  const { service, clock } = world;
+  service.posts.push(post(failed("unanswered"), { acts: false }));
+  service.permitHolds.push(async () => {
+    await clock.sleep(60_000);
+    service.has("i-other", { name: "web" });
+  });
+  const error = await errorOf(create(world));
+  expect(error.message).not.toContain("i-other");
+  expect(world.messages.warnings).toEqual([expect.stringContaining("i-other")]);
+  expect(service.count("create")).toBe(1);
+});
+
+test("the record bears the date of the sending, from which the settling time counts", async () => {
+  const world = held(1);
+  world.service.posts.splice(0, 1, post(failed("unanswered"), { acts: false }));
+  const before = world.clock.date().getTime();
+  const failing = errorOf(create(world));
+  const records = () => world.session.ledger.read();
+  while (world.service.count("create") === 0) {
+    if (world.clock.now() < 1000) expect(records()).toEqual([]);
+    await new Promise(setImmediate);
+  }
+  expect(Date.parse(records()[0]?.record.at ?? "") - before).toBe(1000);
+  await failing;
+});
+
+test("one that ends while it waits leaves no record and no timer", async () => {
+  const world = scene();
+  world.service.permitHolds.push(() => {
+    world.cancel();
+    return new Promise(() => undefined);
+  });
+  await errorOf(create(world));
+  expect(world.session.ledger.read()).toEqual([]);
+  expect(world.clock.sleeping).toBe(0);
+  expect(world.service.count("create")).toBe(0);
+});

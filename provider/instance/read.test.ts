@@ -1,0 +1,347 @@
+import { expect, jest, test } from "@jest/globals";
+import { InstanceUnfinished } from "../errors";
+import { originFromState } from "../origin";
+import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
+import { answered, fail, failed } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
+import { readInstance } from "./read";
+import { outputsOfAccepted, outputsWithItem, unfinished } from "./state";
+
+const urn = urnOf("web");
+const common = { urn, id: "i-1", timeoutSeconds: 0 };
+const empty = propertyMap({});
+
+/** The state after a create with the settings of this scene, and a first sighting. */
+function stateOf({ session }: Scene, status = "ACTIVE"): PropertyMap {
+  const place = session.connection.place();
+  const accepted = { id: "i-1", name: "web", networks: [] };
+  const outputs = outputsOfAccepted(inputsOf(), accepted, place, new Date(0));
+  return outputsWithItem(outputs, { id: "i-1", name: "web", status }, place);
+}
+
+const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
+  readInstance(world.session, { ...common, inputs, outputs });
+const importIt = ({ session }: Scene) =>
+  readInstance(session, { ...common, inputs: undefined, outputs: undefined });
+const get = ({ session }: Scene) =>
+  readInstance(session, { ...common, inputs: empty, outputs: empty });
+
+test("a refresh brings status and address, renews the origin, and keeps the rest", async () => {
+  const world = scene();
+  world.service.accountAnswer = () => ({ id: "acc-1" });
+  world.service.has("i-1", { name: "web", status: "OFFLINE" });
+  const read = await refresh(world);
+  expect(read).toMatchObject({
+    id: "i-1",
+    inputs: inputsOf(),
+    outputs: { status: "OFFLINE", ipv4: "203.0.113.9", flavorId: "flavor-1" },
+  });
+  expect(originFromState(read?.outputs)?.account).toBe("acc-1");
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(/is OFFLINE: .*Start it at the service/),
+  ]);
+});
+
+test("a name that changed at the service is drift; one that it writes its own way is not", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "renamed" });
+  expect((await refresh(world))?.inputs["name"]).toBe("renamed");
+  const inputs = inputsOf({ name: new Secret("Web") });
+  expect(
+    (await refresh(world, propertyMap({ ...stateOf(world), name: "renamed" }), inputs))?.inputs,
+  ).toEqual(inputs);
+  expect((await refresh(world, stateOf(world), inputs))?.inputs["name"]).toEqual(
+    new Secret("renamed"),
+  );
+});
+
+test("gone is a proof of two listings, and an empty answer (G3)", async () => {
+  const world = scene();
+  expect(await refresh(world)).toBeUndefined();
+  expect(world.service.count("list")).toBe(2);
+});
+
+test("ids that are others in each listing prove nothing: the old state, and one warning (G3)", async () => {
+  const world = scene();
+  let listings = 0;
+  world.service.page = () => {
+    listings++;
+    return { items: [{ id: `i-other-${listings}` }], hasMore: false, unreadable: 0 };
+  };
+  const outputs = stateOf(world);
+  expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("no id in common")]);
+  expect(listings).toBe(2);
+});
+
+test("absent from a listing that is not whole: the old state, and one warning (G3)", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  const outputs = stateOf(world);
+  expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("an item that can't be read")]);
+});
+
+test("what a listing can't prove is said with the setting that would help (G3)", async () => {
+  for (const [cursorParameter, hint] of [
+    [undefined, "unless compute:cursorParameter names a cursor"],
+    ["after", 'even with compute:cursorParameter "after"'],
+  ] as const) {
+    const world = scene(cursorParameter ? { cursorParameter } : {});
+    for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
+    await refresh(world);
+    expect(world.messages.warnings.at(-1)).toContain(hint);
+  }
+});
+
+test.each([
+  answered(401, "GET"),
+  answered(403, "GET"),
+  answered(500, "GET"),
+  failed("unanswered"),
+  failed("unreadable"),
+])("Read fails, and the state stays: %s (G3)", async (error) => {
+  const world = scene();
+  world.service.listFaults.push(fail(error));
+  expect(await errorOf(refresh(world))).toBe(error);
+});
+
+test.each([
+  [{ baseUrl: "https://b.example/v2" }, "https://api.example.com/v2"],
+  [{ apiToken: new Secret(testToken) }, "made with a live token"],
+])("with another %j, Read fails and names the difference (G3)", async (args, words) => {
+  const made = scene();
+  const outputs = stateOf(made);
+  const world = made.nextRun(args);
+  expect((await errorOf(refresh(world, outputs))).message).toContain(words);
+  expect(world.service.count("list")).toBe(0);
+});
+
+test("with another account, Read fails and names both (G3)", async () => {
+  const world = scene();
+  const outputs = outputsOfAccepted(
+    inputsOf(),
+    { id: "i-1", networks: [] },
+    { ...world.session.connection.place(), account: "acc-1" },
+    new Date(0),
+  );
+  world.service.accountAnswer = () => ({ id: "acc-2" });
+  expect((await errorOf(refresh(world, outputs))).message).toContain(
+    "belongs to account acc-1, but the token given now is of account acc-2",
+  );
+});
+
+test("with another token, gone also needs another instance of ours in the listing (G3)", async () => {
+  const made = scene();
+  const outputs = stateOf(made);
+  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
+
+  world.service.has("i-2");
+  world.session.state.observed("i-2", outputs);
+  await world.clock.sleep(5000);
+  expect(await refresh(world, outputs)).toBeUndefined();
+});
+
+test("an instance made with the other token is no witness for that tenant (G3)", async () => {
+  const made = scene();
+  const outputs = stateOf(made);
+  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  world.service.has("i-2");
+  world.session.state.observed("i-2", stateOf(world));
+  expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
+});
+
+test("with another token, an instance that is listed is found, and its origin renewed", async () => {
+  const made = scene();
+  const outputs = stateOf(made);
+  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  world.service.has("i-1", { name: "web" });
+  const read = await refresh(world, outputs);
+  expect(originFromState(read?.outputs)?.tokenHash).toBe(
+    world.session.connection.place().tokenHash,
+  );
+});
+
+test("one that is still PROVISIONING stays marked unfinished (G1)", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", status: "PROVISIONING" });
+  for (const read of [refresh(world), importIt(world)]) {
+    expect(await errorOf(read)).toMatchObject({
+      id: "i-1",
+      state: { outputs: { __unfinished: true } },
+    });
+  }
+});
+
+test("one that was unfinished is finished once it is ACTIVE", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const read = await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
+  expect(read && "__unfinished" in read.outputs).toBe(false);
+});
+
+test("one that was unfinished and can't be seen stays so (G1)", async () => {
+  const world = scene();
+  world.service.unreadable = 1;
+  const error = await errorOf(refresh(world, unfinished(stateOf(world, "PROVISIONING"))));
+  expect(error).toBeInstanceOf(InstanceUnfinished);
+});
+
+test("a status that the document does not know is a warning, and unfinished where it was so before", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", status: "REBOOTING" });
+  expect(await refresh(world)).toMatchObject({ outputs: { status: "REBOOTING" } });
+  expect(world.messages.warnings).toEqual([expect.stringContaining('"REBOOTING"')]);
+  expect(await errorOf(refresh(world, unfinished(stateOf(world))))).toBeInstanceOf(
+    InstanceUnfinished,
+  );
+});
+
+test("an import knows what the list shows, and claims nothing else", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const read = await importIt(world);
+  expect(read?.inputs).toEqual({ name: "web" });
+  expect(read?.outputs).toMatchObject({ status: "ACTIVE", networks: [] });
+  expect("flavorId" in (read?.outputs ?? {})).toBe(false);
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("an import of one without a status says nothing of it", async () => {
+  const world = scene();
+  world.service.has("i-1", { status: undefined });
+  await importIt(world);
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("an import of one that does not exist is empty; of one that may, an error", async () => {
+  expect(await importIt(scene())).toBeUndefined();
+  const world = scene();
+  world.service.unreadable = 1;
+  expect((await errorOf(importIt(world))).message).toContain("may exist all the same");
+});
+
+test("`Instance.get` of one that is PROVISIONING succeeds and shows it", async () => {
+  const world = scene();
+  world.service.has("i-1", { status: "PROVISIONING" });
+  expect(await get(world)).toMatchObject({ outputs: { status: "PROVISIONING" } });
+});
+
+test("Reads that come together share their listings and one account call (G7)", async () => {
+  const world = scene();
+  for (let n = 0; n < 50; n++) world.service.has(`i-${n}`);
+  const reads = Array.from({ length: 50 }, (_, n) =>
+    readInstance(world.session, {
+      ...common,
+      id: `i-${n}`,
+      inputs: inputsOf(),
+      outputs: stateOf(world),
+    }),
+  );
+  await Promise.all(reads);
+  expect(world.service.calls).toEqual(["account", "list"]);
+});
+
+test("one accepted just now is not gone because no listing shows it yet (G1, G3)", async () => {
+  const world = scene();
+  const { session, clock, service } = world;
+  const accepted = { id: "i-1", name: "web", networks: [] };
+  const outputs = unfinished(
+    outputsOfAccepted(inputsOf(), accepted, session.connection.place(), clock.date()),
+  );
+  void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
+  const read = await refresh(world, outputs);
+  expect(read?.outputs).toMatchObject({ status: "ACTIVE" });
+});
+
+test("one that was listed right after its creation is not gone because a replica lags (G1, G3)", async () => {
+  const world = scene();
+  const { session, clock, service } = world;
+  service.has("i-1", { name: "web" });
+  const made = outputsOfAccepted(
+    inputsOf(),
+    { id: "i-1", name: "web", networks: [] },
+    session.connection.place(),
+    clock.date(),
+  );
+  const seen = (await refresh(world, made))?.outputs;
+  service.instances.delete("i-1");
+  await clock.sleep(3000);
+  void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
+  const read = await refresh(world, seen);
+  expect(read).toMatchObject({ id: "i-1" });
+  expect(clock.now()).toBeGreaterThanOrEqual(40_000);
+
+  // The settling time over, it is like any other.
+  await clock.sleep(20_000);
+  const settled = (await refresh(world, read?.outputs))?.outputs;
+  expect(settled && "__accepted" in settled).toBe(false);
+  service.instances.delete("i-1");
+  await clock.sleep(3000);
+  expect(await refresh(world, settled)).toBeUndefined();
+});
+
+test("how the 202 spells the name is no baseline: the list's spelling is no drift", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web-main" });
+  const inputs = inputsOf({ name: "Web-Main" });
+  const unseen = unfinished(
+    outputsOfAccepted(
+      inputs,
+      { id: "i-1", name: "Web-Main", networks: [] },
+      world.session.connection.place(),
+      new Date(0),
+    ),
+  );
+  const read = await refresh(world, unseen, inputs);
+  expect(read?.inputs["name"]).toBe("Web-Main");
+  expect(read?.outputs["name"]).toBe("web-main");
+  expect((await refresh(world, read?.outputs, inputs))?.inputs["name"]).toBe("Web-Main");
+  world.service.has("i-1", { name: "renamed" });
+  await world.clock.sleep(3000);
+  expect((await refresh(world, read?.outputs, inputs))?.inputs["name"]).toBe("renamed");
+});
+
+test("an import carries the stamp of its run, a refresh that of the state, and a `.get()` none", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  expect((await importIt(world))?.outputs["__run"]).toBe(world.session.id);
+  const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
+  expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
+  expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
+  expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
+});
+
+test("an import proves no state: its own stamp may never have been saved", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  const read = await importIt(world);
+  world.session.state.observed("i-1", read?.outputs ?? empty);
+  expect(world.session.state.hasId("i-1")).toBe(true);
+  expect(world.session.state.isProven("i-1")).toBe(false);
+  expect(settled).not.toHaveBeenCalled();
+});
+
+test("what a refresh proves gone is settled; what an import does not find may be another tenant's", async () => {
+  const world = scene();
+  const settled = jest.spyOn(world.session.ledger, "settleId");
+  await importIt(world);
+  expect(settled).not.toHaveBeenCalled();
+  await refresh(world);
+  expect(settled.mock.calls).toEqual([[world.session.settings, "i-1", "gone"]]);
+});
+
+test("a script that was too large for the outputs of an unfinished instance is there again", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const { userData: _, ...outputs } = stateOf(world);
+  const inputs = inputsOf({ userData: new Secret("#!/bin/sh") });
+  const read = await refresh(world, propertyMap(outputs), inputs);
+  expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
+  const imported = await refresh(world, propertyMap(outputs), propertyMap({ name: "web" }));
+  expect(imported && "userData" in imported.outputs).toBe(false);
+});

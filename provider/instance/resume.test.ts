@@ -1,0 +1,413 @@
+/** What a run that died left behind, and what the next one makes of it (G1). */
+import { expect, test } from "@jest/globals";
+import { Secret } from "../propertyValue";
+import { answered, fail, failed, post, ready } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { isOpen, type LedgerRecord } from "../ledger/record";
+import { createInstance } from "./create";
+import { readInstance } from "./read";
+
+const urn = urnOf("web");
+const generated = (n: number) => `web-aaaaaaa${n + 1}`;
+const isGenerated = (name: string) => name.startsWith("web-aaaaaaa");
+
+function create(
+  { session }: Scene,
+  name: string,
+  more: Parameters<typeof inputsOf>[0] = {},
+  as = urn,
+) {
+  const inputs = inputsOf({ name, ...(isGenerated(name) && { __generated: name }), ...more });
+  const request = { urn: as, inputs, timeoutSeconds: 0, preview: false };
+  return createInstance(session, request);
+}
+
+const posts = ({ service }: Scene) => service.count("create");
+const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
+const open = (world: Scene) => records(world).filter(isOpen);
+
+/** A run of which the create is under way: its instance is made, and not ready yet. */
+async function underWay(): Promise<Scene> {
+  const world = scene();
+  world.service.posts.push(ready);
+  const waits = Promise.withResolvers<void>();
+  world.session.poller.leaveProvisioning = () => {
+    waits.resolve();
+    return new Promise(() => undefined);
+  };
+  void create(world, generated(1)).catch(() => undefined);
+  await waits.promise;
+  return world;
+}
+
+/** A record that a run on this machine left which is dead by now. */
+async function left(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
+  const { ledger } = world.beside().session;
+  const key = await ledger.begin({
+    ...world.session.connection.place(),
+    scope: "another-scope",
+    urn,
+    name: "web",
+    kind: "explicit",
+    digest: "d",
+    before: [],
+    beforeComplete: true,
+    at: "2026-01-01T00:00:00.000Z",
+    ...more,
+  });
+  const { stage = "sending", id } = more;
+  ledger.move(key, { stage, ...(id === undefined ? {} : { id }) });
+  await ledger.close();
+}
+
+/** A run that sent a POST and died: its ledger and what it made are all that is left. */
+async function diedAfterPost(name: string, { acts }: { acts: boolean }, world = scene()) {
+  const dead = Promise.withResolvers<never>();
+  const sent = Promise.withResolvers<void>();
+  world.service.posts.push((body, _signals, service) => {
+    if (acts) service.accept(body);
+    sent.resolve();
+    return dead.promise;
+  });
+  void create(world, name).catch(() => undefined);
+  await sent.promise;
+  for (const id of world.service.instances.keys()) world.service.set(id, { status: "ACTIVE" });
+  return world.nextRun();
+}
+
+/** A run that had its 202 noted, and died before the engine had it. */
+async function diedAfterAnswer(
+  name: string,
+  world = scene(),
+  more: Parameters<typeof inputsOf>[0] = {},
+) {
+  const { id } = world.service.accept({ name, flavor_id: "", image_id: "", vpc_id: "" });
+  world.service.instances.delete(id);
+  world.service.posts.push(ready);
+  const seen = Promise.withResolvers<void>();
+  world.session.poller.leaveProvisioning = () => {
+    seen.resolve();
+    return new Promise(() => undefined);
+  };
+  void create(world, name, more).catch(() => undefined);
+  await seen.promise;
+  return { world: world.nextRun(), id: records(world)[0]?.id ?? "" };
+}
+
+test("the instance of a noted id is taken over, with a warning and without a POST", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  expect(await create(world, generated(2))).toMatchObject({ id, outputs: { status: "ACTIVE" } });
+  expect(posts(world)).toBe(1);
+  expect(world.messages.warnings).toEqual([expect.stringContaining(`${id} ("${generated(1)}")`)]);
+});
+
+test("what only the 202 showed of it is kept: networks and createdAt", async () => {
+  const { world } = await diedAfterAnswer(generated(1));
+  const { outputs } = await create(world, generated(2));
+  expect(outputs["networks"]).toEqual([expect.objectContaining({ ipv4: "10.0.0.5" })]);
+  expect(outputs).toMatchObject({ privateIpv4: "10.0.0.5", createdAt: expect.any(String) });
+});
+
+test("a service that writes names in capitals is not asked twice (G2)", async () => {
+  const world = scene();
+  world.service.posts.push((_body, _signals, service) => {
+    service.has("i-upper", { name: generated(1).toUpperCase() });
+    throw answered(502);
+  });
+  expect((await create(world, generated(1))).id).toBe("i-upper");
+  expect(posts(world)).toBe(1);
+});
+
+test("one that is proven gone is forgotten, and made anew", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  world.service.instances.delete(id);
+  world.service.posts.push(ready);
+  expect((await create(world, generated(2))).id).not.toBe(id);
+  expect(posts(world)).toBe(2);
+});
+
+test("one of which that can't be told stops the create, with the commands that help", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  world.service.instances.delete(id);
+  world.service.unreadable = 1;
+  const error = await errorOf(create(world, generated(2)));
+  expect(error.message).toContain(`whether ${id} still exists can't be told`);
+  expect(error.message).toContain(`pulumi import compute:index:Instance web ${id}`);
+  expect(error.message).toContain("discard");
+  expect(posts(world)).toBe(1);
+});
+
+test("a program that asks for another by now is told, and nothing is made", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  const error = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
+  expect(error.message).toContain(`instance ${id} is there, but the program now asks for another`);
+  expect(posts(world)).toBe(1);
+});
+
+test("keys in another order are the same order", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1), scene(), { sshKeys: ["a", "b"] });
+  expect((await create(world, generated(2), { sshKeys: ["b", "a"] })).id).toBe(id);
+});
+
+test("a name that the engine made by a random pattern is no change (defect 15)", async () => {
+  const proposed = (name: string) => ({ __proposed: name });
+  const { world, id } = await diedAfterAnswer("app-1", scene(), proposed("app-1"));
+  expect((await create(world, "app-2", proposed("app-2"))).id).toBe(id);
+});
+
+test("after a rename of the stack the create is resumed; under an alias it is named (defect 8)", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  world.service.posts.push(ready);
+  const renamed = await create(world, "other", {}, urnOf("renamed"));
+  expect(renamed.id).not.toBe(id);
+  expect(world.messages.warnings[0]).toContain(id);
+  expect(world.messages.warnings[0]).toContain("pulumi import compute:index:Instance web");
+  const other = urn.replace(":dev:", ":prod:");
+  expect((await create(world.nextRun(), generated(2), {}, other)).id).toBe(id);
+});
+
+test("a run with another provider never resumes it: it stops, with both commands", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  const other = world.nextRun({}, { scope: "upgraded" });
+  const { message } = await errorOf(create(other, generated(2)));
+  expect(message).toContain("its provider was another one");
+  expect(message).toContain(`pulumi import compute:index:Instance web ${id}`);
+  expect(message).toContain("discard");
+  expect(posts(other)).toBe(1);
+});
+
+test("`pulumi do --stateless` shares a URN and nothing else: it is not stopped (defect 16)", async () => {
+  const stateless = { scope: "do-1", stateless: true };
+  const first = scene({}, undefined, stateless);
+  const { world } = await diedAfterAnswer("one", first);
+  const second = world.nextRun({}, { scope: "do-2", stateless: true });
+  second.service.posts.push(ready);
+  await create(second, "two");
+  expect(posts(second)).toBe(2);
+});
+
+test("a create whose answer was given, and no orderly end came, stops the next (defects 12, 27)", async () => {
+  const world = scene();
+  world.service.posts.push(ready);
+  const { id } = await create(world, generated(1));
+  const next = world.nextRun();
+  const { message } = await errorOf(create(next, generated(2)));
+  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(posts(next)).toBe(1);
+});
+
+test("a create that another run is at is waited for, and then resumed (defect 28)", async () => {
+  const first = await underWay();
+  void first.clock.sleep(20_000).then(() => first.session.ledger.close());
+  expect((await create(first.beside(), generated(2))).id).toBe("i-1");
+  expect(posts(first)).toBe(1);
+});
+
+test("one that does not end in time stops the create", async () => {
+  const first = await underWay();
+  const { message } = await errorOf(create(first.beside(), generated(2)));
+  expect(message).toContain("that run is still at it");
+  expect(posts(first)).toBe(1);
+});
+
+test("after a rotated token nothing untrue is said of the program", async () => {
+  const { world } = await diedAfterAnswer(generated(1));
+  const rotated = world.nextRun({ apiToken: new Secret("sk_live_another1") });
+  const error = await errorOf(create(rotated, generated(2)));
+  expect(error.message).toContain("the token has changed since");
+});
+
+test("another tenant's listing never proves that a pending create is gone (G3)", async () => {
+  for (const begin of [
+    () => diedAfterAnswer(generated(1)),
+    async () => ({ world: await diedAfterPost(generated(1), { acts: true }) }),
+  ]) {
+    const { world } = await begin();
+    world.service.instances.clear();
+    const other = world.nextRun({ apiToken: new Secret("sk_live_another1") });
+    const error = await errorOf(create(other, generated(2)));
+    expect(error.message).toContain("another tenant's");
+    expect(open(other)).toHaveLength(1);
+    expect(posts(other)).toBe(1);
+  }
+});
+
+test("the one instance that an unanswered POST made is resumed by the next run, if its name was generated", async () => {
+  const world = await diedAfterPost(generated(1), { acts: true });
+  expect((await create(world, generated(2))).id).toBe("i-1");
+  expect(posts(world)).toBe(1);
+});
+
+test("of a name that the program chose it is named, and not resumed (defect 5)", async () => {
+  const world = await diedAfterPost("web", { acts: true });
+  const { message } = await errorOf(create(world, "web"));
+  expect(message).toContain("i-1 is there, but the name is not one that the provider made up");
+  expect(posts(world)).toBe(1);
+});
+
+test("none in a complete listing, once the settling time is over: made anew", async () => {
+  const world = await diedAfterPost("web", { acts: false });
+  world.service.posts.push(ready);
+  const began = world.clock.now();
+  await create(world, "web");
+  expect(posts(world)).toBe(2);
+  expect(world.clock.now() - began).toBeGreaterThanOrEqual(59_000);
+});
+
+test("of a POST that had ended, the settling time counts from its end, and not longer (G2)", async () => {
+  const world = scene({ settlingSeconds: 2 });
+  world.service.posts.push(post(failed("unanswered"), { acts: false }));
+  await errorOf(create(world, "web"));
+  const next = world.nextRun();
+  next.service.posts.push(ready);
+  expect((await create(next, "web", {}, urn)).id).toBe("i-1");
+  expect(next.clock.now()).toBeLessThan(10_000);
+});
+
+test("a run much later looks just once", async () => {
+  const world = await diedAfterPost("web", { acts: false });
+  world.clock.setWallClock(new Date("2027-01-01T00:00:00Z"));
+  world.service.posts.push(post(answered(400), { acts: false }));
+  const began = world.clock.now();
+  await errorOf(create(world, "web"));
+  expect(world.clock.now() - began).toBeLessThan(10_000);
+});
+
+test("a wall clock that went back makes the look no longer than the settling time after the POST", async () => {
+  const world = await diedAfterPost("web", { acts: false });
+  world.clock.setWallClock(new Date("2020-01-01T00:00:00Z"));
+  world.service.posts.push(post(answered(400), { acts: false }));
+  const began = world.clock.now();
+  await errorOf(create(world, "web"));
+  expect(world.clock.now() - began).toBeLessThan(100_000);
+});
+
+test("several that could be it stop the create", async () => {
+  const world = await diedAfterPost(generated(1), { acts: true });
+  world.service.has("i-9", { name: generated(1) });
+  const error = await errorOf(create(world, generated(2)));
+  expect(error.message).toContain("several instances could be it: i-1, i-9");
+  expect(posts(world)).toBe(1);
+});
+
+test("a refused create leaves nothing open", async () => {
+  const world = scene();
+  world.service.posts.push(post(answered(404), { acts: false }));
+  await errorOf(create(world, "web"));
+  const next = world.nextRun();
+  next.service.posts.push(ready);
+  expect((await create(next, "web")).id).toBe("i-1");
+  expect(posts(next)).toBe(2);
+});
+
+test("a listing that is not whole, or fails, is no proof", async () => {
+  const world = await diedAfterPost("web", { acts: false });
+  world.service.unreadable = 1;
+  expect((await errorOf(create(world, "web"))).message).toContain("listing is not complete");
+  world.service.unreadable = 0;
+  world.service.listFaults.push(fail(answered(403, "GET")));
+  expect((await errorOf(create(world.nextRun(), "web"))).message).toContain("403");
+  expect(open(world)).toHaveLength(1);
+  expect(posts(world)).toBe(1);
+});
+
+test("an extra instance of a create taken over is named by the last look (G2)", async () => {
+  const world = await diedAfterPost(generated(1), { acts: true });
+  world.service.set("i-1", { status: "PROVISIONING" });
+  world.service.listFaults.push(undefined, () => {
+    world.service.set("i-1", { status: "ACTIVE" });
+    world.service.has("late", { name: generated(1) });
+  });
+  await create(world, generated(1));
+  expect(world.messages.warnings.at(-1)).toContain("late");
+});
+
+// --- what the state holds already ---
+
+test("a call whose outputs carry the stamp of another session settles it, under whatever URN (aliases)", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  world.session.state.observed(id, inputsOf({ __run: "an-earlier-one" }));
+  expect(open(world)).toEqual([]);
+});
+
+test.each([
+  ["no stamp (`.get()`, an import previewed)", {}],
+  ["the stamp of this session (an import under way)", { __run: "own" }],
+])("a call with %s proves nothing (defects 2, 26)", async (_, outputs) => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  const stamp = "__run" in outputs ? { __run: world.session.id } : {};
+  world.session.state.observed(id, inputsOf(stamp));
+  expect(open(world)).toHaveLength(1);
+});
+
+test("after an import, real or previewed, it is neither resumed nor made again: the create stops (defects 2, 12)", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  const read = { urn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
+  await readInstance(world.session, read);
+  world.session.ledger.delivered();
+  const next = world.nextRun();
+  const { message } = await errorOf(create(next, generated(2)));
+  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(posts(next)).toBe(1);
+});
+
+test("an instance taken over has its id recorded from then on", async () => {
+  const world = await diedAfterPost(generated(1), { acts: true });
+  const { id } = await create(world, generated(2));
+  expect(open(world)).toEqual([expect.objectContaining({ id, stage: "replied" })]);
+});
+
+test("an instance recorded for another resource is never adopted", async () => {
+  const world = await diedAfterPost(generated(1), { acts: false });
+  world.service.has("i-other", { name: generated(1) });
+  await left(world, { stage: "accepted", id: "i-other", urn: urnOf("other"), kind: "generated" });
+  world.service.posts.push(ready);
+  expect((await create(world, generated(2))).id).not.toBe("i-other");
+});
+
+test("a create begun with another account is not settled here, and both commands are named", async () => {
+  const world = scene();
+  world.service.accountAnswer = async () => ({ id: "acct_other" });
+  const { world: next } = await diedAfterAnswer(generated(1), world);
+  next.service.accountAnswer = async () => ({ id: "acct_mine" });
+  const error = await errorOf(create(next, generated(2)));
+  expect(error.message).toContain("acct_other");
+  expect(error.message).toContain("pulumi import");
+  expect(error.message).toContain("discard");
+  expect(posts(next)).toBe(1);
+});
+
+test("an instance that the state holds is never adopted for another resource", async () => {
+  const world = scene();
+  world.session.state.observed("i-7", inputsOf());
+  world.service.posts.push((_body, _signals, service) => {
+    service.has("i-7", { name: generated(1) });
+    throw failed("unanswered");
+  });
+  expect((await errorOf(create(world, generated(1)))).message).toContain("no instance named");
+});
+
+// --- names and listings that make it harder ---
+
+test("a secret name is not recorded in clear, and is known again by the same name (G8)", async () => {
+  const world = scene();
+  const secret = { name: new Secret("canary-name") };
+  world.service.posts.push(post(failed("unanswered"), { acts: true }));
+  await errorOf(create(world, "", secret));
+  expect(JSON.stringify(open(world))).not.toContain("canary");
+
+  const error = await errorOf(create(world.nextRun(), "", { name: new Secret("another") }));
+  expect(error.message).toContain('began to create "[secret]"');
+  expect(error.message).toContain("its name was secret");
+  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain("i-1 is there");
+  expect(posts(world)).toBe(1);
+});
+
+test("an instance accepted just now is not gone because no listing shows it yet (G3)", async () => {
+  const { world, id } = await diedAfterAnswer(generated(1));
+  const item = world.service.instances.get(id);
+  world.service.instances.delete(id);
+  void world.clock.sleep(40_000).then(() => item && world.service.has(id, item));
+  expect((await create(world, generated(2))).id).toBe(id);
+  expect(posts(world)).toBe(1);
+});

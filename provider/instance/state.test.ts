@@ -1,0 +1,119 @@
+import { expect, test } from "@jest/globals";
+import { originFromState, type Origin } from "../origin";
+import { hasUnknown, propertyMap, Secret, Unknown } from "../propertyValue";
+import { inputsOf } from "../testing/scene";
+import { inputNames } from "./definition";
+import {
+  finished,
+  outputsOfAccepted,
+  outputsOfItem,
+  outputsWithAsserted,
+  outputsWithItem,
+  previewOutputs,
+  unfinished,
+} from "./state";
+
+const origin: Origin = {
+  baseUrl: "https://a.example/v2",
+  tokenKind: "live",
+  tokenHash: "0123456789ab",
+};
+const date = new Date("2026-01-01T00:00:00Z");
+const accepted = {
+  id: "i-1",
+  name: "web",
+  status: "PROVISIONING",
+  createdAt: "2026-01-01T00:00:00Z",
+  networks: [
+    { type: "public", ipv4: "203.0.113.1" },
+    { type: "private", ipv4: "10.0.0.5", mac_address: "52:54:00:00:00:01" },
+  ],
+};
+
+test("the 202 gives networks and time of creation, and every input stands in the outputs", () => {
+  const outputs = outputsOfAccepted(
+    inputsOf({ userData: new Secret("x") }),
+    accepted,
+    origin,
+    date,
+  );
+  expect(outputs).toMatchObject({
+    name: "web",
+    flavorId: "flavor-1",
+    sshKeys: null,
+    userData: new Secret("x"),
+    userDataBase64: null,
+    status: "PROVISIONING",
+    privateIpv4: "10.0.0.5",
+    createdAt: "2026-01-01T00:00:00Z",
+    tokenKind: "live",
+    networks: [
+      { type: "public", ipv4: "203.0.113.1" },
+      { type: "private", ipv4: "10.0.0.5", macAddress: "52:54:00:00:00:01" },
+    ],
+  });
+  expect("ipv4" in outputs).toBe(false);
+  expect(originFromState(outputs)).toEqual(origin);
+});
+
+test("a 202 that says little leaves out what it does not say", () => {
+  const outputs = outputsOfAccepted(inputsOf(), { id: "i-1", networks: [] }, origin, date);
+  expect(outputs).toMatchObject({ name: "web", status: "PROVISIONING", networks: [] });
+  expect("createdAt" in outputs || "privateIpv4" in outputs).toBe(false);
+});
+
+test("a secret name stays one when the service says it again (G8)", () => {
+  const inputs = inputsOf({ name: new Secret("web") });
+  const outputs = outputsOfAccepted(inputs, accepted, origin, date);
+  expect(outputs["name"]).toEqual(new Secret("web"));
+  const later = outputsWithItem(outputs, { id: "i-1", name: "web2" }, origin);
+  expect(later["name"]).toEqual(new Secret("web2"));
+});
+
+test("the list adds the address, and what only the 202 showed is kept", () => {
+  const before = unfinished(outputsOfAccepted(inputsOf(), accepted, origin, date));
+  const item = { id: "i-1", name: "web", status: "ACTIVE", ipv4_public: "203.0.113.9" };
+  const outputs = outputsWithItem(before, item, { ...origin, tokenHash: "renewed" });
+  expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
+  expect(originFromState(outputs)?.tokenHash).toBe("renewed");
+  expect("__unfinished" in outputs).toBe(false);
+  const sparse = outputsWithItem(outputs, { id: "i-1" }, origin);
+  expect(sparse).toMatchObject({ name: "web", status: "ACTIVE", ipv4: "203.0.113.9" });
+});
+
+test("of an imported instance, an input that the list does not show has no key at all (G5)", () => {
+  const outputs = outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, origin);
+  expect(inputNames.filter((name) => name in outputs)).toEqual(["name"]);
+  expect("ipv4" in outputs || "createdAt" in outputs).toBe(false);
+});
+
+test("claims are recorded; one script claimed says that there is no other", () => {
+  const imported = outputsOfItem({ id: "i-1", name: "web" }, origin);
+  const news = inputsOf({ userData: new Secret("x") });
+  const outputs = outputsWithAsserted(imported, news, ["flavorId", "userData"]);
+  expect(outputs).toMatchObject({
+    flavorId: "flavor-1",
+    userData: new Secret("x"),
+    userDataBase64: null,
+  });
+  expect("vpcId" in outputs).toBe(false);
+});
+
+test("a preview knows the inputs, and nothing that the service adds (G10)", () => {
+  const outputs = previewOutputs(inputsOf({ flavorId: Unknown.value }), "test");
+  expect(outputs).toMatchObject({ name: "web", tokenKind: "test", ipv4: Unknown.value });
+  expect(hasUnknown(outputs["flavorId"])).toBe(true);
+});
+
+test("unfinished is a mark that comes off", () => {
+  const outputs = propertyMap({ status: "PROVISIONING" });
+  expect(finished(unfinished(outputs))).toEqual(outputs);
+});
+
+test("the first sighting ends that it was never listed, not when it was accepted", () => {
+  const before = outputsOfAccepted(inputsOf(), accepted, origin, date);
+  expect(before).toMatchObject({ __unlisted: true, __accepted: date.toISOString() });
+  const outputs = outputsWithItem(before, { id: "i-1", name: "web" }, origin);
+  expect("__unlisted" in outputs).toBe(false);
+  expect(outputs["__accepted"]).toBe(date.toISOString());
+});

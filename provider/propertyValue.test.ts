@@ -1,0 +1,85 @@
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { closest } from "./closest";
+import {
+  hasSecret,
+  hasUnknown,
+  Opaque,
+  propertyMap,
+  reveal,
+  Secret,
+  secretLike,
+  secretTexts,
+  Unknown,
+  type PropertyValue,
+} from "./propertyValue";
+
+const { values } = fc.letrec<{ values: PropertyValue; plain: PropertyValue }>((tie) => ({
+  plain: fc.oneof(fc.constant(null), fc.boolean(), fc.double(), fc.string()),
+  values: fc.oneof(
+    { maxDepth: 4 },
+    tie("plain"),
+    fc.constant(Unknown.value),
+    fc.array(tie("values"), { maxLength: 3 }),
+    fc.dictionary(fc.string(), tie("values"), { maxKeys: 3 }).map(propertyMap),
+    tie("values").map((value) => new Secret(value)),
+  ),
+}));
+
+/** Every text with a mark of whether a secret is around it: the plain way to say it. */
+function texts(value: PropertyValue, inside = false): { text: string; inside: boolean }[] {
+  if (typeof value === "string") return [{ text: value, inside }];
+  if (value instanceof Secret) return texts(value.value, true);
+  if (value === null || typeof value !== "object" || value instanceof Unknown) return [];
+  return Object.values(value).flatMap((part: PropertyValue) => texts(part, inside));
+}
+
+test("reveal takes away every secret and nothing else", () => {
+  fc.assert(
+    fc.property(values, (value) => {
+      const revealed = reveal(value);
+      expect(hasSecret(revealed)).toBe(false);
+      expect(hasUnknown(revealed)).toBe(hasUnknown(value));
+      expect(texts(revealed).map(({ text }) => text)).toEqual(texts(value).map(({ text }) => text));
+      expect(reveal(revealed)).toEqual(revealed);
+    }),
+  );
+});
+
+test("secretTexts are all texts inside secrets, and only those (G8)", () => {
+  fc.assert(
+    fc.property(values, (value) => {
+      const inside = texts(value).filter((text) => text.inside);
+      expect(secretTexts(value)).toEqual(inside.map(({ text }) => text));
+    }),
+  );
+});
+
+test("a value that stands for a secret one is a secret, once", () => {
+  expect(secretLike(new Secret("a"), "b")).toEqual(new Secret("b"));
+  expect(secretLike(new Secret("a"), new Secret("b"))).toEqual(new Secret("b"));
+  expect(secretLike("a", "b")).toBe("b");
+  expect(secretLike(new Secret("a"), undefined)).toBeUndefined();
+});
+
+test("a key named __proto__ is a key like any other", () => {
+  const map = propertyMap(JSON.parse('{"__proto__": "x", "gone": null}') as Record<string, string>);
+  expect(Object.keys(map)).toEqual(["__proto__", "gone"]);
+  expect(reveal(map)).toEqual(map);
+});
+
+test("an asset is not opened", () => {
+  const asset = new Opaque(propertyMap({ text: new Secret("x") }));
+  expect(hasSecret(asset)).toBe(false);
+  expect(reveal(asset)).toBe(asset);
+});
+
+test.each([
+  ["flavor_id", "flavorId"],
+  ["userdata", "userData"],
+  ["sshKey", "sshKeys"],
+  ["region", undefined],
+])("for %s, %s is guessed", (word, guess) => {
+  const names = ["name", "flavorId", "imageId", "vpcId", "sshKeys", "userData", "userDataBase64"];
+  expect(closest(word, names)).toBe(guess);
+});
