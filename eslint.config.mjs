@@ -25,11 +25,11 @@ const shapes = {
   message: "The shapes take long to load: types only, and values from api/documented.",
 };
 const loadedLater = {
-  regex: "^zod$|/(api|resources)(/|$)",
+  regex: "^zod$|/(api|instance|functions)(/|$)",
   message: "Loaded at every start of the plugin, so kept apart.",
 };
 const above = {
-  regex: "/(rpc|resources|wait)(/|$)",
+  regex: "/(rpc|instance|functions|wait)(/|$)",
   message: "provider/api knows the service and nothing above it.",
 };
 
