@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import type { Finding } from "./finding";
+import type { Finding } from "./terminal";
 import { typed } from "./testing/typed";
 
 test.each([
