@@ -344,7 +344,7 @@ function noteOf(
   if (create) return describeCreator(create, id);
   const [only, ...others] = known.openCreates.filter((it) => it.name === name && !it.at);
   if (name !== undefined && only && others.length === 0) {
-    return `it has the name of a pending create: \`${importCommand(only, id)}\``;
+    return `it has the name of a pending create; if that made it, \`${importCommand(only, id)}\` takes it over`;
   }
   const reader = known.instances.find((it) => it.id === id && it.external);
   return reader && `${reader.stack} reads it, and does not manage it`;
@@ -384,7 +384,7 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
     "`pulumi refresh` drops them from the state, and the next `pulumi up` creates new ones.",
   );
   printSection(
-    "In more than one place, each of which would destroy it",
+    "Managed by more than one resource, each of which would destroy it",
     report.inSeveral.map((it) => [
       textOf(it),
       ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
@@ -408,12 +408,12 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
   printSection(
     "Not decided",
     report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
-    "Run it again once that is fixed.",
+    "Run it again later, or once that is fixed.",
   );
   printSection(
     "Not compared",
     report.notComparable.map(({ id, stack, why }) => [id, stack, why]),
-    "Run it with the address and the token of those, too (--stack NAME takes both from a stack).",
+    "Run it with their address and token, too: --stack NAME takes both from a stack.",
   );
   print("");
   print(outcomes[exitCode].verdict);

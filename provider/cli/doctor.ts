@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { deadline, TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ComputeApi } from "../api/client";
+import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
 import { pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import { systemClock } from "../clock";
@@ -62,7 +62,7 @@ async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding>
 
 const serviceSkipped: Finding = {
   ...{ check: "service", result: "skipped" },
-  found: "not checked any further before the above is well",
+  found: "not checked further until the problem above is solved",
 };
 
 /** Asks for the account, then for all instances, with the client of `pulumi up`. */
@@ -70,14 +70,13 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
   const { host } = new URL(settings.baseUrl);
   const connected = ok("connection", `${host} answers`);
   const { createClient } = await import("../api/createClient.js");
-  // `pulumi up` waits after a 429; a person who asks what is wrong does not want to.
+  // `pulumi up` waits after a 429. The doctor reports it at once.
   const slowedDown = new AbortController();
-  const onSlowedDown = ({ method, path }: { method: string; path: string }) =>
+  const onSlowedDown = ({ method, path }: SlowedDown) =>
     slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
   const context = {
     ...createContext(io),
-    createApi: (options: Parameters<typeof createClient>[0]) =>
-      createClient({ ...options, onSlowedDown }),
+    createApi: (options: ClientOptions) => createClient({ ...options, onSlowedDown }),
   };
 
   let check = "account";
@@ -91,31 +90,33 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
     check = "listing";
     using listing = deadline(systemClock, timeouts.look, slowedDown.signal);
     const listed = await examineListing(api, settings, listing.signal);
-    yield ok("scope", "list is allowed; create shows in the first create only");
+    yield ok("scope", "list is allowed; whether create is allowed shows with the first create");
     yield listed;
   } catch (error) {
     if (error === slowedDown.signal.reason) {
       yield warning(check, (error as Error).message, tooManyRequests);
     } else if (error instanceof TimedOut) {
       const found = `${host} gave no usable answer within ${error.seconds} s`;
-      yield failed("connection", found, checkNetwork);
+      yield failed(check === "account" ? "connection" : check, found, networkAdvice);
     } else if (error instanceof OperationFailed) {
       // For example, a proxy variable that is no address.
       yield failed("connection", error.message, "Correct it, and run this again.");
     } else if (error instanceof RequestError) {
-      const isNetwork = error.kind === "unreachable" || error.kind === "unanswered";
-      if (check === "account" && !isNetwork) yield connected;
-      const refused = error.status === 403 ? "scope" : check;
-      yield failed(isNetwork ? "connection" : refused, error.message, nextStep(error));
+      if (check === "account") {
+        const isAnswered = error.kind === "answered" || error.kind === "unreadable";
+        if (isAnswered) yield connected;
+        else check = "connection";
+      }
+      yield failed(error.status === 403 ? "scope" : check, error.message, nextStep(error));
     } else throw error;
     yield serviceSkipped;
   }
 }
 
 const tooManyRequests =
-  "Others use this token: `pulumi up` waits and slows down. docs/scaling.md says how many runs a token bears.";
+  "Others use this token. `pulumi up` would wait and slow down; docs/scaling.md says how many runs can share a token.";
 
-const checkNetwork =
+const networkAdvice =
   "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
 
 /** @throws RequestError with which `pulumi up` fails: it goes on where only the account call is refused. */

@@ -41,15 +41,18 @@ export function addImportPlan(program: Command, io: Terminal): void {
     .option("--stack <name>", `Leave out what this stack has already. ${stackHelp}`)
     .option(
       "--name <pattern>",
-      "Only instances of such a name: * stands for any text, ? for one character.",
+      "Only instances with a name like this: * stands for any text, ? for one character.",
     )
     .option(
       "--status <status>",
-      "Only instances of this status; may be given again. Left out: every one but PROVISIONING, which a run may be just creating.",
+      "Only instances with this status; may be given again. Default: all but PROVISIONING, which a run may be creating just now.",
       (status: string, others: string[] = []) => [...others, status.toUpperCase()],
     )
-    .option("--parent <urn>", "The component of the stack that they are to be children of.")
-    .option("--provider <urn>", "The program's own provider of them; left out, the default one.");
+    .option("--parent <urn>", "URN of the component in the stack that becomes their parent.")
+    .option(
+      "--provider <urn>",
+      "URN of the program's own provider resource for them. Default: the default provider.",
+    );
   addSettingOptions(command, unusedForListing).action(async (options: Options) => {
     try {
       await writePlan(options, io);
@@ -172,7 +175,7 @@ function save(file: string, text: string): void {
   } catch (error) {
     throw new OperationFailed([
       `the plan can't be written: ${(error as Error).message}`,
-      "→ Name another file with --out, or leave it out: the plan is printed then.",
+      "→ Name another file with --out. Without --out the plan is printed.",
     ]);
   }
 }

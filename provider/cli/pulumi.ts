@@ -119,7 +119,7 @@ export interface StackInstance {
 }
 
 /** The instances of one stack. */
-export interface StackState {
+interface StackState {
   stack: string;
   instances: readonly StackInstance[];
   /** Creates that were under way when the engine ended; without a name where that is a secret. */

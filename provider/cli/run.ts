@@ -31,7 +31,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText(
       "after",
-      "\nWithout a command it serves, for PULUMI_DEBUG_PROVIDERS=compute:PORT. The environment that counts is then\nthe one given here.",
+      "\nWithout a command it starts the provider and prints its port, for PULUMI_DEBUG_PROVIDERS=compute:PORT.\nThe provider then has the environment of this process.",
     )
     .exitOverride()
     .configureOutput({

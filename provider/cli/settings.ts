@@ -85,58 +85,61 @@ export async function checkSettings(
     Object.fromEntries(optionNames.map((name) => [name, options[name]])),
   );
   const args = propertyMap({ ...ofStack, ...ofOptions });
-  const sourceOf = (name: string) =>
+  const labelOf = (name: string) =>
     Object.hasOwn(ofOptions, name) ? optionOf(name) : `compute:${name}`;
 
   const problems = checkConfig(args, env).failures.map(({ property, reason }) => ({
     // The failure of a secret setting names it in the reason only.
-    name: property || /compute:(\w+)/.exec(reason)?.[1],
-    found: property ? `${sourceOf(property)}: ${reason}` : reason,
+    check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
+    found: property ? `${labelOf(property)}: ${reason}` : reason,
   }));
-  const required = ["baseUrl", "apiToken"] as const;
-  for (const name of required) {
+  for (const name of ["baseUrl", "apiToken"] as const) {
     const variable = settingEnvironment[name] ?? "";
     if (Object.hasOwn(args, name) || env[variable]) continue;
     const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
     const found = `not given: looked for in ${option}${variable} and a stack's configuration (--stack NAME)`;
-    problems.push({ name, found });
+    problems.push({ check: checkOf(name), found });
   }
   const settings = problems.length === 0 ? resolveSettings(args, env) : undefined;
 
-  const addFinding = (
-    check: string,
-    found: string,
-    next: string,
-    isOf: (name: unknown) => boolean,
-  ) => {
-    const reasons = problems.filter(({ name }) => isOf(name)).map((problem) => problem.found);
+  const sourceOf = (name: SettingName) =>
+    Object.hasOwn(args, name) ? labelOf(name) : settingEnvironment[name];
+  const others = Object.keys(args)
+    .filter((name) => checkOf(name) === "settings")
+    .map((name) => `${name} (${labelOf(name)})`);
+  const rows = [
+    {
+      check: "base URL",
+      found: `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
+      next: `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
+    },
+    {
+      check: "token",
+      found: `${settings ? tokenKinds[settings.tokenKind] : "given"} (${sourceOf("apiToken")})`,
+      next: `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
+    },
+    {
+      check: "settings",
+      found: [
+        ...others,
+        others.length > 0 ? "the others have their defaults" : "the defaults",
+      ].join("; "),
+      next: "Correct each of them where it is set.",
+    },
+  ];
+  for (const { check, found, next } of rows) {
+    const reasons = problems.filter((it) => it.check === check).map((it) => it.found);
     findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
-  };
-  for (const name of required) {
-    const source = Object.hasOwn(args, name) ? sourceOf(name) : settingEnvironment[name];
-    const secretFlag = secretSettings.has(name) ? "--secret " : "";
-    const values = { baseUrl: settings?.baseUrl, apiToken: settings && kinds[settings.tokenKind] };
-    addFinding(
-      name === "baseUrl" ? "base URL" : "token",
-      `${values[name] ?? "given"} (${source})`,
-      `${descriptionOf(name)} For a stack: pulumi config set ${secretFlag}compute:${name}`,
-      (it) => it === name,
-    );
   }
-  const isOther = (name: unknown) => name !== "baseUrl" && name !== "apiToken";
-  const given = Object.keys(args).filter(isOther);
-  addFinding(
-    "settings",
-    given.length > 0
-      ? `${given.map((name) => `${name} (${sourceOf(name)})`).join(", ")}; the others have their defaults`
-      : "the defaults",
-    "Correct each of them where it is set.",
-    isOther,
-  );
   return settings ? { findings, settings } : { findings };
 }
 
-const kinds = {
+/** The check that a setting belongs to. */
+function checkOf(name: string | undefined): string {
+  return name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
+}
+
+const tokenKinds = {
   live: "live: billing is active",
   test: "test: nothing is billed, instances are ephemeral",
 } as const;

@@ -135,11 +135,15 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
       "i-left": expect.stringMatching(
         /^an earlier run created it for urn:.*; the next `pulumi up` takes/,
       ),
-      "i-lost": expect.stringMatching(/^it has the name of a pending create: `pulumi import /),
+      "i-lost": expect.stringMatching(
+        /^it has the name of a pending create; if that made it, `pulumi import /,
+      ),
     });
     const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
     expect(text).toMatch(/^Running but in no stack \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Take them/m);
-    expect(text).toMatch(/\nIn more than one place.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/);
+    expect(text).toMatch(
+      /\nManaged by more than one resource.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/,
+    );
     expect(code).toBe(1);
   });
 });
