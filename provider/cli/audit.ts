@@ -14,13 +14,7 @@ import { timeouts } from "../session/session";
 import { describeCreator, readPendingCreates, type RecordedCreate } from "./discard";
 import { type BackendStacks, readAllStates, type StackInstance } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
-import {
-  addSettingOptions,
-  readSettings,
-  type SettingOptions,
-  stackHelp,
-  unusedForListing,
-} from "./settings";
+import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
 import { count, printData, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string[] };
@@ -86,7 +80,7 @@ export function addAudit(program: Command, io: Terminal): void {
       (name: string, others: string[] = []) => [...others, name],
     )
     .addHelpText("after", exitCodeHelp);
-  addSettingOptions(command, unusedForListing).action(async (options: Options) => {
+  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
     const report = await audit(options, io);
     const exitCode = "managed" in report ? exitCodeOf(report) : 3;
     if (options.json) printData({ result: outcomes[exitCode].result, ...report }, io);
@@ -139,24 +133,25 @@ interface Look extends Comparison<ServiceListing> {
   instances: readonly StackInstance[];
 }
 
-interface Looks {
-  first: Look;
-  /** The first look again, where that found no difference. */
-  second: Look;
-  /** Of each instance that the first look missed, whether it exists. */
-  existences: readonly { instance: StackInstance; existence: Existence }[];
+/** Of an instance that the first look missed, whether it exists. */
+interface Checked {
+  instance: StackInstance;
+  existence: Existence;
 }
 
-/** Looks again where something differs: a run may have made or removed an instance just now. */
+/**
+ * Looks again where something differs, since a run may have made or removed an instance just now. Where nothing
+ * differs, `second` is `first`.
+ */
 async function lookTwice(
   services: readonly ServiceListing[],
   env: NodeJS.ProcessEnv,
-): Promise<Looks> {
+): Promise<{ first: Look; second: Look; checked: Checked[] }> {
   const first = await look(services, env);
   const { unmanaged, missing, instances, stacks } = first;
   const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
   if (unmanaged.length + missing.length === 0 && !hasPending) {
-    return { first, second: first, existences: [] };
+    return { first, second: first, checked: [] };
   }
   for (const { session } of services) {
     // A listing from before the states were read proves nothing about what they hold.
@@ -166,7 +161,7 @@ async function lookTwice(
       if (origin) session.state.observed(id, propertyMap({ [originKey]: origin }));
     }
   }
-  const existences = await Promise.all(
+  const checked = await Promise.all(
     missing.map(async ({ service: { session }, instance }) => {
       using operation = session.operation(timeouts.look);
       const known = { kept: instance.origin, acceptedAt: instance.acceptedAt };
@@ -175,7 +170,7 @@ async function lookTwice(
     }),
   );
   const again = await Promise.all(services.map(({ session }) => listService(session)));
-  return { first, second: await look(again, env), existences };
+  return { first, second: await look(again, env), checked };
 }
 
 /** Reads the states after the listing, so that they hold what was made before it. */
@@ -232,7 +227,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Snapshot, "ite
 
 /** Only what both looks show is a finding. */
 function createReport(
-  { first, second, existences }: Looks,
+  { first, second, checked }: Awaited<ReturnType<typeof lookTwice>>,
   creates: readonly RecordedCreate[],
   failures: readonly Undecided[],
 ): Report {
@@ -273,7 +268,7 @@ function createReport(
   }
 
   const gone: Report["gone"] = [];
-  for (const { instance, existence } of existences) {
+  for (const { instance, existence } of checked) {
     const { id, stack, urn } = instance;
     const isInStack = second.instances.some(
       (it) => it.stack === stack && it.urn === urn && it.id === id,

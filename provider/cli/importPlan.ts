@@ -13,13 +13,7 @@ import { instanceToken } from "../tokens";
 import { describeCreator, readPendingCreates } from "./discard";
 import { readState } from "./pulumi";
 import { createSession, explainError, listService } from "./service";
-import {
-  addSettingOptions,
-  readSettings,
-  type SettingOptions,
-  stackHelp,
-  unusedForListing,
-} from "./settings";
+import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
 import type { Terminal } from "./terminal";
 
 interface Options extends SettingOptions {
@@ -53,7 +47,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
       "--provider <urn>",
       "URN of the program's own provider resource for them. Default: the default provider.",
     );
-  addSettingOptions(command, unusedForListing).action(async (options: Options) => {
+  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
     try {
       await writePlan(options, io);
     } catch (error) {

@@ -191,17 +191,15 @@ export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStac
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
   const login = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
   const stacks = await readJson(z.array(z.object({ name: z.string() })), args, env, login);
-  const results: (StackState | BackendStacks["unread"][number])[] = [];
-  const remaining = stacks.entries();
-  const readRemaining = async () => {
-    for (const [index, { name }] of remaining) {
-      results[index] = await readState(name, env).catch((error: unknown) => {
-        if (!(error instanceof PulumiError)) throw error;
-        return { stack: name, problem: error.problem };
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: concurrentReads }, readRemaining));
+  const read = ({ name }: { name: string }) =>
+    readState(name, env).catch((error: unknown) => {
+      if (!(error instanceof PulumiError)) throw error;
+      return { stack: name, problem: error.problem };
+    });
+  const results: Awaited<ReturnType<typeof read>>[] = [];
+  for (let n = 0; n < stacks.length; n += concurrentReads) {
+    results.push(...(await Promise.all(stacks.slice(n, n + concurrentReads).map(read))));
+  }
   return {
     states: results.filter((it) => "instances" in it),
     unread: results.filter((it) => "problem" in it),

@@ -31,13 +31,13 @@ const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAl
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
 /** The settings that do not matter to a command that only lists. */
-export const unusedForListing = ["deletePolicy", "destroyPath", "leftovers"] as const;
+const unusedForListing: readonly SettingName[] = ["deletePolicy", "destroyPath", "leftovers"];
 
-/** Adds an option for each setting that is not secret; the help leaves out the `hidden` ones. */
-export function addSettingOptions(command: Command, hidden: readonly SettingName[] = []): Command {
+/** Adds an option for each setting that is not secret. The help leaves out those that are not used. */
+export function addSettingOptions(command: Command, { onlyLists = false } = {}): Command {
   for (const name of optionNames) {
     const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
-    command.addOption(option.hideHelp(hidden.includes(name)));
+    command.addOption(option.hideHelp(onlyLists && unusedForListing.includes(name)));
   }
   return command;
 }
