@@ -21,3 +21,21 @@ test.each([
   const { checks } = JSON.parse(lines.join("\n")) as { checks: Finding[] };
   expect(checks.find(({ check }) => check === "engine")).toMatchObject({ result });
 });
+
+test.each([
+  ["--base-url", "https://user:CanaryValue@api.example.com/v2"],
+  ["--cursor-parameter", "Canary Value"],
+  ["--delete-policy", "CanaryValue"],
+  ["--destroy-path", "CanaryValue"],
+  ["--poll-interval-seconds", "CanaryValue"],
+  ["--stack", "CanaryValue"],
+])("a wrong value of %s is named by its option, and not repeated (G8)", async (option, value) => {
+  const env = { PATH: "", PULUMI_HOME: temporaryFolder(), COMPUTE_API_TOKEN: "sk_test_1" };
+  const { code, lines, warnings } = await typed(["doctor", option, value], env);
+  const text = [...lines, ...warnings].join("\n");
+  expect(text).toMatch(
+    option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option}: `, "m"),
+  );
+  expect(text).not.toContain("Canary");
+  expect(code).toBe(1);
+});

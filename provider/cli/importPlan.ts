@@ -57,7 +57,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
   });
 }
 
-/** @throws OperationFailed, or what `explainError` knows. */
+/** @throws OperationFailed or RequestError with the reason why there is no plan. */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { stack, out, parent, provider, status: statuses = [] } = options;
   const settings = await readSettings(stack, options, io);
