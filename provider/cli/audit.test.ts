@@ -13,11 +13,11 @@ const instance = (id: string, more: Partial<StackInstance> = {}): StackInstance 
   ...more,
 });
 
-const names = ({ managed, unmanaged, missing, elsewhere }: ReturnType<typeof compare>) => ({
-  managed: managed.map(({ item, resources }) => `${item.id} by ${resources.length}`),
+const names = ({ managed, unmanaged, missing, notComparable }: ReturnType<typeof compare>) => ({
+  managed: managed.map(({ id, resources }) => `${id} by ${resources.length}`),
   unmanaged: unmanaged.map(({ item }) => item.id),
   missing: missing.map((it) => it.instance.id),
-  elsewhere: elsewhere.map((it) => it.instance.id),
+  notComparable: notComparable.map(({ id }) => id),
 });
 
 test("what is listed and held is managed, by however many; the rest is one or the other", () => {
@@ -31,7 +31,7 @@ test("what is listed and held is managed, by however many; the rest is one or th
     managed: ["both by 1", "twice by 2"],
     unmanaged: ["alone"],
     missing: ["missing"],
-    elsewhere: [],
+    notComparable: [],
   });
 });
 
@@ -39,7 +39,7 @@ test("an instance of the same id that lives elsewhere is another one", () => {
   for (const other of [{ baseUrl: "https://b.example/v2" }, { tokenKind: "test" }]) {
     const all = [instance("i-1", { origin: { ...here, ...other } })];
     expect(names(compare([service(["i-1"])], all))).toMatchObject({
-      ...{ managed: [], unmanaged: ["i-1"], missing: [], elsewhere: ["i-1"] },
+      ...{ managed: [], unmanaged: ["i-1"], missing: [], notComparable: ["i-1"] },
     });
   }
 });
@@ -55,7 +55,7 @@ test("what a program only reads is managed by nobody, and never missing", () => 
 test("a state that does not say where it lives is believed where it is listed, and never missing", () => {
   const all = [instance("i-1", { origin: undefined }), instance("i-2", { origin: undefined })];
   expect(names(compare([service(["i-1"])], all))).toEqual({
-    ...{ managed: ["i-1 by 1"], unmanaged: [], missing: [], elsewhere: ["i-2"] },
+    ...{ managed: ["i-1 by 1"], unmanaged: [], missing: [], notComparable: ["i-2"] },
   });
 });
 
@@ -63,6 +63,14 @@ test("of two tokens of one service, an instance is missed where its own token lo
   const other = { ...here, tokenHash: "2" };
   const services = [service(["i-1"], other), service(["i-2"])];
   const { missing, managed } = compare(services, [instance("i-1"), instance("gone")]);
-  expect(managed.map(({ item }) => item.id)).toEqual(["i-1"]);
+  expect(managed.map(({ id }) => id)).toEqual(["i-1"]);
   expect(missing.map((it) => it.service.origin.tokenHash)).toEqual(["1"]);
+});
+
+test("two tokens of one tenant list the same instances, each of which counts once", () => {
+  const services = [service(["i-1", "i-2"]), service(["i-1", "i-2"], { ...here, tokenHash: "2" })];
+  const ofOther = instance("i-1", { origin: { ...here, tokenHash: "2" } });
+  expect(names(compare(services, [ofOther]))).toMatchObject({
+    ...{ managed: ["i-1 by 1"], unmanaged: ["i-2"] },
+  });
 });

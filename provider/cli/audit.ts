@@ -22,6 +22,7 @@ type Options = SettingOptions & { json?: true; stack?: string[] };
 type Listed = Pick<ListItem, "id" | "name" | "status">;
 type Resource = Pick<StackInstance, "stack" | "urn">;
 type Managed = Listed & { resources: readonly Resource[] };
+type NotComparable = Resource & { id: string; why: string };
 
 /** What could not be decided, and why. */
 interface Undecided {
@@ -47,7 +48,7 @@ interface Report {
   gone: (Resource & { id: string })[];
   openCreates: PendingCreate[];
   undecided: Undecided[];
-  notComparable: (Resource & { id: string; why: string })[];
+  notComparable: NotComparable[];
 }
 
 /** By the exit code: the `result` of `--json`, and the last line of the text. */
@@ -182,13 +183,13 @@ async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv)
 
 interface Comparison<S> {
   /** Listed, with the resources that manage it. */
-  managed: { service: S; item: ListItem; resources: readonly StackInstance[] }[];
+  managed: Managed[];
   /** Listed, and managed by no stack. */
   unmanaged: { service: S; item: ListItem }[];
   /** In a stack, and not listed where it lives. */
   missing: { service: S; instance: StackInstance }[];
   /** In a stack, and nothing was listed where it lives. */
-  elsewhere: { instance: StackInstance; why: string }[];
+  notComparable: NotComparable[];
 }
 
 /** Compares the listings of services with the instances of stacks. */
@@ -196,30 +197,36 @@ export function compare<S extends { origin: Origin; listing: Pick<Snapshot, "ite
   services: readonly S[],
   instances: readonly StackInstance[],
 ): Comparison<S> {
-  const managers = new Map<ListItem, StackInstance[]>();
-  const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], elsewhere: [] };
+  const managers = new Map<ListItem, Resource[]>();
+  const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], notComparable: [] };
   for (const instance of instances.filter(({ external }) => !external)) {
-    const { origin, id } = instance;
-    // The listing of the token that it was last seen with comes first.
-    const hasItsToken = (service: S) => Number(service.origin.tokenHash === origin?.tokenHash);
-    const candidates = services
-      .filter((it) => !origin || originDifference(origin, it.origin) === undefined)
-      .sort((a, b) => hasItsToken(b) - hasItsToken(a));
+    const { stack, urn, id, origin } = instance;
+    const candidates = services.filter(
+      (it) => !origin || originDifference(origin, it.origin) === undefined,
+    );
     const item = candidates.map(({ listing }) => listing.items.get(id)).find(Boolean);
-    const [service] = candidates;
-    if (item) managers.set(item, [...(managers.get(item) ?? []), instance]);
+    // Only the token that it was last seen with surely shows its tenant.
+    const service =
+      candidates.find((it) => it.origin.tokenHash === origin?.tokenHash) ?? candidates[0];
+    if (item) managers.set(item, [...(managers.get(item) ?? []), { stack, urn }]);
     else if (service && origin) result.missing.push({ service, instance });
     else {
       const difference = origin && services[0] && originDifference(origin, services[0].origin);
       const why = difference ?? "its state does not say where it lives";
-      result.elsewhere.push({ instance, why });
+      result.notComparable.push({ id, stack, urn, why });
     }
   }
-  for (const service of services) {
+  for (const [index, service] of services.entries()) {
+    // Two tokens of one tenant list the same instances.
+    const earlier = services
+      .slice(0, index)
+      .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
     for (const item of service.listing.items.values()) {
       const resources = managers.get(item);
-      if (resources) result.managed.push({ service, item, resources });
-      else result.unmanaged.push({ service, item });
+      if (resources) result.managed.push({ ...fieldsOf(item), resources });
+      else if (!earlier.some(({ listing }) => listing.items.has(item.id))) {
+        result.unmanaged.push({ service, item });
+      }
     }
   }
   return result;
@@ -278,10 +285,7 @@ function createReport(
     else undecided.push({ what: `instance ${id} of ${stack}`, why: existence.why });
   }
 
-  const managed = second.managed.map(({ item, resources }) => ({
-    ...fieldsOf(item),
-    resources: resources.map(({ stack, urn }) => ({ stack, urn })),
-  }));
+  const { managed, notComparable } = second;
   const inSeveral = managed.filter(({ resources }) => resources.length > 1);
   const { states } = first.stacks;
   const withInstances = states.filter((state) => state.instances.length > 0).length;
@@ -291,10 +295,7 @@ function createReport(
       return { baseUrl, tokenKind, account, listed: items.size, complete };
     }),
     stacks: { read: states.length, withInstances },
-    ...{ managed, inNoStack, inSeveral, gone, openCreates, undecided },
-    notComparable: second.elsewhere.map(({ instance: { id, stack, urn }, why }) => {
-      return { id, stack, urn, why };
-    }),
+    ...{ managed, inNoStack, inSeveral, gone, openCreates, undecided, notComparable },
   };
 }
 
