@@ -1,311 +1,416 @@
 /**
  * `pulumi-resource-compute audit`: compares what the service lists with all stacks of the backend. It changes
- * nothing, and states are exported without their secrets.
+ * nothing, and reads the states without their secrets.
  */
 import type { Command } from "commander";
-import { importCommand, nameCursor } from "../advice";
+import { importCommand, nameCursor, ownCommand } from "../advice";
 import type { ListItem } from "../api/contract";
+import { existenceOf, type Existence } from "../instance/existence";
 import { shownNote } from "../ledger/notedName";
-import { search } from "../listing/search";
 import type { Snapshot } from "../listing/snapshot";
-import { isSamePlace, originDifference, type Origin } from "../origin";
-import { judge, type Existence } from "../instance/existence";
-import { exitCodeOf, exitCodes, isOfThisMachine, printReport, type Report } from "./auditReport";
-import { isResumed, openCreates, type OpenCreate } from "./openCreates";
-import { type HeldInstance, readAllStates, type Stacks } from "./pulumi";
-import { explained, type Listed, Service } from "./service";
-import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settings";
-import { printData, type Terminal } from "./terminal";
+import { isSamePlace, originDifference, originKey, type Origin, type Place } from "../origin";
+import { propertyMap } from "../propertyValue";
+import { timeouts } from "../session/session";
+import { describeCreator, readPendingCreates, type RecordedCreate } from "./discard";
+import { type BackendStacks, readAllStates, type StackInstance } from "./pulumi";
+import { createSession, explainError, listService, type ServiceListing } from "./service";
+import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
+import { count, printData, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string[] };
 
-type Undecided = Report["undecided"][number];
+type Listed = Pick<ListItem, "id" | "name" | "status">;
+type Resource = Pick<StackInstance, "stack" | "urn">;
+type Managed = Listed & { resources: readonly Resource[] };
+type NotComparable = Resource & { id: string; why: string };
 
+/** What could not be decided, and why. */
+interface Undecided {
+  what: string;
+  why: string;
+}
+
+/** A create that is pending by the ledger of this machine (then it has `at`), or only by a state. */
+interface PendingCreate extends Partial<Resource> {
+  urn: string;
+  name?: string | undefined;
+  at?: string;
+  id?: string | undefined;
+}
+
+/** What `--json` prints, with the `result`. */
+interface Report {
+  services: (Place & { account: string | undefined; listed: number; complete: boolean })[];
+  stacks: { read: number; withInstances: number };
+  managed: Managed[];
+  inNoStack: (Listed & Place & { ipv4: string | undefined; note: string | undefined })[];
+  inSeveral: Managed[];
+  gone: (Resource & { id: string })[];
+  openCreates: PendingCreate[];
+  undecided: Undecided[];
+  notComparable: NotComparable[];
+}
+
+/** By the exit code: the `result` of `--json`, and the last line of the text. */
+const outcomes = {
+  0: { result: "ok", verdict: "All that is listed is managed, and all that is managed is there." },
+  1: { result: "found", verdict: "Something was found: see above." },
+  3: {
+    result: "undecided",
+    verdict: "Nothing was found, but not everything could be decided.",
+  },
+} as const;
+
+const exitCodeHelp = `
+It ends with:
+  0  all that is listed is managed, all that is managed is there
+  1  something was found: an instance in no stack or in several, one that is gone, a pending create
+  2  the command line is wrong
+  3  nothing was found, but not everything could be decided: a listing that is not complete,
+     a stack or a service that could not be read`;
+
+/** Adds the command `audit`. */
 export function addAudit(program: Command, io: Terminal): void {
   const command = program
     .command("audit")
     .description("compare what the service lists with all stacks of the backend; changes nothing")
-    .option("--json", "print the same as data")
+    .option("--json", "Print the same as data.")
     .option(
       "--stack <name>",
-      `${stackHelp} Given again, the service of each such stack is listed. All stacks of the backend are compared in any case.`,
+      `${stackHelp} Given again, the service of each of these stacks is listed. All stacks of the backend are compared in any case.`,
       (name: string, others: string[] = []) => [...others, name],
     )
-    .addHelpText("after", `\nIt ends with:\n${exitCodes.join("\n")}`);
-  const unused = ["deletePolicy", "destroyPath", "leftovers"] as const;
-  addSettingOptions(command, unused).action(async (options: Options) => {
-    const undecided: Undecided[] = [];
-    const report = await audit(options, io, undecided);
-    io.exitCode = report ? exitCodeOf(report) : 3;
-    const result = io.exitCode === 0 ? "ok" : io.exitCode === 1 ? "found" : "undecided";
-    if (options.json) printData({ result, undecided, ...report }, io);
-    else if (report) printReport(report, io);
+    .addHelpText("after", exitCodeHelp);
+  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
+    const report = await audit(options, io);
+    const exitCode = "managed" in report ? exitCodeOf(report) : 3;
+    if (options.json) printData({ result: outcomes[exitCode].result, ...report }, io);
+    else if ("managed" in report) printReport(report, exitCode, io);
+    io.exitCode = exitCode;
   });
 }
 
-/** Undefined where nothing could be compared; why has been said, and is added to `undecided`. */
-async function audit(
-  options: Options,
-  io: Terminal,
-  undecided: Undecided[],
-): Promise<Report | undefined> {
-  const cannot = (what: string, error: unknown) => {
-    const lines = explained(error);
+function exitCodeOf({ inNoStack, inSeveral, gone, openCreates, undecided }: Report): 0 | 1 | 3 {
+  if ([inNoStack, inSeveral, gone, openCreates].some((it) => it.length > 0)) return 1;
+  return undecided.length > 0 ? 3 : 0;
+}
+
+/** Gives only why, where nothing could be compared; this is printed to stderr, too. */
+async function audit(options: Options, io: Terminal): Promise<Report | Pick<Report, "undecided">> {
+  const undecided: Undecided[] = [];
+  const addFailure = (what: string, error: unknown) => {
+    const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
     undecided.push({ what, why: lines.join(" ") });
   };
-  const places: Listed[] = [];
+  const services: ServiceListing[] = [];
   for (const stack of options.stack ?? [undefined]) {
     try {
-      const place = await new Service(await settingsFor(stack, options, io), io).list();
-      const { baseUrl, tokenHash } = place.origin;
-      const isSame = ({ origin }: Listed) =>
+      const settings = await readSettings(stack, options, io);
+      const service = await listService(createSession(settings, io));
+      const { baseUrl, tokenHash } = service.origin;
+      const isSame = ({ origin }: ServiceListing) =>
         origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;
-      if (!places.some(isSame)) places.push(place);
+      if (!services.some(isSame)) services.push(service);
     } catch (error) {
-      cannot("a service", error);
+      addFailure("a service", error);
     }
   }
-  if (places.length === 0) return undefined;
+  if (services.length === 0) return { undecided };
   try {
-    const looks = await lookTwice(places, io.env);
-    const left = openCreates(io.env, (text) => io.warn(`warning: ${text}`));
-    return reportOf(looks, left, undecided);
+    const looks = await lookTwice(services, io.env);
+    const creates = readPendingCreates(io.env, (text) => io.warn(`warning: ${text}`));
+    return createReport(looks, creates, undecided);
   } catch (error) {
-    cannot("the stacks", error);
-    return undefined;
+    addFailure("the stacks", error);
+    return { undecided };
   }
 }
 
-interface Look {
-  places: readonly Listed[];
-  stacks: Stacks;
-  comparison: Comparison<Listed>;
+/** The services and the stacks at about one moment. */
+interface Look extends Comparison<ServiceListing> {
+  services: readonly ServiceListing[];
+  stacks: BackendStacks;
+  instances: readonly StackInstance[];
 }
 
-interface Looks {
-  first: Look;
-  /** The first one again where that found no difference. */
-  second: Look;
-  /** Of what the first look missed. */
-  verdicts: readonly { held: HeldInstance; presence: Existence }[];
+/** Of an instance that the first look missed, whether it exists. */
+interface Checked {
+  instance: StackInstance;
+  existence: Existence;
 }
 
-/** Looks again where something differs: what a run has just made or removed is neither an orphan nor gone. */
-async function lookTwice(places: readonly Listed[], env: NodeJS.ProcessEnv): Promise<Looks> {
-  const stacks = await readAllStates(env);
-  const held = stacks.states.flatMap(({ instances }) => instances);
-  const comparison = compare(places, held);
-  const first = { places, stacks, comparison };
+/**
+ * Looks again where something differs, since a run may have made or removed an instance just now. Where nothing
+ * differs, `second` is `first`.
+ */
+async function lookTwice(
+  services: readonly ServiceListing[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ first: Look; second: Look; checked: Checked[] }> {
+  const first = await look(services, env);
+  const { unmanaged, missing, instances, stacks } = first;
   const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
-  if (comparison.unheld.length + comparison.missing.length === 0 && !hasPending) {
-    return { first, second: first, verdicts: [] };
+  if (unmanaged.length + missing.length === 0 && !hasPending) {
+    return { first, second: first, checked: [] };
   }
-  // A listing from before the states were read is no proof against what they hold.
-  for (const { service } of places) service.session.listings.markWrite();
-  const verdicts = await Promise.all(
-    comparison.missing.map(async ({ place, held: missing }) => ({
-      held: missing,
-      presence: await existenceOf(missing, place, held),
-    })),
-  );
-  const later = await readAllStates(env);
-  const again = await Promise.all(places.map(({ service }) => service.list()));
-  const heldLater = later.states.flatMap(({ instances }) => instances);
-  const second = { places: again, stacks: later, comparison: compare(again, heldLater) };
-  return { first, second, verdicts };
-}
-
-/** Whether it exists, by the proof that a refresh asks for (G3). */
-function existenceOf(
-  { id, origin: kept, acceptedAt }: HeldInstance,
-  { service, origin }: Listed,
-  all: readonly HeldInstance[],
-): Promise<Existence> {
-  const { session } = service;
-  const { pollIntervalMs } = session.settings;
-  const settledAt = acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
-  const seenWithIt = all.filter(
-    (it) => it.id !== id && it.origin !== undefined && it.origin.tokenHash === kept?.tokenHash,
-  );
-  const isSameTenant = (listed: ReadonlyMap<string, unknown>) =>
-    kept?.tokenHash === origin.tokenHash || seenWithIt.some((it) => listed.has(it.id));
-  return service.patiently(async (signal) => {
-    const options = { pollIntervalMs, settledAt };
-    return judge(session, await search(id, session.listings, options, signal), isSameTenant);
-  });
-}
-
-interface Comparison<P> {
-  /** Listed, with the resources that manage it. */
-  managed: { place: P; item: ListItem; holders: readonly HeldInstance[] }[];
-  /** Listed, and managed by no stack. */
-  unheld: { place: P; item: ListItem }[];
-  /** In a stack, and not listed where it lives. */
-  missing: { place: P; held: HeldInstance }[];
-  /** In a stack, and nothing was listed where it lives. */
-  elsewhere: { held: HeldInstance; why: string }[];
-}
-
-/** What one look at the services and one at the stacks say of each other. */
-export function compare<P extends { origin: Origin; listing: Pick<Snapshot, "items"> }>(
-  places: readonly P[],
-  all: readonly HeldInstance[],
-): Comparison<P> {
-  const holders = new Map<ListItem, HeldInstance[]>();
-  const result: Comparison<P> = { managed: [], unheld: [], missing: [], elsewhere: [] };
-  for (const held of all.filter(({ external }) => !external)) {
-    const { origin, id } = held;
-    // First the one of the very token that it was last seen with.
-    const isSame = (place: P) => Number(place.origin.tokenHash === origin?.tokenHash);
-    const near = places
-      .filter((it) => !origin || originDifference(origin, it.origin) === undefined)
-      .sort((a, b) => isSame(b) - isSame(a));
-    const item = near.map(({ listing }) => listing.items.get(id)).find((it) => it !== undefined);
-    const [place] = near;
-    if (item) holders.set(item, [...(holders.get(item) ?? []), held]);
-    else if (place && origin) result.missing.push({ place, held });
-    else {
-      const difference = origin && places[0] && originDifference(origin, places[0].origin);
-      const unknown = origin ? "no listing was to be had" : "its state does not say where it lives";
-      result.elsewhere.push({ held, why: difference ?? unknown });
+  for (const { session } of services) {
+    // A listing from before the states were read proves nothing about what they hold.
+    session.listings.markWrite();
+    // Another instance that was seen with the same token shows that two tokens are of one tenant (G3).
+    for (const { id, origin } of instances) {
+      if (origin) session.state.observed(id, propertyMap({ [originKey]: origin }));
     }
   }
-  for (const place of places) {
-    for (const item of place.listing.items.values()) {
-      const its = holders.get(item);
-      if (its) result.managed.push({ place, item, holders: its });
-      else result.unheld.push({ place, item });
+  const checked = await Promise.all(
+    missing.map(async ({ service: { session }, instance }) => {
+      using operation = session.operation(timeouts.look);
+      const known = { kept: instance.origin, acceptedAt: instance.acceptedAt };
+      const { existence } = await existenceOf(session, instance.id, known, operation.signal);
+      return { instance, existence };
+    }),
+  );
+  const again = await Promise.all(services.map(({ session }) => listService(session)));
+  return { first, second: await look(again, env), checked };
+}
+
+/** Reads the states after the listing, so that they hold what was made before it. */
+async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv): Promise<Look> {
+  const stacks = await readAllStates(env);
+  const instances = stacks.states.flatMap((state) => state.instances);
+  return { services, stacks, instances, ...compare(services, instances) };
+}
+
+interface Comparison<S> {
+  /** Listed, with the resources that manage it. */
+  managed: Managed[];
+  /** Listed, and managed by no stack. */
+  unmanaged: { service: S; item: ListItem }[];
+  /** In a stack, and not listed where it lives. */
+  missing: { service: S; instance: StackInstance }[];
+  /** In a stack, and nothing was listed where it lives. */
+  notComparable: NotComparable[];
+}
+
+/** Compares the listings of services with the instances of stacks. */
+export function compare<S extends { origin: Origin; listing: Pick<Snapshot, "items"> }>(
+  services: readonly S[],
+  instances: readonly StackInstance[],
+): Comparison<S> {
+  const managers = new Map<ListItem, Resource[]>();
+  const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], notComparable: [] };
+  for (const instance of instances.filter(({ external }) => !external)) {
+    const { stack, urn, id, origin } = instance;
+    const candidates = services.filter(
+      (it) => !origin || originDifference(origin, it.origin) === undefined,
+    );
+    const item = candidates.map(({ listing }) => listing.items.get(id)).find(Boolean);
+    // Only the token that it was last seen with surely shows its tenant.
+    const service =
+      candidates.find((it) => it.origin.tokenHash === origin?.tokenHash) ?? candidates[0];
+    if (item) managers.set(item, [...(managers.get(item) ?? []), { stack, urn }]);
+    else if (service && origin) result.missing.push({ service, instance });
+    else {
+      const difference = origin && services[0] && originDifference(origin, services[0].origin);
+      const why = difference ?? "its state does not say where it lives";
+      result.notComparable.push({ id, stack, urn, why });
+    }
+  }
+  for (const [index, service] of services.entries()) {
+    // Two tokens of one tenant list the same instances.
+    const earlier = services
+      .slice(0, index)
+      .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
+    for (const item of service.listing.items.values()) {
+      const resources = managers.get(item);
+      if (resources) result.managed.push({ ...fieldsOf(item), resources });
+      else if (!earlier.some(({ listing }) => listing.items.has(item.id))) {
+        result.unmanaged.push({ service, item });
+      }
     }
   }
   return result;
 }
 
-/** Only what both looks agree on is a finding. */
-function reportOf(
-  { first, second, verdicts }: Looks,
-  left: readonly OpenCreate[],
+/** Only what both looks show is a finding. */
+function createReport(
+  { first, second, checked }: Awaited<ReturnType<typeof lookTwice>>,
+  creates: readonly RecordedCreate[],
   failures: readonly Undecided[],
 ): Report {
-  const heldIn = ({ states }: Stacks) => states.flatMap(({ instances }) => instances);
-  const [heldFirst, heldLater] = [heldIn(first.stacks), heldIn(second.stacks)];
-  const held = [...heldFirst, ...heldLater];
-  const unreadStacks = [...first.stacks.unread, ...second.stacks.unread];
-  const unread = new Map(unreadStacks.map(({ stack, problem }) => [stack, problem]));
   const undecided = [...failures];
-  for (const [stack, why] of unread) undecided.push({ what: `stack ${stack}`, why });
-  for (const { origin, listing } of first.places) {
-    const { complete, unreadable } = listing;
+  const unread = [...first.stacks.unread, ...second.stacks.unread];
+  for (const [stack, why] of new Map(unread.map(({ stack, problem }) => [stack, problem]))) {
+    undecided.push({ what: `stack ${stack}`, why });
+  }
+  for (const { origin, listing } of first.services.filter((it) => !it.listing.complete)) {
     const why =
-      unreadable > 0
+      listing.unreadable > 0
         ? "its listing holds items that can't be read"
         : `its listing is not complete: there may be instances that it does not show. ${nameCursor}`;
-    if (!complete) undecided.push({ what: origin.baseUrl, why });
+    undecided.push({ what: origin.baseUrl, why });
   }
 
-  const pendingLater = second.stacks.states.flatMap(({ stack, pending }) =>
-    pending.map(({ urn }) => stack + urn),
-  );
-  const pending = first.stacks.states.flatMap(({ stack, pending }) =>
-    pending.filter(({ urn }) => pendingLater.includes(stack + urn)).map((it) => ({ stack, ...it })),
-  );
-  const ofLedger = left.filter(
-    ({ isHere, record: { id, urn } }) =>
-      isHere && !held.some((it) => it.id === id && it.urn === urn),
-  );
-  const creates: Report["openCreates"] = [
-    ...ofLedger.map(({ record: { urn, name, at, id } }) => ({
-      ...pending.find((it) => it.urn === urn),
-      ...{ urn, name: shownNote(name), at, ...(id === undefined ? {} : { id }) },
-    })),
-    ...pending.filter((it) => !ofLedger.some(({ record }) => record.urn === it.urn)),
-  ];
-
-  const inNoStack: Report["inNoStack"][number][] = [];
-  for (const { place, item } of second.comparison.unheld) {
-    const { id, name, status, ipv4_public: ipv4 } = item;
-    const { service, origin } = place;
-    const wasSo = first.comparison.unheld.some(
-      (it) => it.item.id === id && it.place.service === service,
+  const instances = [...first.instances, ...second.instances];
+  const openCreates = findPendingCreates(first, second, creates);
+  const inNoStack: Report["inNoStack"] = [];
+  for (const { service, item } of second.unmanaged) {
+    const wasUnmanaged = first.unmanaged.some(
+      (it) => it.item.id === item.id && it.service.session === service.session,
     );
-    // What was made between the looks, the next audit tells.
-    if (!wasSo) continue;
-    const what = `instance ${id} "${name ?? ""}"`;
-    if (status === "PROVISIONING") {
+    // The next audit tells of an instance that was made between the looks.
+    if (!wasUnmanaged) continue;
+    const what = `instance ${item.id} "${item.name ?? ""}"`;
+    if (item.status === "PROVISIONING") {
       const why = "in no stack, but PROVISIONING: a run may be just creating it";
       undecided.push({ what, why });
-    } else if (unread.size > 0) {
+    } else if (unread.length > 0) {
       undecided.push({ what, why: "in no stack that could be read" });
     } else {
-      const note = noteOn(item, origin, { left, creates, held });
-      const { baseUrl, tokenKind } = origin;
-      inNoStack.push({
-        ...{ ...shown(item), baseUrl, tokenKind },
-        ...{ ...(ipv4 ? { ipv4 } : {}), ...(note ? { note } : {}) },
-      });
+      const { baseUrl, tokenKind } = service.origin;
+      const ipv4 = item.ipv4_public || undefined;
+      const note = noteOf(item, service.origin, { creates, openCreates, instances });
+      inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note });
     }
   }
 
-  const gone: Report["gone"][number][] = [];
-  for (const { held: missing, presence } of verdicts) {
-    const { id, stack, urn } = missing;
-    const isHeld = heldLater.some((it) => it.stack === stack && it.urn === urn && it.id === id);
-    if (presence.kind === "found" || !isHeld) continue;
-    if (presence.kind === "gone") gone.push({ id, stack, urn });
-    else undecided.push({ what: `instance ${id} of ${stack}`, why: presence.why });
+  const gone: Report["gone"] = [];
+  for (const { instance, existence } of checked) {
+    const { id, stack, urn } = instance;
+    const isInStack = second.instances.some(
+      (it) => it.stack === stack && it.urn === urn && it.id === id,
+    );
+    if (existence.kind === "found" || !isInStack) continue;
+    if (existence.kind === "gone") gone.push({ id, stack, urn });
+    else undecided.push({ what: `instance ${id} of ${stack}`, why: existence.why });
   }
 
+  const { managed, notComparable } = second;
+  const inSeveral = managed.filter(({ resources }) => resources.length > 1);
   const { states } = first.stacks;
-  const managed = second.comparison.managed.map(({ item, holders }) => ({
-    ...shown(item),
-    resources: holders.map(({ stack, urn }) => ({ stack, urn })),
-  }));
+  const withInstances = states.filter((state) => state.instances.length > 0).length;
   return {
-    services: first.places.map(({ origin: { baseUrl, tokenKind, account }, listing }) => ({
-      ...{ baseUrl, tokenKind, ...(account === undefined ? {} : { account }) },
-      ...{ listed: listing.items.size, complete: listing.complete },
-    })),
-    stacks: {
-      read: states.length,
-      withInstances: states.filter(({ instances }) => instances.length > 0).length,
-    },
-    managed,
-    inSeveral: managed.filter(({ resources }) => resources.length > 1),
-    ...{ inNoStack, gone, undecided, openCreates: creates },
-    notComparable: second.comparison.elsewhere.map(({ held: { id, stack, urn }, why }) => ({
-      ...{ id, stack, urn, why },
-    })),
+    services: first.services.map(({ origin: { baseUrl, tokenKind, account }, listing }) => {
+      const { items, complete } = listing;
+      return { baseUrl, tokenKind, account, listed: items.size, complete };
+    }),
+    stacks: { read: states.length, withInstances },
+    ...{ managed, inNoStack, inSeveral, gone, openCreates, undecided, notComparable },
   };
 }
 
-function shown({ id, name = "", status = "" }: ListItem) {
-  return { id, name, status };
+/** The pending creates of this machine's ledger, and those of the states that the ledger lacks. */
+function findPendingCreates(
+  first: Look,
+  second: Look,
+  creates: readonly RecordedCreate[],
+): PendingCreate[] {
+  const pendingIn = ({ stacks }: Look) =>
+    stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
+  const later = pendingIn(second);
+  const ofStates = pendingIn(first).filter(({ stack, urn }) =>
+    later.some((it) => it.stack === stack && it.urn === urn),
+  );
+  const ofLedger = creates
+    .filter(({ isHere }) => isHere)
+    .map(({ record: { urn, name, at, id } }) => ({ urn, name: shownNote(name), at, id }))
+    .filter(
+      ({ urn, id }) =>
+        ![...first.instances, ...second.instances].some((it) => it.id === id && it.urn === urn),
+    );
+  return [
+    ...ofLedger.map((it) => ({ ...ofStates.find(({ urn }) => urn === it.urn), ...it })),
+    ...ofStates.filter((it) => !ofLedger.some(({ urn }) => urn === it.urn)),
+  ];
 }
 
 /** What is known of an instance that is in no stack. */
-function noteOn(
+function noteOf(
   { id, name }: ListItem,
   origin: Origin,
   known: {
-    left: readonly OpenCreate[];
-    creates: Report["openCreates"];
-    held: readonly HeldInstance[];
+    creates: readonly RecordedCreate[];
+    openCreates: readonly PendingCreate[];
+    instances: readonly StackInstance[];
   },
 ): string | undefined {
-  const create = known.left.find(({ record }) => record.id === id && isSamePlace(record, origin));
-  if (create && !isResumed(create.record)) {
-    const how = importCommand(create.record, id);
-    return `an earlier run created it for ${create.record.urn}: \`${how}\` takes it over`;
+  const create = known.creates.find(
+    ({ record }) => record.id === id && isSamePlace(record, origin),
+  );
+  if (create) return describeCreator(create, id);
+  const [only, ...others] = known.openCreates.filter((it) => it.name === name && !it.at);
+  if (name !== undefined && only && others.length === 0) {
+    return `it has the name of a pending create; if that made it, \`${importCommand(only, id)}\` takes it over`;
   }
-  if (create) {
-    const where = create.isHere ? "" : " with another state backend";
-    return `the next \`pulumi up\`${where} takes it over as ${create.record.urn}`;
-  }
-  const ofName = known.creates.filter((it) => it.name === name && !isOfThisMachine(it));
-  const [only] = ofName;
-  if (name !== undefined && only && ofName.length === 1) {
-    return `it has the name of a pending create: \`${importCommand(only, id)}\``;
-  }
-  const reader = known.held.find((it) => it.id === id && it.external);
+  const reader = known.instances.find((it) => it.id === id && it.external);
   return reader && `${reader.stack} reads it, and does not manage it`;
+}
+
+function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
+  return { id, name, status };
+}
+
+function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): void {
+  const printLine = (what: string, text: string) => print(what.padEnd(11) + text);
+  for (const { baseUrl, tokenKind, listed, complete } of report.services) {
+    const more = complete ? "" : ", and there may be more";
+    const instances = count(listed, "instance");
+    printLine("service", `${baseUrl} (${tokenKind} token): ${instances} listed${more}`);
+  }
+  printLine("stacks", `${report.stacks.read} read, ${report.stacks.withInstances} with instances`);
+  printLine("managed", count(report.managed.length, "instance"));
+
+  const printSection = (title: string, rows: (string | undefined)[][], next: string) => {
+    if (rows.length === 0) return;
+    print("");
+    print(`${title} (${rows.length}):`);
+    for (const row of rows) print(`  ${row.filter(Boolean).join("  ")}`);
+    print(`  → ${next}`);
+  };
+  const textOf = ({ id, name, status }: Listed) => `${id}  "${name}"  ${status}`;
+  const isBilled = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
+  printSection(
+    `Running but in no stack${isBilled ? ", and billed" : ""}`,
+    report.inNoStack.map((it) => [textOf(it), it.ipv4, it.note]),
+    `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
+  );
+  printSection(
+    "In a stack but gone",
+    report.gone.map(({ id, stack, urn }) => [id, stack, urn]),
+    "`pulumi refresh` drops them from the state, and the next `pulumi up` creates new ones.",
+  );
+  printSection(
+    "Managed by more than one resource, each of which would destroy it",
+    report.inSeveral.map((it) => [
+      textOf(it),
+      ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
+    ]),
+    "Keep one, and remove the others from their state with `pulumi state delete`.",
+  );
+  const rowOf = ({ urn, name, at, id, stack }: PendingCreate) => [
+    ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
+    stack && `pending in ${stack}`,
+  ];
+  printSection(
+    "Pending creates",
+    report.openCreates.filter(({ at }) => at !== undefined).map(rowOf),
+    `Run \`pulumi up\`, which goes on with them or says what to do; \`${ownCommand("discard")}\` lists them.`,
+  );
+  printSection(
+    "Pending creates of which this machine knows nothing",
+    report.openCreates.filter(({ at }) => at === undefined).map(rowOf),
+    "The next `pulumi up` creates each of them once more, unless a stack has its instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates` removes the pending create.",
+  );
+  printSection(
+    "Not decided",
+    report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
+    "Run it again later, or once that is fixed.",
+  );
+  printSection(
+    "Not compared",
+    report.notComparable.map(({ id, stack, why }) => [id, stack, why]),
+    "Run it with their address and token, too: --stack NAME takes both from a stack.",
+  );
+  print("");
+  print(outcomes[exitCode].verdict);
 }

@@ -34,7 +34,7 @@ async function left(backend?: string): Promise<string[]> {
   return lines.flatMap((line) => /^ {2}record (\S+):/.exec(line)?.[1] ?? []);
 }
 
-test("without an argument it lists what is left open, with the commands that take it over and forget it", async () => {
+test("without an argument it lists the pending creates, with the commands that take them over and forget them", async () => {
   const { key, at: begun } = await leaveOpen();
   const { code, lines } = await run();
   expect(code).toBe(0);
@@ -59,11 +59,11 @@ test("by its key also a create is forgotten whose result a state held (defect 29
   expect((await run(key)).code).toBe(1);
 });
 
-test("what is refused, delivered or settled is not left open", async () => {
+test("a create that is refused, delivered or settled is not pending", async () => {
   for (const stage of ["refused", "delivered", "settled"] as const) {
     await leaveOpen(stage, { stage, at: new Date().toISOString() });
   }
-  expect(await run()).toEqual({ code: 0, lines: ["No create is left open."], warnings: [] });
+  expect(await run()).toEqual({ code: 0, lines: ["There is no pending create."], warnings: [] });
 });
 
 test("with the same URN in two backends it forgets that of the one in use, or asks", async () => {
@@ -99,8 +99,8 @@ test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as co
   async (more) => {
     const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
     expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
-    expect((await run(key)).lines).toEqual([`No create is left open for ${key}.`]);
-    expect((await run(urn)).lines).toEqual([`No create is left open for ${urn}.`]);
+    expect((await run(key)).lines).toEqual([`There is no pending create for ${key}.`]);
+    expect((await run(urn)).lines).toEqual([`There is no pending create for ${urn}.`]);
   },
 );
 
@@ -114,7 +114,7 @@ test("with a URN it forgets every create of that resource, and no other", async 
   expect(await left()).toEqual([other.key]);
 });
 
-test("a create that a run is at just now is neither listed nor forgotten", async () => {
+test("a create that a run is busy with is neither listed nor forgotten", async () => {
   const ended = await leaveOpen();
   const running = new Ledger(ledgerFolder(at()), "abc", () => undefined, {
     date: () => new Date(),
@@ -123,7 +123,7 @@ test("a create that a run is at just now is neither listed nor forgotten", async
   expect(await left()).toEqual([ended.key]);
   const refused = await run(key);
   expect(refused).toMatchObject({ code: 1, lines: [] });
-  expect(refused.warnings.join()).toMatch(/^Not forgotten: a run is at the create of "web"/);
+  expect(refused.warnings.join()).toMatch(/^Not forgotten: a run is busy with the create of "web"/);
   expect((await run(urn)).code).toBe(1);
   expect(await left()).toEqual([]);
   expect(
@@ -136,12 +136,12 @@ test("a create that a run is at just now is neither listed nor forgotten", async
   expect((await run(key)).code).toBe(0);
 });
 
-test("where files can't be locked it says that a run may be at it, and does as told", async () => {
+test("where files can't be locked it says that the run may not have ended, and does as told", async () => {
   const { key } = await leaveOpen();
   const lock = join(ledgerFolder(at()), "take.lock");
   rmSync(lock);
   mkdirSync(lock);
-  expect((await run()).lines.join("\n")).toContain("a run may be at it just now");
+  expect((await run()).lines.join("\n")).toContain("its run may not have ended");
   expect((await run(key)).code).toBe(0);
   expect(await left()).toEqual([]);
 });
@@ -149,7 +149,7 @@ test("where files can't be locked it says that a run may be at it, and does as t
 test("what is not there is an error", async () => {
   const { code, lines } = await run(urn);
   expect(code).toBe(1);
-  expect(lines).toEqual([`No create is left open for ${urn}.`]);
+  expect(lines).toEqual([`There is no pending create for ${urn}.`]);
 });
 
 test("an option is no key", async () => {

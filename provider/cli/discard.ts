@@ -1,93 +1,121 @@
 /**
- * `pulumi-resource-compute discard [KEY|URN]`: forgets a pending create (G1), once a person knows that nothing
- * of it runs; by its key, also one whose result a state held. Without an argument, lists the pending ones.
+ * `pulumi-resource-compute discard [KEY|URN]`: lists the pending creates, or forgets one (G1) once a person
+ * knows that none of its instances runs. It also reads pending creates for the other commands.
  */
+import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { discardCommand, importCommand } from "../advice";
+import { systemClock } from "../clock";
+import { ledgerFolder, ledgerFolders } from "../ledger/folder";
+import { Ledger, type Entry } from "../ledger/ledger";
 import { shownNote } from "../ledger/notedName";
 import { isOpen, mayBecome } from "../ledger/record";
-import { allCreates, openCreates, type OpenCreate } from "./openCreates";
 import type { Terminal } from "./terminal";
 
+/** A create in a ledger of this machine. */
+export interface RecordedCreate extends Omit<Entry, "own"> {
+  ledger: Ledger;
+  /** It was begun with the state backend that is in use here. */
+  isHere: boolean;
+}
+
+type Warn = (text: string) => void;
+
+/** Reads the creates in the ledgers of all state backends that were used on this machine. */
+function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
+  const here = ledgerFolder(env);
+  return ledgerFolders(env).flatMap((folder) => {
+    const ledger = new Ledger(folder, randomBytes(6).toString("hex"), warn, systemClock);
+    return ledger.read().map((entry) => ({ ...entry, ledger, isHere: folder === here }));
+  });
+}
+
+/** Reads the pending creates of runs that have ended, for all state backends. */
+export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
+  return readCreates(env, warn).filter(({ record, live }) => isOpen(record) && !live);
+}
+
+/** Says which resource a pending create made this instance for, and how it gets into the state. */
+export function describeCreator({ record, isHere }: RecordedCreate, id: string): string {
+  // An engine may have saved the id of a create that is `replied`; a stateless one has no stack.
+  const isResumed = record.stage !== "replied" && !record.stateless;
+  const command = isResumed
+    ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"}`
+    : `\`${importCommand(record, id)}\``;
+  return `an earlier run created it for ${record.urn}; ${command} takes it over`;
+}
+
+/** Adds the command `discard`. */
 export function addDiscard(program: Command, io: Terminal): void {
   program
     .command("discard")
-    .description("list the creates that a run left open, or forget one")
+    .description("list the pending creates, or forget one")
     .argument("[KEY|URN]")
     .usage("[KEY|URN]")
     .action((keyOrUrn: string | undefined) => {
-      io.exitCode = discard(keyOrUrn, io);
+      if (keyOrUrn === undefined) listPending(io);
+      else io.exitCode = discard(keyOrUrn, io);
     });
 }
 
-function discard(keyOrUrn: string | undefined, { env, print, warn }: Terminal): number {
-  if (keyOrUrn === undefined) {
-    const open = openCreates(env, warn);
-    if (open.length === 0) print("No create is left open.");
-    for (const it of open) describe(it).forEach((line) => print(line));
-    return 0;
+function listPending({ env, print, warn }: Terminal): void {
+  const pending = readPendingCreates(env, warn);
+  if (pending.length === 0) print("There is no pending create.");
+  for (const { record, isHere, unlockable } of pending) {
+    const { key, urn, name, baseUrl, tokenKind, at, id } = record;
+    const instance = id ? `, instance ${id}` : "";
+    print(urn);
+    print(
+      `  record ${key}: "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${instance}`,
+    );
+    if (!isHere) print("  begun with another state backend than the one that is in use here");
+    if (unlockable) {
+      print("  its run may not have ended: files can't be locked here, so this can't be told");
+    }
+    print(`  take it over: ${importCommand(record, id ?? "<id>")}`);
+    print(`  forget it: ${discardCommand(key)}`);
   }
-  // Where its delete would fail, also a create whose result a state held stands in the way of the next.
-  const found = allCreates(env, warn).filter(
+}
+
+/** Gives the exit code. */
+function discard(keyOrUrn: string, io: Terminal): number {
+  // The key also finds a create whose result a state held: its record blocks the next create where
+  // the delete of its instance would fail.
+  const found = readCreates(io.env, io.warn).filter(
     ({ record }) =>
-      (record.key === keyOrUrn && mayBecome(record, discarded)) ||
+      (record.key === keyOrUrn && mayBecome(record, { stage: "settled", settled: "discarded" })) ||
       (record.urn === keyOrUrn && isOpen(record)),
   );
   if (found.length === 0) {
-    print(`No create is left open for ${keyOrUrn}.`);
+    io.print(`There is no pending create for ${keyOrUrn}.`);
     return 1;
   }
-  const meant = meantBy(found);
-  if (!meant) {
-    warn(
-      `Several state backends have a pending create for ${keyOrUrn}, and none of them is the one that is used here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
+  // Stacks of two backends may have the same URN.
+  const here = found.filter(({ isHere }) => isHere);
+  if (here.length === 0 && new Set(found.map(({ ledger }) => ledger)).size > 1) {
+    io.warn(
+      `Several state backends have a pending create for ${keyOrUrn}, and none of them is in use here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
     );
     return 1;
   }
-  const forgotten = meant.map((it) => forget(it, print, warn));
+  const forgotten = (here.length > 0 ? here : found).map((create) => forget(create, io));
   return forgotten.every(Boolean) ? 0 : 1;
 }
 
-/**
- * Stacks of two backends may have the same URN: the records of the backend that is used here, or of the only
- * one that has any; undefined where several others do.
- */
-function meantBy(found: readonly OpenCreate[]): readonly OpenCreate[] | undefined {
-  const here = found.filter(({ isHere }) => isHere);
-  if (here.length > 0) return here;
-  return new Set(found.map(({ ledger }) => ledger)).size === 1 ? found : undefined;
-}
-
-const discarded = { stage: "settled", settled: "discarded" } as const;
-
-type Say = (line: string) => void;
-
-/** Prints what came of it; false where it is not forgotten. */
-function forget({ ledger, record, inFlight }: OpenCreate, print: Say, warn: Say): boolean {
+/** Gives whether the create is forgotten, and prints the result. */
+function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${shownNote(name)}" at ${baseUrl} (${at})`;
   if (inFlight) {
     warn(
-      `Not forgotten: a run is at ${create} just now. Wait until it has ended, and run this again.`,
+      `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and try again.`,
     );
     return false;
   }
   if (!ledger.settle(key, "discarded")) {
-    warn(`Not forgotten: ${create} could not be changed in the ledger. Run this again.`);
+    warn(`Not forgotten: the record of ${create} could not be changed. Run this again.`);
     return false;
   }
   print(`Forgotten: ${create}, record ${key}${id ? `, instance ${id}` : ""}.`);
   return true;
-}
-
-function describe({ record, isHere, unlockable }: OpenCreate): string[] {
-  const { key, urn, name, baseUrl, tokenKind, at, id } = record;
-  return [
-    urn,
-    `  record ${key}: "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
-    ...(isHere ? [] : ["  by a run with another state backend than the one that is used here"]),
-    ...(unlockable ? ["  a run may be at it just now: files can't be locked here to tell"] : []),
-    `  take it over: ${importCommand(record, id ?? "<id>")}`,
-    `  forget it: ${discardCommand(key)}`,
-  ];
 }

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import type { Finding } from "./finding";
+import type { Finding } from "./terminal";
 import { typed } from "./testing/typed";
 
 test.each([
@@ -20,4 +20,22 @@ test.each([
   const { lines } = await typed(["doctor", "--json"], env);
   const { checks } = JSON.parse(lines.join("\n")) as { checks: Finding[] };
   expect(checks.find(({ check }) => check === "engine")).toMatchObject({ result });
+});
+
+test.each([
+  ["--base-url", "https://user:CanaryValue@api.example.com/v2"],
+  ["--cursor-parameter", "Canary Value"],
+  ["--delete-policy", "CanaryValue"],
+  ["--destroy-path", "CanaryValue"],
+  ["--poll-interval-seconds", "CanaryValue"],
+  ["--stack", "CanaryValue"],
+])("a wrong value of %s is named by its option, and not repeated (G8)", async (option, value) => {
+  const env = { PATH: "", PULUMI_HOME: temporaryFolder(), COMPUTE_API_TOKEN: "sk_test_1" };
+  const { code, lines, warnings } = await typed(["doctor", option, value], env);
+  const text = [...lines, ...warnings].join("\n");
+  expect(text).toMatch(
+    option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option}: `, "m"),
+  );
+  expect(text).not.toContain("Canary");
+  expect(code).toBe(1);
 });

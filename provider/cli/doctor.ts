@@ -1,13 +1,15 @@
 /**
- * `pulumi-resource-compute doctor`: finds out what `pulumi up` would meet. It sends GET requests alone, and
+ * `pulumi-resource-compute doctor`: checks whether `pulumi up` can work. It sends GET requests only, and
  * writes no file.
  */
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import metadata from "../../metadata.json";
+import { deadline, TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ComputeApi } from "../api/client";
+import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
+import { pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import { systemClock } from "../clock";
 import type { Settings } from "../config/settings";
@@ -15,27 +17,28 @@ import { OperationFailed } from "../errors";
 import { ledgerFolder } from "../ledger/folder";
 import { collect } from "../listing/collect";
 import { accountId, Connection } from "../session/connection";
-import type { ProviderContext } from "../context";
+import { timeouts } from "../session/session";
 import { isOlder, oldestEngine } from "../versions";
-import { failed, type Finding, ok, skipped, warning } from "./finding";
-import { openCreates } from "./openCreates";
-import { pulumi } from "./pulumi";
-import { addSettingOptions, examineSettings, type SettingOptions, stackHelp } from "./settings";
-import { count, printData, type Terminal } from "./terminal";
+import { readPendingCreates } from "./discard";
+import { installAdvice, PulumiError, runPulumi } from "./pulumi";
+import { createContext } from "./service";
+import { addSettingOptions, checkSettings, type SettingOptions, stackHelp } from "./settings";
+import { count, failed, type Finding, ok, printData, type Terminal, warning } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string };
 
+/** Adds the command `doctor`. */
 export function addDoctor(program: Command, io: Terminal): void {
   const command = program
     .command("doctor")
     .description("check settings, token, service and this machine; changes nothing")
-    .option("--json", "print the same as data")
+    .option("--json", "Print the same as data.")
     .option("--stack <name>", stackHelp);
   addSettingOptions(command).action(async (options: Options) => {
     const findings: Finding[] = [];
     for await (const finding of examine(options, io)) {
       findings.push(finding);
-      // At once, since a service may take its time.
+      // Each line is printed at once, since the service may be slow.
       if (!options.json) printFinding(finding, io);
     }
     const isWell = findings.every(({ result }) => result !== "FAILED");
@@ -46,10 +49,10 @@ export function addDoctor(program: Command, io: Terminal): void {
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, settings } = await examineSettings(options.stack, options, io);
+  const { findings, settings } = await checkSettings(options.stack, options, io);
   yield* findings;
   if (settings) yield* examineService(settings, io);
-  else yield rest;
+  else yield serviceSkipped;
   const { name, version } = metadata;
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
   yield ok("plugin", `${name} ${version}, on ${system}`);
@@ -57,260 +60,190 @@ async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding>
   yield examineLedger(io.env);
 }
 
-/** `pulumi up` waits, and says so (G6). */
-const tooMany =
-  "Others use this token: `pulumi up` waits and slows down. docs/scaling.md says how many runs a token bears.";
+const serviceSkipped: Finding = {
+  ...{ check: "service", result: "skipped" },
+  found: "not checked further until the problem above is solved",
+};
 
-const rest = skipped("service", "the rest of it shows once the above is well");
-
-/** Asks the service with the client of `pulumi up`: for the account, then for all instances. */
+/** Asks for the account, then for all instances, with the client of `pulumi up`. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
-  let service: Service;
-  try {
-    service = await openService(settings, io);
-  } catch (error) {
-    // For example, a proxy variable that is no address.
-    if (!(error instanceof OperationFailed)) throw error;
-    yield failed("connection", error.message, "Correct it, and run this again.");
-    yield rest;
-    return;
-  }
-
-  const account = await service.account();
-  const refusal = account instanceof RequestError ? account : undefined;
-  if (refusal?.kind === "unreachable" || refusal?.kind === "unanswered") {
-    yield failed("connection", refusal.message, nextStep(refusal));
-    yield rest;
-    return;
-  }
   const { host } = new URL(settings.baseUrl);
-  const [firstFailure] = refusal ? [] : service.failedTries;
-  yield firstFailure
-    ? warning(
-        "connection",
-        `${host} answers, but not at once: ${firstFailure.message}`,
-        "`pulumi up` asks again by itself; where it stays like this, look at the network in between.",
-      )
-    : ok("connection", `${host} answers`);
+  const connected = ok("connection", `${host} answers`);
+  const { createClient } = await import("../api/createClient.js");
+  // `pulumi up` waits after a 429. The doctor reports it at once.
+  const slowedDown = new AbortController();
+  const onSlowedDown = ({ method, path }: SlowedDown) =>
+    slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
+  const context = {
+    ...createContext(io),
+    createApi: (options: ClientOptions) => createClient({ ...options, onSlowedDown }),
+  };
 
-  if (!(account instanceof RequestError)) {
-    const whose = account.id === undefined ? "" : `, account ${account.id}`;
-    yield ok("account", `the service accepts the token${whose}`);
-  } else if (account.status === 403) {
-    yield ok("account", "the service knows the token");
-  } else if (account.kind === "answered" && account.status !== 401 && !account.transient) {
-    const next = `${nextStep(account)} \`pulumi up\` goes on without the account call.`;
-    yield warning("account", account.message, next);
-  } else {
-    yield ofError("account", account);
-    yield rest;
-    return;
-  }
+  let check = "account";
+  try {
+    const api = await new Connection(settings, context, () => slowedDown.signal).api();
+    using account = deadline(systemClock, settings.requestTimeoutMs / 1000, slowedDown.signal);
+    const accepted = await examineAccount(api, settings, account.signal);
+    yield connected;
+    yield accepted;
 
-  const listed = await service.list();
-  if (listed instanceof RequestError) {
-    yield ofError(listed.status === 403 ? "scope" : "listing", listed);
-    yield rest;
-    return;
+    check = "listing";
+    using listing = deadline(systemClock, timeouts.look, slowedDown.signal);
+    const listed = await examineListing(api, settings, listing.signal);
+    yield ok("scope", "list is allowed; whether create is allowed shows with the first create");
+    yield listed;
+  } catch (error) {
+    if (error === slowedDown.signal.reason) {
+      yield warning(check, (error as Error).message, tooManyRequests);
+    } else if (error instanceof TimedOut) {
+      const found = `${host} gave no usable answer within ${error.seconds} s`;
+      yield failed(check === "account" ? "connection" : check, found, networkAdvice);
+    } else if (error instanceof OperationFailed) {
+      // For example, a proxy variable that is no address.
+      yield failed("connection", error.message, "Correct it, and run this again.");
+    } else if (error instanceof RequestError) {
+      if (check === "account") {
+        const isAnswered = error.kind === "answered" || error.kind === "unreadable";
+        if (isAnswered) yield connected;
+        else check = "connection";
+      }
+      yield failed(error.status === 403 ? "scope" : check, error.message, nextStep(error));
+    } else throw error;
+    yield serviceSkipped;
   }
-  yield refusal?.status === 403 && settings.validateCredentials
-    ? warning(
-        "scope",
-        `list is allowed, account is not: ${refusal.message}`,
-        "Grant it; or, if the token is meant to be narrow, set compute:validateCredentials to false.",
-      )
-    : ok(
-        "scope",
-        `${refusal ? "list is allowed" : "account and list are allowed"}; create shows in the first create only`,
-      );
-  const { unreadable, complete, items } = listed;
-  const seen = count(items.size, "instance");
-  yield unreadable > 0
+}
+
+const tooManyRequests =
+  "Others use this token. `pulumi up` would wait and slow down; docs/scaling.md says how many runs can share a token.";
+
+const networkAdvice =
+  "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
+
+/** @throws RequestError with which `pulumi up` fails: it goes on where only the account call is refused. */
+async function examineAccount(
+  api: ComputeApi,
+  { validateCredentials }: Settings,
+  signal: AbortSignal,
+): Promise<Finding> {
+  try {
+    const id = accountId(await api.account(signal));
+    const account = id === undefined ? "" : `, account ${id}`;
+    return ok("account", `the service accepts the token${account}`);
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
+    if (error.status === 401 || error.transient) throw error;
+    return validateCredentials
+      ? warning(
+          "account",
+          error.message,
+          `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to be narrow, set compute:validateCredentials to false.`,
+        )
+      : ok("account", "the account call is refused, and compute:validateCredentials is false");
+  }
+}
+
+/** @throws RequestError where the service can't be listed. */
+async function examineListing(
+  api: ComputeApi,
+  { cursorParameter }: Settings,
+  signal: AbortSignal,
+): Promise<Finding> {
+  let whyIgnored: string | undefined;
+  const onCursorIgnored = (why: string) => (whyIgnored = why);
+  const listing = await collect(api, { cursorParameter, onCursorIgnored }, signal);
+  const { items, unreadable, complete } = listing;
+  const listed = count(items.size, "instance");
+  if (complete) {
+    const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
+    const cursor = `; compute:cursorParameter is first needed for more than ${pageLimit.max}`;
+    return ok("listing", isUntried ? listed + cursor : listed);
+  }
+  const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
+  if (unreadable > 0) {
+    return warning(
+      "listing",
+      `${listed}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
+      "Check that compute:baseUrl is the address of the Compute Instances Service; tell its operator.",
+    );
+  }
+  return whyIgnored === undefined
     ? warning(
         "listing",
-        `${seen}, and ${count(unreadable, "item")} that can't be read, so that none is ever taken for gone`,
-        "Check that compute:baseUrl is the address of the Compute Instances Service; tell its operator.",
+        `${listed}, and there may be more, since only ${pageLimit.max} of each status are listed: ${incomplete}`,
+        `${nameCursor}; docs/scaling.md says what is possible without.`,
       )
-    : ok("listing", `${seen}${complete ? "" : ", and more that are not shown: see paging"}`);
-  yield await examinePaging(settings, service, listed);
-}
-
-function ofError(check: string, error: RequestError): Finding {
-  return error.status === 429
-    ? warning(check, error.message, tooMany)
-    : failed(check, error.message, nextStep(error));
-}
-
-async function examinePaging(
-  { cursorParameter }: Settings,
-  service: Service,
-  whole: Listed,
-): Promise<Finding> {
-  if (cursorParameter === undefined) {
-    if (whole.complete) return ok("paging", "one page shows all");
-    if (whole.unreadable > 0) return skipped("paging", "can't be told: see listing");
-    return warning(
-      "paging",
-      "there are more instances than one page shows, so they are listed by status, and none is ever taken for gone",
-      `${nameCursor}; docs/scaling.md says what is possible without.`,
-    );
-  }
-  // Where one page holds them all, smaller pages prove the same.
-  const half = Math.ceil(whole.items.size / 2);
-  const paged = whole.pages > 1 || half === 0 ? whole : await service.list(half);
-  if (paged instanceof RequestError) return ofError("paging", paged);
-  if (paged.pages === 1) {
-    return skipped("paging", `${count(whole.items.size, "instance")}: too few to tell by`);
-  }
-  if (paged.ignored !== undefined) {
-    return warning(
-      "paging",
-      cursorIgnored(cursorParameter, paged.ignored),
-      "Set compute:cursorParameter to the service's own name for it, or remove it.",
-    );
-  }
-  const instances = count(paged.items.size, "instance");
-  return ok("paging", `${cursorParameter} pages: ${instances} in ${paged.pages} pages`);
-}
-
-type Service = Awaited<ReturnType<typeof openService>>;
-type Listed = Exclude<Awaited<ReturnType<Service["list"]>>, RequestError>;
-
-/**
- * The service for a person who asks what is wrong, and has not the patience of `pulumi up`: after a 429, or
- * once half a request's time-out is over, nothing is tried again.
- *
- * @throws OperationFailed where no request can be sent with these settings.
- */
-async function openService(settings: Settings, { env, redactor }: Terminal) {
-  const { createClient } = await import("../api/createClient.js");
-  /** Tries that failed, also of requests that were answered in the end. */
-  const failedTries: RequestError[] = [];
-  let onFailedTry: (error: RequestError) => void = () => undefined;
-  const nothing = () => undefined;
-  // What would be messages is in the findings; COMPUTE_DEBUG=1 alone has more to say.
-  const info = (text: string) => void process.stderr.write(`${redactor.redact(text)}\n`);
-  const context: ProviderContext = {
-    ...{ env, redactor, clock: systemClock },
-    messages: { status: nothing, info, warning: nothing, debug: nothing },
-    createApi: (options) =>
-      createClient({ ...options, onFailedTry: (error) => onFailedTry(error) }),
-  };
-  // Ctrl-C ends the process itself.
-  const never = new AbortController().signal;
-  const api = await new Connection(settings, context, () => never).api();
-
-  async function ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T | RequestError> {
-    const ending = new AbortController();
-    const begun = systemClock.now();
-    onFailedTry = (error) => {
-      failedTries.push(error);
-      const isLate = systemClock.now() - begun >= settings.requestTimeoutMs / 2;
-      if (error.status === 429 || isLate) ending.abort();
-    };
-    try {
-      return await question(ending.signal);
-    } catch (error) {
-      const last = ending.signal.aborted ? failedTries.at(-1) : error;
-      if (last instanceof RequestError) return last;
-      throw error;
-    }
-  }
-
-  return {
-    failedTries,
-    account: () => ask(async (signal) => ({ id: accountId(await api.account(signal)) })),
-    /** In pages of this size, or as large as they may be. */
-    list: (pageSize?: number) =>
-      ask(async (signal) => {
-        let pages = 0;
-        // Answers are more than pages: what is refused is asked again.
-        const listPage: ComputeApi["listPage"] = async (...query) => {
-          const page = await api.listPage(...query);
-          pages++;
-          return page;
-        };
-        /** Why the service did not page by the cursor it was given. */
-        let ignored: string | undefined;
-        const options = {
-          cursorParameter: settings.cursorParameter,
-          onCursorIgnored: (why: string) => (ignored = why),
-          ...(pageSize ? { pageSize } : {}),
-        };
-        const found = await collect({ listPage }, options, signal);
-        return { ...found, ignored, pages };
-      }),
-  };
+    : warning(
+        "listing",
+        `${listed}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
+        "Set compute:cursorParameter to the service's own name for it, or remove it.",
+      );
 }
 
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
-  const install = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
-  const said = await pulumi(["version"], env);
-  // A program of the Automation API may well bring its own.
-  if (!said.ok) return (said.missing ? warning : failed)("engine", said.why, install);
-  const version = /^v?(\d+\.\d+\.\d+)/.exec(said.stdout.trim())?.[1];
-  if (version === undefined) {
-    return warning("engine", "`pulumi version` gave no version", install);
+  try {
+    const output = await runPulumi(["version"], env, installAdvice);
+    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
+    if (version === undefined) {
+      return warning("engine", "`pulumi version` printed no version", installAdvice);
+    }
+    return isOlder(version, oldestEngine)
+      ? failed("engine", `Pulumi ${version}, older than ${oldestEngine}`, installAdvice)
+      : ok("engine", `Pulumi ${version}`);
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+    // A program that uses the Automation API may install the CLI itself.
+    return (error.isMissing ? warning : failed)("engine", error.problem, error.next);
   }
-  return isOlder(version, oldestEngine)
-    ? failed("engine", `Pulumi ${version}, older than ${oldestEngine}`, install)
-    : ok("engine", `Pulumi ${version}`);
 }
 
 function examineLedger(env: NodeJS.ProcessEnv): Finding {
   const folder = ledgerFolder(env);
-  const problem = unwritable(folder);
-  if (problem) {
+  const problem = whyNotWritable(folder);
+  if (problem !== undefined) {
     return warning(
       "ledger",
       `${folder} can't be written (${problem})`,
-      "Make it writable, or set PULUMI_HOME: should a run be killed while it creates an instance, the next one will not know of it.",
+      "Make it writable, or set PULUMI_HOME: if a run is killed while it creates an instance, the next run will not know of that instance.",
     );
   }
   const complaints: string[] = [];
-  const all = openCreates(env, (text) => complaints.push(text));
-  const open = all.filter(({ isHere }) => isHere).length;
-  const elsewhere = all.length - open;
+  const all = readPendingCreates(env, (text) => complaints.push(text));
+  const here = all.filter(({ isHere }) => isHere).length;
   const list = `\`${ownCommand("discard")}\` lists them`;
-  if (open > 0) {
-    return warning(
-      "ledger",
-      `${open} ${open === 1 ? "create is" : "creates are"} left open in it`,
-      `Run \`pulumi up\`, which goes on with them or says what to do; ${list}.`,
-    );
+  if (here > 0) {
+    const next = `Run \`pulumi up\`, which goes on with them or says what to do; ${list}.`;
+    return warning("ledger", `${count(here, "pending create")} in ${folder}`, next);
   }
   if (complaints.length > 0) return warning("ledger", complaints.join("; "), `Look at ${folder}.`);
-  const others = elsewhere > 0 ? `; ${elsewhere} with another state backend (${list})` : "";
-  return ok("ledger", `${folder}: no create is left open${others}`);
+  const others = all.length > 0 ? `; ${all.length} with another state backend (${list})` : "";
+  return ok("ledger", `${folder}: no pending create${others}`);
 }
 
-/** Tried without writing: the folder itself, or the nearest that would hold it. */
-function unwritable(folder: string): string | undefined {
-  if (!existsSync(folder) && dirname(folder) !== folder) return unwritable(dirname(folder));
+/** Why this folder can't be written, or can't be made; found out without writing anything. */
+function whyNotWritable(folder: string): string | undefined {
   try {
-    if (!statSync(folder).isDirectory()) return `${folder} is no folder`;
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    // "/." fails for a file.
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? String(error);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const parent = dirname(folder);
+    return code === "ENOENT" && parent !== folder ? whyNotWritable(parent) : (code ?? message);
   }
 }
 
-const colours = { ok: "green", warning: "yellow", FAILED: "red", skipped: "gray" } as const;
-
 function printFinding({ check, result, found, next }: Finding, io: Terminal): void {
-  io.print(check.padEnd(13) + found, io.paint(colours[result], result.padEnd(9)));
-  if (next !== undefined) io.print(next, `${" ".repeat(22)}→ `);
+  io.print(result.padEnd(9) + check.padEnd(13) + found);
+  if (next !== undefined) io.print(`${" ".repeat(22)}→ ${next}`);
 }
 
 function printVerdict(findings: readonly Finding[], io: Terminal): void {
-  const number = (result: Finding["result"]) =>
+  const numberOf = (result: Finding["result"]) =>
     findings.filter((finding) => finding.result === result).length;
-  const wrong = number("FAILED");
-  const warnings = number("warning") === 0 ? "" : count(number("warning"), "warning");
+  const warnings = numberOf("warning") > 0 ? count(numberOf("warning"), "warning") : "";
   io.print("");
-  if (wrong > 0) {
-    const both = [`${wrong} FAILED`, warnings].filter(Boolean).join(", ");
-    io.print(`${both}: \`pulumi up\` can't work like this.`);
+  if (numberOf("FAILED") > 0) {
+    const numbers = [`${numberOf("FAILED")} FAILED`, warnings].filter(Boolean).join(", ");
+    io.print(`${numbers}: \`pulumi up\` can't work like this.`);
   } else io.print(warnings ? `\`pulumi up\` can work; ${warnings}.` : "All is well.");
 }

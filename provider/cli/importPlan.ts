@@ -1,33 +1,32 @@
 /**
- * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file`, from what the service
+ * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file` from what the service
  * lists. It changes nothing but the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { importCommand, importPlanCommand, logicalName, nameCursor } from "../advice";
+import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
-import { instanceStatuses } from "../api/documented";
 import { OperationFailed } from "../errors";
-import type { LedgerRecord } from "../ledger/record";
 import { isWhole } from "../listing/snapshot";
-import { isSamePlace, originDifference, type Origin } from "../origin";
-import { closest } from "../closest";
+import { isSamePlace, originDifference } from "../origin";
 import { instanceToken } from "../tokens";
-import { isResumed, openCreates } from "./openCreates";
-import { type HeldInstance, readState } from "./pulumi";
-import { explained, Service } from "./service";
-import { addSettingOptions, settingsFor, type SettingOptions, stackHelp } from "./settings";
+import { describeCreator, readPendingCreates } from "./discard";
+import { readState } from "./pulumi";
+import { createSession, explainError, listService } from "./service";
+import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
 import type { Terminal } from "./terminal";
 
 interface Options extends SettingOptions {
   out?: string;
   stack?: string;
   name?: string;
+  /** In upper case. */
   status?: string[];
   parent?: string;
   provider?: string;
 }
 
+/** Adds the command `import-plan`. */
 export function addImportPlan(program: Command, io: Terminal): void {
   const command = program
     .command("import-plan")
@@ -36,181 +35,141 @@ export function addImportPlan(program: Command, io: Terminal): void {
     .option("--stack <name>", `Leave out what this stack has already. ${stackHelp}`)
     .option(
       "--name <pattern>",
-      "Only instances of such a name: * stands for any text, ? for one character.",
+      "Only instances with a name like this: * stands for any text, ? for one character.",
     )
     .option(
       "--status <status>",
-      "Only instances of this status; may be given again. Left out: every one but PROVISIONING, which a run may be just creating.",
-      (status: string, others: string[] = []) => [...others, status],
+      "Only instances with this status; may be given again. Default: all but PROVISIONING, which a run may be creating just now.",
+      (status: string, others: string[] = []) => [...others, status.toUpperCase()],
     )
-    .option("--parent <urn>", "The component of the stack that they are to be children of.")
-    .option("--provider <urn>", "The program's own provider of them; left out, the default one.");
-  const unused = [
-    ...(["pollIntervalSeconds", "settlingSeconds"] as const),
-    ...(["deletePolicy", "destroyPath", "leftovers"] as const),
-  ];
-  addSettingOptions(command, unused).action(async (options: Options) => {
+    .option("--parent <urn>", "URN of the component in the stack that becomes their parent.")
+    .option(
+      "--provider <urn>",
+      "URN of the program's own provider resource for them. Default: the default provider.",
+    );
+  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
     try {
-      await plan(options, io);
+      await writePlan(options, io);
     } catch (error) {
-      explained(error).forEach((line) => io.warn(line));
+      explainError(error).forEach((line) => io.warn(line));
       io.exitCode = 1;
     }
   });
 }
 
-async function plan(options: Options, io: Terminal): Promise<void> {
+/** @throws OperationFailed or RequestError with the reason why there is no plan. */
+async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { stack, out, parent, provider, status: statuses = [] } = options;
-  const settings = await settingsFor(stack, options, io);
-  const held = stack === undefined ? [] : await instancesOf(stack, io.env);
-  const { listing, origin } = await new Service(settings, io).list();
+  const settings = await readSettings(stack, options, io);
+  const inStack = stack === undefined ? [] : (await readState(stack, io.env)).instances;
+  const { listing, origin } = await listService(createSession(settings, io));
   const warn = (text: string) => io.warn(`warning: ${text}`);
-  const open = openCreates(io.env, warn).map(({ record }) => record);
+  const pending = readPendingCreates(io.env, warn);
 
-  const matches = pattern(options.name);
+  const pattern = patternOf(options.name);
   const isWanted = ({ name = "", status = "" }: ListItem) =>
-    matches.test(name) && (statuses.length === 0 || statuses.includes(status));
-  // An instance that lives elsewhere is another one, whatever its id.
-  const isHeld = ({ id }: ListItem) =>
-    held.some(
+    pattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
+  // An instance that lives elsewhere is another one, even if its id is the same.
+  const isInStack = ({ id }: ListItem) =>
+    inStack.some(
       (it) =>
         it.id === id &&
         !it.external &&
         (!it.origin || originDifference(it.origin, origin) === undefined),
     );
-  const all = [...listing.items.values()];
-  const wanted = all.filter(isWanted).sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
-  const judged = wanted
-    .filter((item) => !isHeld(item))
-    .map((item) => {
-      if (io.redactor.redact(item.id) !== item.id) {
-        return { item, why: "its id has characters in it that a plan can't hold" };
-      }
-      return { item, why: whyNot(item, { statuses, open, origin }) };
-    });
-  const chosen = judged.filter(({ why }) => why === undefined).map(({ item }) => item);
+  const whyLeftOut = ({ id, status }: ListItem): string | undefined => {
+    if (io.redactor.redact(id) !== id) return "its id has characters that a plan can't hold";
+    const create = pending.find(({ record }) => record.id === id && isSamePlace(record, origin));
+    if (create) return describeCreator(create, id);
+    return status === "PROVISIONING" && statuses.length === 0
+      ? "it is PROVISIONING, so a run may be just creating it; --status PROVISIONING takes it all the same"
+      : undefined;
+  };
 
-  const seen = [...instanceStatuses, ...all.map(({ status = "" }) => status)];
-  for (const status of statuses.filter((it) => !seen.includes(it))) {
-    const near = closest(status, seen);
-    warn(`no instance has the status ${status}${near ? `; did you mean ${near}?` : ""}`);
+  const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
+  const resources: object[] = [];
+  const leftOut: string[] = [];
+  const references = Object.entries({ parent, provider }).filter(([, urn]) => urn !== undefined);
+  const uniqueName = namer(inStack.map(({ urn }) => logicalName(urn)));
+  for (const item of wanted.filter((it) => !isInStack(it))) {
+    const { id, name = "" } = item;
+    const reason = whyLeftOut(item);
+    if (reason !== undefined) leftOut.push(`left out: ${id} "${name}": ${reason}`);
+    else {
+      resources.push({
+        type: instanceToken,
+        // An instance may have the token for a name (G8).
+        name: uniqueName(io.redactor.redact(name), id),
+        id,
+        // The file names other resources by the keys of its `nameTable`.
+        ...Object.fromEntries(references.map(([key]) => [key, key])),
+      });
+    }
   }
 
-  // An instance may be called like the token (G8).
-  const shown = chosen.map(({ id, name = "" }) => ({ id, name: io.redactor.redact(name) }));
-  const taken = held.map(({ urn }) => logicalName(urn));
-  const names = namesFor(shown, taken);
-  const related = Object.entries({ parent, provider }).filter(([, urn]) => urn !== undefined);
   // Pulumi's own format: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
-  const file = {
-    // A resource names others by keys of this table.
-    ...(related.length > 0 ? { nameTable: Object.fromEntries(related) } : {}),
-    resources: chosen.map(({ id }, at) => ({
-      ...{ type: instanceToken, name: names[at], id },
-      ...Object.fromEntries(related.map(([key]) => [key, key])),
-    })),
-  };
-  const json = JSON.stringify(file, undefined, 2);
+  const nameTable = references.length > 0 ? { nameTable: Object.fromEntries(references) } : {};
+  const json = JSON.stringify({ ...nameTable, resources }, undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
-  for (const { item, why } of judged) {
-    if (why !== undefined) io.warn(`left out: ${item.id} "${item.name ?? ""}": ${why}`);
-  }
+  leftOut.forEach((line) => io.warn(line));
   if (!isWhole(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
-  const number = wanted.length - judged.length;
+  const number = wanted.filter(isInStack).length;
   const already = number > 0 ? `; ${number} are in the stack already` : "";
-  const next = chosen.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
-  const noun = chosen.length === 1 ? "instance is" : "instances are";
-  io.warn(`${chosen.length} ${noun} in the plan${already}.${next}`);
+  const next = resources.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
+  const noun = resources.length === 1 ? "instance is" : "instances are";
+  io.warn(`${resources.length} ${noun} in the plan${already}.${next}`);
 }
 
-async function instancesOf(
-  stack: string,
-  env: NodeJS.ProcessEnv,
-): Promise<readonly HeldInstance[]> {
-  const read = await readState(stack, env);
-  if ("instances" in read) return read.instances;
-  throw new OperationFailed([
-    `stack ${stack}: ${read.problem}`,
-    "→ Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.",
-  ]);
-}
-
-/** Why the plan leaves an instance out. */
-function whyNot(
-  { id, status }: ListItem,
-  known: { statuses: readonly string[]; open: readonly LedgerRecord[]; origin: Origin },
-): string | undefined {
-  const open = known.open.find((it) => it.id === id && isSamePlace(it, known.origin));
-  if (open) {
-    const next = isResumed(open)
-      ? "and the next `pulumi up` takes it over"
-      : `and no state is known to hold it: \`${importCommand(open, id)}\` takes it over`;
-    return `an earlier run created it for ${open.urn}, ${next}`;
-  }
-  return status === "PROVISIONING" && known.statuses.length === 0
-    ? "it is PROVISIONING, so a run may be just creating it; --status PROVISIONING takes it all the same"
-    : undefined;
-}
-
-/** Upper and lower case are the same in a hostname. */
-function pattern(glob = "*"): RegExp {
+/** Matches upper and lower case alike, as hostnames are compared. */
+function patternOf(glob = "*"): RegExp {
   const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
   return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
 }
 
-function byText(a = "", b = ""): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function byNameAndId(a: ListItem, b: ListItem): number {
+  const [one, other] = [`${a.name ?? ""}\n${a.id}`, `${b.name ?? ""}\n${b.id}`];
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /**
- * A resource name for each instance, in their order, and the same one each time. Where several would have the
- * same one, or the stack has it already, the id makes the difference.
+ * Gives a function that makes the resource name of an instance. A name that is taken, also by a resource
+ * of the stack, gets the id of the instance as its ending.
  */
-function namesFor(
-  items: readonly { id: string; name: string }[],
-  taken: readonly string[],
-): string[] {
-  const plain = items.map(({ name, id }) => fit(name) || fit(id) || "instance");
-  const used = new Set(taken.map(identifier));
-  const wishes = new Map<string, number>();
-  for (const key of plain.map(identifier)) wishes.set(key, (wishes.get(key) ?? 0) + 1);
-  return items.map(({ id }, at) => {
-    const name = plain[at] ?? "";
-    const isAlone = wishes.get(identifier(name)) === 1;
-    const wish = isAlone && !used.has(identifier(name)) ? name : `${name}-${fit(id)}`;
-    let unique = wish;
-    for (let n = 2; used.has(identifier(unique)); n++) unique = `${wish}-${n}`;
-    used.add(identifier(unique));
+function namer(taken: readonly string[]): (name: string, id: string) => string {
+  // Generated code names its variables like this, so names that differ in signs only would collide.
+  const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
+  const used = new Set(taken.map(variableOf));
+  return (name, id) => {
+    const ending = resourceName(id) || "instance";
+    let unique = resourceName(name) || ending;
+    while (used.has(variableOf(unique))) unique += `-${ending}`;
+    used.add(variableOf(unique));
     return unique;
-  });
+  };
 }
 
-/** What every language and every shell takes as it is; far longer than any hostname, but not without end. */
-function fit(text: string): string {
+/** The part of a text that every language and every shell takes as it is. */
+function resourceName(text: string): string {
   return text
     .slice(0, 100)
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
     .replace(/^[-.]+|[-.]+$/g, "");
 }
 
-/** As generated code may name its variable: names that differ in signs only would be the same one. */
-function identifier(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, "_");
-}
-
+/** @throws OperationFailed where the file can't be written. */
 function save(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
     throw new OperationFailed([
       `the plan can't be written: ${(error as Error).message}`,
-      "→ Name another file with --out, or leave it out: the plan is printed then.",
+      "→ Name another file with --out. Without --out the plan is printed.",
     ]);
   }
 }

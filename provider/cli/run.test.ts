@@ -6,21 +6,21 @@ const token = "sk_test_Canary1234567890";
 const run = (...args: string[]) => typed(args, { PATH: "" });
 
 test.each([
-  [[token], /^There is no such command\.\nSee \S+ --help$/],
-  [["docter"], /^There is no command "docter"; did you mean doctor\?/],
+  [[token], /^Unknown command\.\nSee \S+ --help$/],
+  [["docter"], /^Unknown command "docter"; did you mean doctor\?/],
   [["doctor", token], /^There are more arguments than .*\nSee \S+ doctor --help$/],
   [["discard", "urn:1", token], /^There are more arguments/],
-  [["doctor", `--token=${token}`], /^The token is never an option.* COMPUTE_API_TOKEN\./],
+  [["doctor", `--token=${token}`], /^The token is never an option.* COMPUTE_API_TOKEN instead\./],
   [["doctor", "--api-token", token], /^The token is never an option/],
-  [["doctor", `--${token}`], /^There is no such option\./],
-  [["doctor", `-${token}`], /^There is no such option\./],
-  [["doctor", `--bas-url=${token}`], /^There is no option --bas-url; did you mean --base-url\?/],
-  [["doctor", `--json=${token}`], /^There is no option --json/],
-  [["doctor", `--(Did you mean ${token}?)`], /^There is no such option\./],
-  [["doctor", "--base-url"], /^The option --base-url <value> lacks its value\./],
-  [["doctor", "--stack", "--json"], /^The option --stack <name> lacks its value\./],
-  [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> lacks its value\./],
-  [["audit", "--out", token], /^There is no option --out/],
+  [["doctor", `--${token}`], /^Unknown option\./],
+  [["doctor", `-${token}`], /^Unknown option\./],
+  [["doctor", `--bas-url=${token}`], /^Unknown option --bas-url; did you mean --base-url\?/],
+  [["doctor", `--json=${token}`], /^The option --json takes no value\./],
+  [["doctor", `--(Did you mean ${token}?)`], /^Unknown option\./],
+  [["doctor", "--base-url"], /^The option --base-url <value> needs a value\./],
+  [["doctor", "--stack", "--json"], /^The option --stack <name> needs a value\./],
+  [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
+  [["audit", "--out", token], /^Unknown option --out\./],
 ])("the command line %j is wrong: 2, and no value is repeated (G8)", async (args, says) => {
   const { code, lines, warnings } = await run(...args);
   expect(warnings.join("\n")).toMatch(says);
@@ -47,7 +47,7 @@ test.each([
   const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
   expect(found).toEqual(expect.arrayContaining(options));
   if (command === "discard") expect(found).toEqual(options);
-  // A command that creates and deletes nothing does not offer what is about that, though it takes it.
+  // A command that creates and deletes nothing takes what is about that, and does not offer it.
   expect(found.includes("--delete-policy")).toBe(command === "doctor");
   expect(found.join()).not.toMatch(/--(api-)?token/);
   expect(code).toBe(0);

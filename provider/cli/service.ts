@@ -1,61 +1,64 @@
-/** The service as a command asks it: with the provider's own client, listings and proofs. */
+/** The service as the commands ask it: with the client, the listings and the proofs of the provider. */
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
 import { systemClock } from "../clock";
 import type { Settings } from "../config/settings";
+import type { ProviderContext } from "../context";
 import { OperationFailed } from "../errors";
 import type { Snapshot } from "../listing/snapshot";
 import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
 
-/** A service as one token sees it, and all that it lists. */
-export interface Listed {
-  service: Service;
+/** A signal that is never aborted: Ctrl-C ends the whole process. */
+const never = new AbortController().signal;
+
+/** All that the service lists for one token. */
+export interface ServiceListing {
+  session: Session;
   origin: Origin;
   listing: Snapshot;
 }
 
-export class Service {
-  readonly session: Session;
-
-  constructor(settings: Settings, { redactor, env, warn }: Terminal) {
-    const nothing = () => undefined;
-    const warning = (text: string) => warn(`warning: ${text}`);
-    // What would be shown of a resource has no place here.
-    const messages = { status: nothing, info: warn, warning, debug: nothing };
-    // Ctrl-C ends the process itself.
-    const never = new AbortController().signal;
-    this.session = new Session(
-      settings,
-      { messages, redactor, clock: systemClock, env },
-      () => never,
-    );
-  }
-
-  /** Lists what is there now, after all that was done before. */
-  list(): Promise<Listed> {
-    const { listings, connection } = this.session;
-    const after = listings.mark();
-    return this.patiently(async (signal) => ({
-      service: this,
-      listing: await listings.get({ after }, signal),
-      origin: (await connection.open(signal)).origin,
-    }));
-  }
-
-  /** Ends by itself: a 429 fails nothing, so that what is never answered would go on for ever. */
-  async patiently<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    using operation = this.session.operation(timeouts.look);
-    return await work(operation.signal);
-  }
+/** What the provider is given in a command: its messages go to stderr. */
+export function createContext({ redactor, env, warn }: Terminal): ProviderContext {
+  const ignore = () => undefined;
+  const messages = {
+    ...{ status: ignore, debug: ignore, info: warn },
+    warning: (text: string) => warn(`warning: ${text}`),
+  };
+  return { messages, redactor, clock: systemClock, env };
 }
 
-/** What a person is told of an error, with the next step; a defect of ours is thrown again. */
-export function explained(error: unknown): readonly string[] {
+/** A session with the service. Nothing is sent yet. */
+export function createSession(settings: Settings, io: Terminal): Session {
+  return new Session(settings, createContext(io), () => never);
+}
+
+/**
+ * Lists the instances that are there now.
+ *
+ * @throws Error where that failed: see `explainError`.
+ */
+export async function listService(session: Session): Promise<ServiceListing> {
+  const { listings, connection } = session;
+  const after = listings.mark();
+  // Without a time-out, a service that always answers 429 would be asked for ever.
+  using operation = session.operation(timeouts.look);
+  const listing = await listings.get({ after }, operation.signal);
+  const { origin } = await connection.open(operation.signal);
+  return { session, origin, listing };
+}
+
+/**
+ * The lines that tell a person of an error, with the next step.
+ *
+ * @throws The error itself, where it is a defect of ours.
+ */
+export function explainError(error: unknown): readonly string[] {
   if (error instanceof OperationFailed) return error.lines;
   if (error instanceof RequestError) return [explain(error)];
-  if (isEnded(error)) return [`the service: ${error.message}. Run again later.`];
+  if (isEnded(error)) return [`asking the service ${error.message}. Run again later.`];
   throw error;
 }

@@ -11,41 +11,48 @@ import {
   type Settings,
 } from "../config/settings";
 import { OperationFailed } from "../errors";
-import { propertyMap, reveal, type PropertyMap } from "../propertyValue";
-import { failed, type Finding, ok } from "./finding";
-import { readConfig } from "./pulumi";
-import { count, type Terminal } from "./terminal";
+import { propertyMap, type PropertyMap } from "../propertyValue";
+import { PulumiError, readConfig } from "./pulumi";
+import { count, failed, type Finding, ok, type Terminal } from "./terminal";
 
+/** The help of the option `--stack`. */
 export const stackHelp =
-  "Read the settings of this stack of the Pulumi project here, the token among them. What is given below wins over it.";
+  "Read the settings, with the token, from this stack of the Pulumi project in this folder. The options below take precedence.";
 
-/** Commander gives the values under the names of the settings: `--base-url` as `baseUrl`. */
+/** The values of the options, by the names of the settings: commander gives `--base-url` as `baseUrl`. */
 export type SettingOptions = Partial<Record<SettingName, string>>;
 
-const optionOf = (name: SettingName) =>
+const optionOf = (name: string) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
 
-/** The token is no option: any program of the machine can read those. */
+/** No secret is an option: every program on the machine can read the options of a process. */
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
-/** Those of `unused` change nothing for the command: it takes them, and its help leaves them out. */
-export function addSettingOptions(command: Command, unused: readonly SettingName[] = []): Command {
+/** The settings that do not matter to a command that only lists. */
+const unusedForListing: readonly SettingName[] = ["deletePolicy", "destroyPath", "leftovers"];
+
+/** Adds an option for each setting that is not secret. The help leaves out those that are not used. */
+export function addSettingOptions(command: Command, { onlyLists = false } = {}): Command {
   for (const name of optionNames) {
     const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
-    command.addOption(option.hideHelp(unused.includes(name)));
+    command.addOption(option.hideHelp(onlyLists && unusedForListing.includes(name)));
   }
   return command;
 }
 
-/** @throws OperationFailed with all that is wrong with them. */
-export async function settingsFor(
+/**
+ * The settings for a command.
+ *
+ * @throws OperationFailed with everything that is wrong with the settings.
+ */
+export async function readSettings(
   stack: string | undefined,
   options: SettingOptions,
   io: Terminal,
 ): Promise<Settings> {
-  const { findings, settings } = await examineSettings(stack, options, io);
+  const { findings, settings } = await checkSettings(stack, options, io);
   if (settings) return settings;
   const wrong = findings.filter(({ result }) => result === "FAILED");
   throw new OperationFailed(
@@ -53,8 +60,8 @@ export async function settingsFor(
   );
 }
 
-/** Judges the settings as Configure does, and says where each comes from; gives them where all is well. */
-export async function examineSettings(
+/** Checks the settings as Configure does, and says where each comes from; gives them if all are valid. */
+export async function checkSettings(
   stack: string | undefined,
   options: SettingOptions,
   io: Terminal,
@@ -63,13 +70,12 @@ export async function examineSettings(
   const findings: Finding[] = [];
   let ofStack: PropertyMap = {};
   if (stack !== undefined) {
-    const read = await readConfig(stack, env);
-    if ("problem" in read) {
-      const next =
-        "Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.";
-      return { findings: [failed("stack", read.problem, next)] };
+    try {
+      ofStack = await readConfig(stack, env);
+    } catch (error) {
+      if (!(error instanceof PulumiError)) throw error;
+      return { findings: [failed("stack", error.problem, error.next)] };
     }
-    ofStack = read.config;
     const number = Object.keys(ofStack).length;
     findings.push(ok("stack", `${stack}: ${count(number, "setting")} of compute`));
   }
@@ -79,58 +85,61 @@ export async function examineSettings(
     Object.fromEntries(optionNames.map((name) => [name, options[name]])),
   );
   const args = propertyMap({ ...ofStack, ...ofOptions });
-  const variableOf = (name: string) => settingEnvironment[name as SettingName];
-  const isGiven = (name: SettingName) =>
-    reveal(args[name] ?? null) !== null || Boolean(env[variableOf(name) ?? ""]);
-  const sourceOf = (name: string) => {
-    if (Object.hasOwn(ofOptions, name)) return optionOf(name as SettingName);
-    const variable = Object.hasOwn(ofStack, name) ? undefined : variableOf(name);
-    return variable ?? `compute:${name}`;
-  };
+  const labelOf = (name: string) =>
+    Object.hasOwn(ofOptions, name) ? optionOf(name) : `compute:${name}`;
 
-  const wrong = checkConfig(args, env).failures.map(({ property, reason }) => {
-    // A secret is named in the reason only.
-    const name = property || /^compute:(\w+)/.exec(reason)?.[1] || "";
-    const words = reason.replace(`compute:${name} `, "");
-    const source = sourceOf(name);
-    return { name, found: words.startsWith(source) ? words : `${source}: ${words}` };
-  });
+  const problems = checkConfig(args, env).failures.map(({ property, reason }) => ({
+    // The failure of a secret setting names it in the reason only.
+    check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
+    found: property ? `${labelOf(property)}: ${reason}` : reason,
+  }));
   for (const name of ["baseUrl", "apiToken"] as const) {
+    const variable = settingEnvironment[name] ?? "";
+    if (Object.hasOwn(args, name) || env[variable]) continue;
     const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
-    const found = `not given: looked for in ${option}${variableOf(name)}, a stack's configuration (--stack NAME)`;
-    if (!isGiven(name)) wrong.push({ name, found });
+    const found = `not given: looked for in ${option}${variable} and a stack's configuration (--stack NAME)`;
+    problems.push({ check: checkOf(name), found });
   }
-  const settings = wrong.length === 0 ? resolveSettings(args, env) : undefined;
+  const settings = problems.length === 0 ? resolveSettings(args, env) : undefined;
 
-  const others = settingNames.filter((name) => name !== "baseUrl" && name !== "apiToken");
-  const given = others.filter(isGiven).map((name) => `${name} (${sourceOf(name)})`);
-  const kind = settings && kinds[settings.tokenKind];
-  const judge = (check: string, found: string, next: string, isOf: (name: string) => boolean) => {
-    const reasons = wrong.filter(({ name }) => isOf(name)).map((it) => it.found);
+  const sourceOf = (name: SettingName) =>
+    Object.hasOwn(args, name) ? labelOf(name) : settingEnvironment[name];
+  const others = Object.keys(args)
+    .filter((name) => checkOf(name) === "settings")
+    .map((name) => `${name} (${labelOf(name)})`);
+  const rows = [
+    {
+      check: "base URL",
+      found: `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
+      next: `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
+    },
+    {
+      check: "token",
+      found: `${settings ? tokenKinds[settings.tokenKind] : "given"} (${sourceOf("apiToken")})`,
+      next: `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
+    },
+    {
+      check: "settings",
+      found: [
+        ...others,
+        others.length > 0 ? "the others have their defaults" : "the defaults",
+      ].join("; "),
+      next: "Correct each of them where it is set.",
+    },
+  ];
+  for (const { check, found, next } of rows) {
+    const reasons = problems.filter((it) => it.check === check).map((it) => it.found);
     findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
-  };
-  judge(
-    "base URL",
-    `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
-    `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
-    (name) => name === "baseUrl",
-  );
-  judge(
-    "token",
-    `${kind ?? "given"} (${sourceOf("apiToken")})`,
-    `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
-    (name) => name === "apiToken",
-  );
-  judge(
-    "settings",
-    given.length > 0 ? `${given.join(", ")}; else the defaults` : "the defaults",
-    "Correct it where it is set; README.md, Configuration, says what each may be.",
-    (name) => name !== "baseUrl" && name !== "apiToken",
-  );
+  }
   return settings ? { findings, settings } : { findings };
 }
 
-const kinds = {
+/** The check that a setting belongs to. */
+function checkOf(name: string | undefined): string {
+  return name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
+}
+
+const tokenKinds = {
   live: "live: billing is active",
   test: "test: nothing is billed, instances are ephemeral",
 } as const;

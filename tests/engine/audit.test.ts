@@ -147,7 +147,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(ids(blind.gone)).toEqual([idOf(made, "db")]);
   writeFileSync(file, "{ broken");
   const nothing = await audit(world);
-  expect(nothing.output).toMatch(/^the stacks of the backend: `pulumi stack ls` failed/m);
+  expect(nothing.output).toMatch(/^`pulumi stack ls` failed/m);
   expect(nothing.code).toBe(3);
 
   // None of it made or removed anything.
@@ -181,7 +181,7 @@ test("killed during a POST: the pending create is found, and its instance, if th
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
   expect(await data(world)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
 
-  // What a run with another backend left open, its next one goes on with.
+  // The next run with another backend goes on with the pending create there.
   service.control.insert({ id: "i-other", name: "other" });
   await noteElsewhere(world, "i-other");
   const other = await data(world);
@@ -189,7 +189,7 @@ test("killed during a POST: the pending create is found, and its instance, if th
   expect(other.inNoStack).toEqual([
     expect.objectContaining({
       id: "i-other",
-      note: expect.stringMatching(/^the next `pulumi up` with another state backend takes it over/),
+      note: expect.stringMatching(/; the next `pulumi up` with another state backend takes it over$/),
     }),
   ]);
 });
@@ -206,7 +206,7 @@ test("what hinders it ends with 3, what is typed wrong with 2, and the token is 
   service.control.declareToken(tokens.test, { state: "valid" });
   stack.setEnv("PULUMI_BACKEND_URL", "file:///nonexistent/backend");
   const nowhere = await audit(world, `--base-url '${service.url}'`);
-  expect(nowhere.output).toMatch(/^the stacks of the backend: `pulumi stack ls` failed/m);
+  expect(nowhere.output).toMatch(/^`pulumi stack ls` failed/m);
   expect(nowhere.code).toBe(3);
   stack.setEnv("HTTPS_PROXY", "not an address");
   const unsent = await audit(world, "--json --base-url https://api.example.com/v2 2> said");

@@ -150,7 +150,7 @@ test("by hand it says what it is, and knows its commands", async () => {
   });
   expect(machine.run(["discard"], env)).toEqual({
     status: 0,
-    output: "No create is left open.\n",
+    output: "There is no pending create.\n",
   });
   expect(machine.run(["discard", "urn:not:there"], env)).toMatchObject({ status: 1 });
   expect(machine.run(["no-such-command"], env)).toMatchObject({ status: 2 });

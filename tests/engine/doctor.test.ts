@@ -42,7 +42,7 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
   expect(wrong.output).toMatch(/The token is never an option.*COMPUTE_API_TOKEN/);
   expect(wrong.code).toBe(2);
   expect((await doctor('"$TOKEN_TO_SET"')).code).toBe(2);
-  expect((await stack.type(`'${plugin}' "$TOKEN_TO_SET"`)).output).toMatch(/no such command/);
+  expect((await stack.type(`'${plugin}' "$TOKEN_TO_SET"`)).output).toMatch(/Unknown command/);
 });
 
 test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {

@@ -109,7 +109,7 @@ test("two runs at once in one Pulumi home: every record is whole, and nobody is 
   }
   expect(world.posts()).toBe(40);
   const discard = `'${plugin}' discard`;
-  expect((await stack.type(discard)).output).toBe("No create is left open.\n");
+  expect((await stack.type(discard)).output).toBe("There is no pending create.\n");
   for (const name of ["dev", "second"]) {
     await stack.expectNothingToDo("--stack", name);
   }

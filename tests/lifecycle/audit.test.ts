@@ -132,12 +132,18 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
     expect(Object.fromEntries(orphans.map(({ id, note = "" }) => [id, note]))).toEqual({
       "i-hand": "",
       "i-read": "a reads it, and does not manage it",
-      "i-left": expect.stringMatching(/^the next `pulumi up` takes it over as urn:/),
-      "i-lost": expect.stringMatching(/^it has the name of a pending create: `pulumi import /),
+      "i-left": expect.stringMatching(
+        /^an earlier run created it for urn:.*; the next `pulumi up` takes/,
+      ),
+      "i-lost": expect.stringMatching(
+        /^it has the name of a pending create; if that made it, `pulumi import /,
+      ),
     });
     const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
     expect(text).toMatch(/^Running but in no stack \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Take them/m);
-    expect(text).toMatch(/\nIn more than one place.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/);
+    expect(text).toMatch(
+      /\nManaged by more than one resource.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/,
+    );
     expect(code).toBe(1);
   });
 });
@@ -160,7 +166,7 @@ test("where nothing can be compared it ends with 3, and says why", async () => {
   await withWorld({}, async (world) => {
     const none = await audit(world, "/nonexistent");
     expect(none.code).toBe(3);
-    expect(none.warnings[0]).toMatch(/^the stacks of the backend: there is no pulumi on PATH/);
+    expect(none.warnings[0]).toMatch(/^there is no pulumi on PATH/);
     world.service.control.declareToken(testToken, { state: "revoked" });
     const path = pulumi(world, {});
     const revoked = await data(world, path);

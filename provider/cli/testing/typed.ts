@@ -14,9 +14,8 @@ export async function typed(args: readonly string[], env: NodeJS.ProcessEnv): Pr
   const lines: string[] = [];
   const warnings: string[] = [];
   const code = await run(args, {
-    print: (line, painted = "") => void lines.push(painted + redactor.redact(line)),
+    print: (line) => void lines.push(redactor.redact(line)),
     warn: (line) => void warnings.push(redactor.redact(line)),
-    paint: (_, text) => text,
     redactor,
     env,
     exitCode: 0,
