@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
-import { changedInputs } from "./changes";
+import { changedInputs } from "./diff";
 import { outputsOfAccepted, outputsOfItem, unfinished } from "./state";
 import { updateInstance } from "./update";
 

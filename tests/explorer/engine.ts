@@ -31,7 +31,7 @@ export function changes(m: Model, w: World): Change[] {
       }
     });
   });
-  const posting = w.runs.some((run) => run.calls.some(({ ask }) => ask.do === "post"));
+  const posting = w.runs.some((run) => run.calls.some(({ action }) => action.do === "post"));
   if ((m.slice.slowPosts || !posting) && isTimely(w))
     all.push({ say: "the settling time passes", do: passTime });
   if (w.instances.some((it) => it.overdue)) {
@@ -146,7 +146,8 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
   if (run.canceled && idle) add("the engine ends", gone);
   // Crashes only where something has just shown outside.
   const visible =
-    unsaved !== undefined || run.calls.some(({ ask }) => ask.do !== "enter" && ask.do !== "permit");
+    unsaved !== undefined ||
+    run.calls.some(({ action }) => action.do !== "takeBaseline" && action.do !== "awaitPermit");
   if (!visible) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, its) => (its.canceled = true), "ctrl-C");
   add("Ctrl-C twice", (_, its) => leave(its, true), "ctrl-C twice");
@@ -179,7 +180,7 @@ type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) =
 
 function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
   const plan = m.plan(run);
-  const names = run.calls.map(({ resource }) => m.order(run, resource).name);
+  const names = run.calls.map(({ resource }) => m.spec(run, resource).name);
   for (const resource of run.todo) {
     const { resource: what } = m.resource(run, resource);
     const identity = m.identity(run, resource);
@@ -189,7 +190,7 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       beginCall(m, copy, its, resource, held !== undefined);
     };
     // One create of a name at a time.
-    const blocked = names.includes(m.order(run, resource).name);
+    const blocked = names.includes(m.spec(run, resource).name);
     if (held === undefined) {
       if (!blocked) add(`the engine creates ${what}`, begin);
     } else if (plan.replace) {

@@ -6,7 +6,7 @@
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
-import type { Ask, NameKind, State } from "../../provider/instance/protocol";
+import type { Action, NameKind, State } from "../../provider/instance/protocol";
 
 /** An instance at the service. */
 export interface Instance {
@@ -60,7 +60,7 @@ export interface Call {
   resource: number;
   replaces: boolean;
   state: State;
-  ask: Ask;
+  action: Action;
   /** The record that the driver moves on. */
   key: string | undefined;
   /** What the POST under way has made. */
@@ -184,7 +184,14 @@ export function keyOf(world: World): string {
     parts.push(run.made.join(), run.takenOver.join(), run.carried.join(), run.proven.join());
     for (const { resource, id } of run.unfinished) parts.push(resource, id);
     for (const call of run.calls) {
-      parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.ask.do, call.key);
+      parts.push(
+        "c",
+        call.resource,
+        call.replaces,
+        keyOfState(call.state),
+        call.action.do,
+        call.key,
+      );
       parts.push(
         call.acted,
         call.id,
@@ -209,14 +216,16 @@ export function passTime(world: World): void {
   // The grace of a plugin whose engine is gone is shorter than the settling time.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
-    if (call.state.phase === "waiting" && call.state.until > 0) call.waits++;
+    if (call.state.phase === "readingLedger" && (call.state.until ?? 0) > 0) call.waits++;
     call.state = earlier(call.state);
   }
 }
 
 /** How long a POST may take is no part of the settling time. */
 function isUnderWay({ runs }: World, { key }: Row): boolean {
-  return runs.some(({ calls }) => calls.some((call) => call.ask.do === "post" && call.key === key));
+  return runs.some(({ calls }) =>
+    calls.some((call) => call.action.do === "post" && call.key === key),
+  );
 }
 
 /** Whether anything waits for the settling time. */
