@@ -43,8 +43,9 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
 }
 
 /**
- * The name, with the input that says who chose it: the name that the engine demands or proposes, or the one that
- * the instance has, or a generated one. Undefined if the engine forbids that.
+ * The name for a program that gives none, with the input that says who chose it. The engine may enforce or
+ * propose a name. Otherwise an instance keeps its name, and a new one gets a generated name. Undefined if
+ * the engine forbids all of that.
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
@@ -72,7 +73,8 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
     .filter((key) => !(inputNames as string[]).includes(key) && !key.startsWith("__"))
     .map((key) => {
       const near = closest(key, inputNames) as InputName | undefined;
-      // The engine prints the value of the property that a failure names, and takes no unknown one for a secret (G8).
+      // The engine prints the value of the property that a failure names. It does not know that a
+      // misspelled property is a secret (G8).
       const secret = hasSecret(news[key]) || (near !== undefined && traitsOf(near).secret === true);
       return {
         property: secret ? "" : key,
@@ -84,7 +86,7 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = given(news, name);
   if (value === undefined) {
-    // During an import, neither the state nor the program has what the list does not show: no mistake.
+    // During an import, neither side has what the list does not show: that is no mistake.
     const imported = Object.keys(olds).length > 0 && given(olds, name) === undefined;
     return isRequired(name) && !imported ? [{ property: name, reason: "is required" }] : [];
   }
@@ -100,7 +102,7 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
     const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");
     if (secret) return { property: "", reason: `${name}${item} ${reason}` };
-    // The engine finds the value by the name of the whole property, so the item is named in the reason.
+    // The engine finds no value for the name of an item, so the reason names the item.
     return { property: name, reason: item ? `${item} ${reason}` : reason };
   });
 }

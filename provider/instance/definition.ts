@@ -84,7 +84,11 @@ export type InputName = keyof typeof inputTypes;
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
-/** What is known of an input besides its type. @throws Error for an input that `inputTypes` lacks. */
+/**
+ * What is known of an input besides its type.
+ *
+ * @throws Error for an input without such a description: a defect of this file.
+ */
 export function traitsOf(name: InputName): InputTraits {
   const found = traits.get(inputTypes[name]);
   if (!found) throw new Error(`no traits for ${name}`);

@@ -24,7 +24,7 @@ import { hasTag } from "./naming";
 /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
 export type NameKind = LedgerRecord["kind"];
 
-/** The instance to create, and the settings that matter. Times are milliseconds of one clock. */
+/** The instance to create, and the settings that matter. All times are milliseconds. */
 export interface CreateSpec {
   urn: string;
   /** The provider resource's own id, which tells stacks apart. */
@@ -50,7 +50,7 @@ export interface CreateSpec {
   patienceMs: number;
 }
 
-/** A listing, with what the session and the ledger know when it arrives. */
+/** A listing, and what the session and the ledger know when it arrives. */
 export interface Observation {
   items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
   complete: boolean;
@@ -58,11 +58,11 @@ export interface Observation {
   begunAt: number;
   /** Whether this session created the instance or took it over. */
   isOfThisSession: (id: string) => boolean;
-  /** Whether a call of this session named the id: no proof of a state, but it may be someone's. */
+  /** Whether a call of this session named the id. That proves no state, but may be another resource. */
   isNamedByEngine: (id: string) => boolean;
   /** Whether it is proven that a state held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether the settling time of this create is not over: a listing may lack its instance. */
+  /** Whether the record is so young that a listing may lack its instance. */
   isSettling: (record: LedgerRecord) => boolean;
   /** The records of the ledger. */
   entries: readonly Entry[];
@@ -103,7 +103,7 @@ export type Event =
   /** `entries`: the ledger, read after the record was written. */
   | { kind: "recorded"; key: string; entries: readonly Entry[] }
   | { kind: "posted"; outcome: PostOutcome; now: number }
-  /** Instead of any other: Ctrl-C, or the operation's time-out. */
+  /** In place of any other event: Ctrl-C, or the operation's time-out. */
   | { kind: "stopped"; why: Error };
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
@@ -186,7 +186,7 @@ interface Earlier {
   completed?: ReadonlySet<string>;
 }
 
-/** From the first permit to the answer. */
+/** What a create knows from its baseline to the answer. */
 interface Attempt {
   baseline: Baseline;
   earlier: Earlier;
@@ -471,7 +471,7 @@ function resume(
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
-/** Judges the listing before a POST: what it has can't come of the POST, but may be a leftover. */
+/** Judges the listing before the POST. Its instances are not the POST's, but may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   { earlier, renewedFor }: StateOf<"takingBaseline">,
@@ -513,7 +513,7 @@ function findUndeletable(spec: CreateSpec, observed: Observation): LedgerRecord 
 
 function findLeftovers(spec: CreateSpec, observed: Observation): Leftover[] {
   const { items, entries, isOfThisSession, isInState, isSettling } = observed;
-  // Also under another provider resource: a state that was never saved has lost the id of its own.
+  // Also those under another provider resource: a state that was never saved has lost its id.
   const delivered = entries
     .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
     .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
@@ -553,13 +553,13 @@ function isExplained(spec: CreateSpec, entries: readonly Entry[], id: string): b
 
 function afterPermit(attempt: Attempt, now: number): Transition {
   const { baseline, earlier, unclear } = attempt;
-  // After an unclear POST its instance may be in a later listing, so the first baseline stays.
+  // After an unclear POST, a new baseline might show its instance: the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
   if (!isOld) return writeRecord(attempt);
   return next({ phase: "takingBaseline", earlier, renewedFor: attempt }, { do: "list" });
 }
 
-/** Has the record on the disk before the POST leaves. */
+/** The record comes before the POST. A repeated POST has its record already. */
 function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
   const { baseline, unclear } = attempt;
   if (unclear) {
@@ -574,8 +574,8 @@ function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
 }
 
 /**
- * Each Create writes its own record, and reads the others' afterwards. So of two creates of one
- * resource at least one sees the other's record, drops its own, and judges the pending creates again.
+ * Each create writes its own record, and reads the others afterwards. So of two creates of one resource,
+ * at least one sees the other's record. It drops its own, and judges the pending creates again.
  */
 function afterRecord(
   spec: CreateSpec,
