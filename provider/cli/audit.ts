@@ -9,7 +9,7 @@ import { shownNote } from "../ledger/notedName";
 import { search } from "../listing/search";
 import type { Snapshot } from "../listing/snapshot";
 import { isSamePlace, originDifference, type Origin } from "../origin";
-import { judge, type Existence } from "../instance/existence";
+import { judgeSearch, type Existence } from "../instance/existence";
 import { exitCodeOf, exitCodes, isOfThisMachine, printReport, type Report } from "./auditReport";
 import { isResumed, openCreates, type OpenCreate } from "./openCreates";
 import { type HeldInstance, readAllStates, type Stacks } from "./pulumi";
@@ -132,7 +132,7 @@ function existenceOf(
     kept?.tokenHash === origin.tokenHash || seenWithIt.some((it) => listed.has(it.id));
   return service.patiently(async (signal) => {
     const options = { pollIntervalMs, settledAt };
-    return judge(session, await search(id, session.listings, options, signal), isSameTenant);
+    return judgeSearch(session, await search(id, session.listings, options, signal), isSameTenant);
   });
 }
 

@@ -30,7 +30,7 @@ const graceMs = 10_000;
 /** How long the last listing of a create may take. */
 const lastListingSeconds = 30;
 
-const held =
+const heldBack =
   "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
 
 /**
@@ -220,7 +220,7 @@ class Create implements Disposable {
       }
       case "findInstance": {
         const { id = "", at: acceptedAt } = action.record;
-        const known = { kept: action.record, acceptedAt };
+        const known = { recordedOrigin: action.record, acceptedAt };
         const { existence } = await existenceOf(this.#session, id, known, signal);
         return { kind: "searched", existence };
       }
@@ -231,7 +231,7 @@ class Create implements Disposable {
             urn: this.#request.urn,
             look: () => this.#listBaseline(),
             signal,
-            onHeld: () => this.#progress.show(held),
+            onHeld: () => this.#progress.show(heldBack),
           }),
         );
       case "list":

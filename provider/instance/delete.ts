@@ -38,12 +38,12 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const { existence } = await existenceOf(session, id, known, operation.signal);
   if (existence.kind === "gone") {
     // Without a recorded origin, the listings may have been another tenant's.
-    if (known.kept) ledger.settleId(settings, id, "gone");
+    if (known.recordedOrigin) ledger.settleId(settings, id, "gone");
     return;
   }
   if (settings.deletePolicy === "fail") {
     throw new OperationFailed([
-      `${stillThere(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
+      `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
       "  - remove it at the service (its portal), then run this again: it succeeds once the instance is gone",
       `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\``,
       "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
@@ -57,7 +57,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
 }
 
 /** Says that the instance still exists, or may. */
-export function stillThere(
+export function describeExistence(
   { settings }: Session,
   { id, oldOutputs }: Pick<DeleteRequest, "id" | "oldOutputs">,
   existence: Exclude<Existence, { kind: "gone" }>,
@@ -85,7 +85,7 @@ async function destroyInstance(
 ): Promise<void> {
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, an instance that is missing from listings need not be too young for them.
-  const target = isAcknowledged ? { kept: known.kept } : known;
+  const target = isAcknowledged ? { recordedOrigin: known.recordedOrigin } : known;
   const { clock, messages } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
@@ -165,7 +165,7 @@ async function retainInstance(session: Session, request: DeleteRequest): Promise
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
   // `pulumi do --stateless` and a former `.get()` drop what another state may hold.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
-  const remains = whatRemains(oldOutputs, session.settings.tokenKind);
+  const remains = describeRetained(oldOutputs, session.settings.tokenKind);
   const rest = {
     listed: remains,
     missing: "the service no longer lists it, so it seems to be gone already",
@@ -178,7 +178,7 @@ async function retainInstance(session: Session, request: DeleteRequest): Promise
 }
 
 /** What an instance that is left alone goes on doing. `configured`: the kind of token in the settings. */
-export function whatRemains(outputs: DeleteRequest["oldOutputs"], configured: string): string {
+export function describeRetained(outputs: DeleteRequest["oldOutputs"], configured: string): string {
   return isBilled(outputs, configured)
     ? "it goes on running and is billed until it is removed at the service"
     : "it stays at the service until its sandbox lifetime is over";
@@ -194,12 +194,13 @@ async function lookOnce(
   const { connection, listings, ctx } = session;
   try {
     const { origin } = await connection.open(operation.signal);
-    const { kept, acceptedAt } = knownInstanceOf(oldOutputs);
-    if (kept && originDifference(kept, origin)) return "unknown";
+    const { recordedOrigin, acceptedAt } = knownInstanceOf(oldOutputs);
+    if (recordedOrigin && originDifference(recordedOrigin, origin)) return "unknown";
     const { items, complete } = await listings.get(listings.shareable, operation.signal);
     if (items.has(id)) return "listed";
     const isSettled = settlingEnd(session, acceptedAt) <= ctx.clock.now();
-    const isMissing = complete && isSettled && isSameTenant(session, id, { kept, origin, items });
+    const isMissing =
+      complete && isSettled && isSameTenant(session, id, { recordedOrigin, origin, items });
     return isMissing ? "missing" : "unknown";
   } catch (error) {
     sessionsWithoutLook.add(session);

@@ -14,7 +14,7 @@ import type { DiffKind, DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { stampOf } from "../stamp";
 import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
-import { stillThere, whatRemains } from "./delete";
+import { describeExistence, describeRetained } from "./delete";
 import { existenceOf, knownInstanceOf, type Existence } from "./existence";
 import { listedName } from "./state";
 
@@ -50,7 +50,7 @@ function replacementWarning(
     case "destroy":
       return undefined;
     case "retain":
-      return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${whatRemains(oldOutputs, tokenKind)}`;
+      return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${describeRetained(oldOutputs, tokenKind)}`;
     case "fail":
       // A sure replacement that was not refused: the instance is gone already.
       return isSure
@@ -173,7 +173,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
   }
   if (existence.kind === "gone") return;
   throw new OperationFailed([
-    `replacing instance ${id} will fail, before a second server is made: ${stillThere(session, request, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
+    `replacing instance ${id} will fail, before a second server is made: ${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
     "  - remove it at the service (its portal), then run this again: the new one is created once it is gone",
     "  - let it run, and have the new one created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete wants that setting, too: the provider is not told of the option)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
@@ -182,8 +182,8 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
 }
 
 function refuseOutOfReach({ id, urn, oldOutputs }: DiffRequest, now: Origin): void {
-  const kept = originFromState(oldOutputs);
-  const difference = kept && originDifference(kept, now);
+  const recordedOrigin = originFromState(oldOutputs);
+  const difference = recordedOrigin && originDifference(recordedOrigin, now);
   if (!difference) return;
   throw new OperationFailed([
     `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,

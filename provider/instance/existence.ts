@@ -18,14 +18,14 @@ export type Existence =
 /** What is known of an instance before a search for it. */
 export interface KnownInstance {
   /** Where it lives. */
-  kept?: Origin | undefined;
+  recordedOrigin?: Origin | undefined;
   /** When it was accepted (ISO 8601), for as long as its settling time may not be over. */
   acceptedAt?: string | undefined;
 }
 
 /** What the state knows of an instance. */
 export function knownInstanceOf(outputs: PropertyMap | undefined): KnownInstance {
-  return { kept: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
+  return { recordedOrigin: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
 }
 
 /** Clock time until which listings may lack an instance that was accepted at that date (ISO 8601). */
@@ -41,32 +41,36 @@ export function settlingEnd(session: Session, acceptedAt: string | undefined): n
 export async function existenceOf(
   session: Session,
   id: string,
-  { kept, acceptedAt }: KnownInstance,
+  { recordedOrigin, acceptedAt }: KnownInstance,
   signal: AbortSignal,
 ): Promise<{ existence: Existence; origin: Origin }> {
   const { origin } = await session.connection.open(signal);
-  refuseElsewhere(id, kept, origin);
+  refuseElsewhere(id, recordedOrigin, origin);
   const { pollIntervalMs } = session.settings;
   const settledAt = settlingEnd(session, acceptedAt);
   const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
   const isOfTenant = (items: ReadonlyMap<string, unknown>) =>
-    isSameTenant(session, id, { kept, origin, items });
-  return { existence: judge(session, result, isOfTenant), origin };
+    isSameTenant(session, id, { recordedOrigin, origin, items });
+  return { existence: judgeSearch(session, result, isOfTenant), origin };
 }
 
 /** Whether a listing is of the instance's tenant: seen with the same token, or beside one that was. */
 export function isSameTenant(
   session: Session,
   id: string,
-  listed: { kept: Origin | undefined; origin: Origin; items: ReadonlyMap<string, unknown> },
+  listed: {
+    recordedOrigin: Origin | undefined;
+    origin: Origin;
+    items: ReadonlyMap<string, unknown>;
+  },
 ): boolean {
-  const { kept, origin, items } = listed;
-  if (!kept || kept.tokenHash === origin.tokenHash) return true;
-  return session.state.showsAnother(items, id, kept.tokenHash);
+  const { recordedOrigin, origin, items } = listed;
+  if (!recordedOrigin || recordedOrigin.tokenHash === origin.tokenHash) return true;
+  return session.state.showsAnother(items, id, recordedOrigin.tokenHash);
 }
 
 /** What the result of a search proves. In another tenant's listing, no instance is proven gone. */
-export function judge(
+export function judgeSearch(
   session: Session,
   result: SearchResult,
   isOfTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
@@ -101,8 +105,8 @@ function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string
 }
 
 /** @throws OperationFailed if the state tells of another service, token kind or account (G3). */
-export function refuseElsewhere(id: string, kept: Origin | undefined, now: Origin): void {
-  const difference = kept && originDifference(kept, now);
+export function refuseElsewhere(id: string, recordedOrigin: Origin | undefined, now: Origin): void {
+  const difference = recordedOrigin && originDifference(recordedOrigin, now);
   if (!difference) return;
   throw new OperationFailed(
     `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed; run again with the configuration it was made with.`,

@@ -11,7 +11,6 @@ import { inputNames } from "./definition";
 import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
 import { checkReadStatus, unfinishedInstance } from "./ready";
 import {
-  finished,
   outputsOfItem,
   outputsOnceSettled,
   outputsWithItem,
@@ -33,7 +32,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   switch (existence.kind) {
     case "gone":
       // An id that a person typed may be another tenant's: only a recorded origin makes this a proof.
-      if (known.kept) session.ledger.settleId(session.settings, id, "gone");
+      if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
       return undefined;
     case "unproven":
       return keepState(session, request, existence.why);
@@ -65,7 +64,7 @@ function refresh(
   const name = isDrift ? secretLike(inputs["name"], item.name) : inputs["name"];
   const refreshed = propertyMap({ ...inputs, name });
   checkReadStatus(session, { urn, id, inputs: refreshed, outputs }, before);
-  return { id, inputs: refreshed, outputs: finished(outputs) };
+  return { id, inputs: refreshed, outputs };
 }
 
 function importInstance(
@@ -82,12 +81,12 @@ function importInstance(
   ledger.imported(settings, urn, id, names);
   state.observed(id, outputs);
   checkReadStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
-  return { id, inputs, outputs: finished(outputs) };
+  return { id, inputs, outputs };
 }
 
 /** `.get()` only shows the instance, whatever its status. */
 function get({ id }: ReadRequest, item: ListItem, origin: Origin): ReadResponse {
-  const outputs = finished(outputsOfItem(item, origin));
+  const outputs = outputsOfItem(item, origin);
   return { id, inputs: propertyMap({ name: item.name }), outputs };
 }
 

@@ -13,7 +13,7 @@ import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { knownInstanceOf, settlingEnd } from "./existence";
 import { WaitProgress } from "./progress";
-import { finished, outputsWithItem, textOf, unfinished, unfinishedKey } from "./state";
+import { markFinished, outputsWithItem, textOf, markUnfinished, unfinishedKey } from "./state";
 
 /** An instance that the service has accepted, and that may not be ready yet. */
 export interface PendingInstance {
@@ -94,7 +94,7 @@ function unlistedOutputs(
     `instance ${id} has left PROVISIONING, but the service's listings do not reach it: its ${unknown} is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
     urn,
   );
-  return finished(outputs);
+  return markFinished(outputs);
 }
 
 /**
@@ -174,7 +174,7 @@ export function unfinishedInstance(
   { id, inputs, outputs }: Pick<PendingInstance, "id" | "inputs" | "outputs">,
   reason: string,
 ): InstanceUnfinished {
-  return new InstanceUnfinished(id, { inputs, outputs: unfinished(outputs) }, [reason]);
+  return new InstanceUnfinished(id, { inputs, outputs: markUnfinished(outputs) }, [reason]);
 }
 
 function offlineWarning(id: string, outputs: PropertyMap): string {

@@ -68,7 +68,7 @@ export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
 /** The outputs brought up to date with what the list shows now. */
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
-    ...finished(outputs),
+    ...markFinished(outputs),
     [unlistedKey]: undefined,
     name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
     status: item.status ?? outputs["status"],
@@ -79,12 +79,12 @@ export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Or
 }
 
 /** The outputs of an instance that is not ready. */
-export function unfinished(outputs: PropertyMap): PropertyMap {
+export function markUnfinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: true });
 }
 
 /** The outputs of an instance that is ready. */
-export function finished(outputs: PropertyMap): PropertyMap {
+export function markFinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: undefined });
 }
 
