@@ -178,20 +178,21 @@ class Create implements Disposable {
   async #follow(first: protocol.Transition): Promise<AcceptedResult> {
     let current = first;
     for (;;) {
-      const { state, effects, action } = current;
+      const { state, effects } = current;
       for (const effect of effects) this.#apply(effect);
-      if (action.do === "end") {
-        if (action.result.kind === "accepted") return action.result;
-        throw failureError(action.result.failure, this.#subject);
+      if (state.phase === "ended") {
+        const { result } = state;
+        if (result.kind === "accepted") return result;
+        throw failureError(result.failure, this.#subject);
       }
-      current = protocol.step(this.#spec, state, await this.#eventAfter(action));
+      current = protocol.step(this.#spec, state, await this.#eventAfter(state));
     }
   }
 
-  /** Performs the action. Ctrl-C, the time-out and failed requests are events, not errors. */
-  async #eventAfter(action: protocol.Action): Promise<protocol.Event> {
+  /** The event that follows a state. Ctrl-C, the time-out and failed requests are events, not errors. */
+  async #eventAfter(state: protocol.State): Promise<protocol.Event> {
     try {
-      return await this.#perform(action);
+      return await this.#perform(state);
     } catch (error) {
       if (isEnded(error)) return { kind: "stopped", why: error };
       if (!(error instanceof RequestError)) throw error;
@@ -199,32 +200,33 @@ class Create implements Disposable {
     }
   }
 
-  async #perform(action: protocol.Action): Promise<protocol.Event> {
+  /** Does what the state asks for. */
+  async #perform(state: protocol.State): Promise<protocol.Event> {
     const { ctx, ledger, listings, room } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
-    switch (action.do) {
-      case "readLedger":
+    switch (state.phase) {
+      case "readingLedger":
         // A create that gives way to another run's does not use its permit.
         this.#permit?.release();
         return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
-      case "sleep":
-        await clock.sleep(Math.max(0, action.until - clock.now()), signal);
+      case "sleeping":
+        await clock.sleep(Math.max(0, state.wakeAt - clock.now()), signal);
         return { kind: "slept" };
-      case "takeOver": {
-        const { record } = action;
+      case "takingOver": {
+        const { record } = state;
         const ok = ledger.take(record.key);
         if (ok) this.#key = record.key;
         this.#postMark = listings.mark();
         return { kind: "takenOver", ok, settledBy: this.#settledBy(record) };
       }
-      case "findInstance": {
-        const { id = "", at: acceptedAt } = action.record;
-        const known = { recordedOrigin: action.record, acceptedAt };
+      case "findingInstance": {
+        const { id = "", at: acceptedAt } = state.record;
+        const known = { recordedOrigin: state.record, acceptedAt };
         const { existence } = await existenceOf(this.#session, id, known, signal);
         return { kind: "searched", existence };
       }
-      case "takeBaseline":
+      case "takingBaseline":
         this.#progress.show("listing what is there before the create");
         return this.#listed(
           await room.enter({
@@ -234,20 +236,22 @@ class Create implements Disposable {
             onHeld: () => this.#progress.show(heldBack),
           }),
         );
-      case "list":
-        return this.#listed(
-          await listings.get({ after: this.#postMark, notBefore: clock.now() }, signal),
-        );
-      case "awaitPermit":
+      case "renewingBaseline":
+      case "searchingForRecord":
+      case "searchingAfterPost": {
+        const need = { after: this.#postMark, notBefore: clock.now() };
+        return this.#listed(await listings.get(need, signal));
+      }
+      case "awaitingPermit":
         this.#progress.show("waiting for the rate limit");
         this.#permit = await this.#api.createPermit(signal);
         return { kind: "permitted", now: clock.now() };
-      case "writeRecord":
-        this.#key = await this.#writeRecord(action);
+      case "writingRecord":
+        this.#key = await this.#writeRecord(state.attempt.baseline);
         return { kind: "recorded", key: this.#key, entries: ledger.read() };
-      case "post":
+      case "posting":
         return await this.#post();
-      case "end":
+      case "ended":
         throw new Error("the protocol has ended");
     }
   }
@@ -284,10 +288,7 @@ class Create implements Disposable {
     };
   }
 
-  #writeRecord({
-    before,
-    beforeComplete,
-  }: Extract<protocol.Action, { do: "writeRecord" }>): Promise<string> {
+  #writeRecord({ sameNamed: before, complete }: protocol.Baseline): Promise<string> {
     const { scope, stateless, origin, urn, recordedName, nameKind: kind, digest } = this.#spec;
     const { provider } = this.#subject;
     return this.#session.ledger.begin({
@@ -300,7 +301,7 @@ class Create implements Disposable {
       kind,
       digest,
       before,
-      beforeComplete,
+      beforeComplete: complete,
       at: this.#now(),
     });
   }

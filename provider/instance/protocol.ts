@@ -68,29 +68,7 @@ export interface Observation {
   entries: readonly Entry[];
 }
 
-/** The next thing to do. Its outcome is the next event, named after the arrow. */
-export type Action =
-  /** → `ledgerRead` */
-  | { do: "readLedger" }
-  /** → `slept` */
-  | { do: "sleep"; until: number }
-  /** Make this session the owner of a record → `takenOver` */
-  | { do: "takeOver"; record: LedgerRecord }
-  /** Find the record's instance, or prove it gone (G3) → `searched`, `listingFailed` */
-  | { do: "findInstance"; record: LedgerRecord }
-  /** Wait for a create slot, then list → `listed`, `listingFailed` */
-  | { do: "takeBaseline" }
-  /** Take a listing that begins now → `listed`, `listingFailed` */
-  | { do: "list" }
-  /** Wait for the rate limit → `permitted` */
-  | { do: "awaitPermit" }
-  /** Write the record and wait until it is on the disk → `recorded` */
-  | { do: "writeRecord"; before: string[]; beforeComplete: boolean }
-  /** → `posted` */
-  | { do: "post" }
-  | { do: "end"; result: Result };
-
-/** The outcome of an action. `now` is clock time. */
+/** The outcome of what a state asks for. `now` is clock time. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly Entry[]; now: number }
   | { kind: "slept" }
@@ -108,7 +86,7 @@ export type Event =
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
 
-/** What is done before the action, without an outcome. */
+/** What is done at a transition, without an outcome. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
   /** The instance is known, from this call's own 202, a listing, or an earlier run's record. */
@@ -171,7 +149,8 @@ export type UnclearReason =
   /** The one repeat surely made nothing. */
   | { kind: "repeatFailed"; error: Error };
 
-interface Baseline {
+/** What the last listing before the first POST showed. */
+export interface Baseline {
   ids: ReadonlySet<string>;
   complete: boolean;
   begunAt: number;
@@ -196,13 +175,18 @@ interface Attempt {
   unclear?: { key: string; error: RequestError; sent: number };
 }
 
-/** Where a create stands, between two events. */
+/**
+ * What the create does now, and what it has learned by then. The events that may follow stand after the
+ * arrow; `stopped` may follow anywhere.
+ */
 export type State =
-  /** `until`: how long another run's create is waited for. */
+  /** `until`: how long another run's create is waited for → `ledgerRead` */
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
+  /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+  /** Finds the record's instance, or proves it gone (G3) → `searched`, `listingFailed` */
   | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-  /** `lacked`: one complete listing after the settling time had no such instance. */
+  /** Takes a listing that begins now, to search for a record's instance → `listed`, `listingFailed` */
   | {
       phase: "searchingForRecord";
       earlier: Earlier;
@@ -210,22 +194,31 @@ export type State =
       until: number;
       lacked?: true;
     }
-  /** `renewedFor`: an attempt that has its permit, and whose baseline is too old. */
-  | { phase: "takingBaseline"; earlier: Earlier; renewedFor?: Attempt }
+  /** Waits for a create slot, then lists → `listed`, `listingFailed` */
+  | { phase: "takingBaseline"; earlier: Earlier }
+  /** Takes a listing that begins now, since the baseline is too old → `listed`, `listingFailed` */
+  | { phase: "renewingBaseline"; attempt: Attempt }
+  /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
+  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
   | { phase: "writingRecord"; attempt: Attempt }
+  /** Sends the POST → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
-  /** `isDoubtful`: a listing had a new instance, of any name, that nothing explains. */
+  /**
+   * Takes a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
+   * `isDoubtful`: a listing had a new instance, of any name, that nothing explains.
+   */
   | { phase: "searchingAfterPost"; attempt: Attempt; until: number; isDoubtful: boolean }
-  | { phase: "ended" };
+  /** Waits before it does something else → `slept` */
+  | { phase: "sleeping"; wakeAt: number; then: State }
+  | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-/** The new state, with what to do: first the side effects in order, then the action. */
+/** The side effects come first, in their order. */
 export interface Transition {
   state: State;
   effects: SideEffect[];
-  action: Action;
 }
 
 /** The oldest baseline with which a POST may be sent. */
@@ -246,33 +239,32 @@ export function begin(unfinished?: { key: string; id: string }): Transition {
 /**
  * The transition after an event.
  *
- * @throws Error for an event that the state's action can't have.
+ * @throws Error for an event that the state can't have.
  */
 export function step(spec: CreateSpec, state: State, event: Event): Transition {
   if (event.kind === "stopped") return stop(state, event.why);
   switch (state.phase) {
     case "readingLedger":
-      if (event.kind === "slept") return next(state, { do: "readLedger" });
       return judgeEarlier(spec, state, expect(event, "ledgerRead"));
     case "takingOver":
       return afterTakeOver(spec, state, expect(event, "takenOver"));
     case "findingInstance":
       return afterFindInstance(spec, state, event);
     case "searchingForRecord":
-      if (event.kind === "slept") return next(state, { do: "list" });
       return searchForRecord(spec, state, event);
     case "takingBaseline":
+    case "renewingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
-      if (event.kind === "slept") return next(state, { do: "awaitPermit" });
       return afterPermit(state.attempt, expect(event, "permitted").now);
     case "writingRecord":
       return afterRecord(spec, state.attempt, expect(event, "recorded"));
     case "posting":
       return afterPost(spec, state, expect(event, "posted"));
     case "searchingAfterPost":
-      if (event.kind === "slept") return next(state, { do: "list" });
       return searchAfterPost(spec, state, event);
+    case "sleeping":
+      return next(state.then);
     case "ended":
       throw new Error("the create has ended");
   }
@@ -345,7 +337,7 @@ function judgeEarlier(
   if (busy) {
     const until = state.until ?? now + spec.patienceMs;
     if (now >= until) return failPending(busy.record, { kind: "inFlight" });
-    return sleep({ phase: "readingLedger", earlier, until }, spec, now);
+    return tryAgain({ phase: "readingLedger", earlier, until }, spec, now);
   }
   const other = pending.find(({ record }) => isOfOtherScope(spec, record));
   if (other) return failPending(other.record, { kind: other.inFlight ? "inFlight" : "otherScope" });
@@ -359,10 +351,9 @@ function judgeEarlier(
     if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
     if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
     const counted = { completed, takeovers: takeovers + 1 };
-    return next({ phase: "takingOver", earlier: counted, record }, { do: "takeOver", record });
+    return next({ phase: "takingOver", earlier: counted, record });
   }
-  const reports = reportPending(spec, entries);
-  return next({ phase: "takingBaseline", earlier }, { do: "takeBaseline" }, reports);
+  return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
 }
 
 /** Reports pending creates of dead sessions if any is of this project. */
@@ -381,13 +372,11 @@ function afterTakeOver(
 ): Transition {
   // Another run was quicker, or the record has changed: judge all of them again.
   if (!ok) return readLedger(earlier);
-  if (record.id !== undefined) {
-    return next({ phase: "findingInstance", earlier, record }, { do: "findInstance", record });
-  }
+  if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
   if (isHashed(record.name) && record.name !== spec.recordedName) {
     return failPending(record, { kind: "secretName" });
   }
-  return next({ phase: "searchingForRecord", earlier, record, until }, { do: "list" });
+  return next({ phase: "searchingForRecord", earlier, record, until });
 }
 
 /** After the search for a record's id. */
@@ -416,7 +405,7 @@ function searchForRecord(
 ): Transition {
   const { record, until, earlier } = state;
   if (event.kind === "listingFailed") {
-    if (event.error.transient && event.now < until) return sleep(state, spec, event.now);
+    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
     return failPending(record, event);
   }
   const { observed, now } = expect(event, "listed");
@@ -435,7 +424,7 @@ function searchForRecord(
     case "turnedUp":
       return failPending(found.ids.length === 1 ? { ...record, id: found.ids[0] } : record, found);
     case "tooEarly":
-      return sleep(state, spec, now);
+      return tryAgain(state, spec, now);
     case "none":
       if (!observed.complete) return failPending(record, { kind: "incomplete" });
       if (record.tokenHash !== spec.origin.tokenHash) {
@@ -443,8 +432,8 @@ function searchForRecord(
       }
       // As for G3, one listing may be wrong: a second one must lack the instance, too.
       if (!state.lacked) {
-        const pause = now + spec.pollIntervalMs;
-        return next({ ...state, lacked: true }, { do: "sleep", until: pause });
+        const wakeAt = now + spec.pollIntervalMs;
+        return next({ phase: "sleeping", wakeAt, then: { ...state, lacked: true } });
       }
       return readLedger(earlier, [{ do: "settleRecord", key: record.key, as: "absent" }]);
   }
@@ -474,7 +463,7 @@ function resume(
 /** Judges the listing before the POST. Its instances are not the POST's, but may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
-  { earlier, renewedFor }: StateOf<"takingBaseline">,
+  state: StateOf<"takingBaseline" | "renewingBaseline">,
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
@@ -495,9 +484,11 @@ function judgeBaseline(
     begunAt,
     sameNamed: sameNamed.map(({ id }) => id),
   };
-  if (renewedFor) return writeRecord({ ...renewedFor, baseline }, reports);
-  const attempt = { baseline, earlier, unsent: 0 };
-  return next({ phase: "awaitingPermit", attempt }, { do: "awaitPermit" }, reports);
+  if (state.phase === "renewingBaseline") {
+    return writeRecord({ ...state.attempt, baseline }, reports);
+  }
+  const attempt = { baseline, earlier: state.earlier, unsent: 0 };
+  return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
 /** A completed create of this resource whose instance exists, or is too young to be listed. */
@@ -552,25 +543,17 @@ function isExplained(spec: CreateSpec, entries: readonly Entry[], id: string): b
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
 function afterPermit(attempt: Attempt, now: number): Transition {
-  const { baseline, earlier, unclear } = attempt;
+  const { baseline, unclear } = attempt;
   // After an unclear POST, a new baseline might show its instance: the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
-  if (!isOld) return writeRecord(attempt);
-  return next({ phase: "takingBaseline", earlier, renewedFor: attempt }, { do: "list" });
+  return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(attempt);
 }
 
 /** The record comes before the POST. A repeated POST has its record already. */
 function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
-  const { baseline, unclear } = attempt;
-  if (unclear) {
-    const { key } = unclear;
-    return next({ phase: "posting", attempt, key }, { do: "post" }, [
-      { do: "updateRecord", key, stage: "sending" },
-    ]);
-  }
-  const { sameNamed: before, complete: beforeComplete } = baseline;
-  const action: Action = { do: "writeRecord", before, beforeComplete };
-  return next({ phase: "writingRecord", attempt }, action, effects);
+  const key = attempt.unclear?.key;
+  if (key === undefined) return next({ phase: "writingRecord", attempt }, effects);
+  return next({ phase: "posting", attempt, key }, [{ do: "updateRecord", key, stage: "sending" }]);
 }
 
 /**
@@ -591,7 +574,7 @@ function afterRecord(
   );
   if (overtaking) return failPending(overtaking.record, { kind: "overtaken" }, dropped);
   const isAlone = !entries.some((entry) => entry.record.key !== key && isInTheWay(spec, entry));
-  if (isAlone) return next({ phase: "posting", attempt, key }, { do: "post" });
+  if (isAlone) return next({ phase: "posting", attempt, key });
   return readLedger(earlier, dropped);
 }
 
@@ -606,16 +589,16 @@ function afterPost(
     case "accepted":
       return accept(key, outcome.accepted, "answer", unclear && baseline.ids);
     case "rateLimited":
-      return next({ phase: "awaitingPermit", attempt }, { do: "awaitPermit" }, dropped);
+      return next({ phase: "awaitingPermit", attempt }, dropped);
     case "notSent": {
       const error = outcome.failure;
       if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
       const unsent = attempt.unsent + 1;
       const isLasting = "lasting" in error && error.lasting === true;
       if (isLasting || unsent >= maxTries) return fail({ kind: "notSent", error }, dropped);
-      const until = now + firstRetryMs * 2 ** (unsent - 1);
-      const again: State = { phase: "awaitingPermit", attempt: { ...attempt, unsent } };
-      return next(again, { do: "sleep", until }, dropped);
+      const wakeAt = now + firstRetryMs * 2 ** (unsent - 1);
+      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsent } };
+      return next({ phase: "sleeping", wakeAt, then }, dropped);
     }
     case "refused": {
       const error = outcome.failure;
@@ -630,7 +613,7 @@ function afterPost(
         until: now + spec.settlingMs,
         isDoubtful: false,
       };
-      return next(search, { do: "list" }, [{ do: "updateRecord", key, stage: "unknown" }]);
+      return next(search, [{ do: "updateRecord", key, stage: "unknown" }]);
     }
   }
 }
@@ -647,7 +630,7 @@ function searchAfterPost(
   if (!unclear) throw new Error("a search without an unclear POST");
   const { key, error, sent } = unclear;
   if (event.kind === "listingFailed") {
-    if (event.error.transient && event.now < until) return sleep(state, spec, event.now);
+    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
     const problem = event.error.message;
     return failUnclear(unclear, { kind: "none", complete: false, problem, sent });
   }
@@ -664,11 +647,11 @@ function searchAfterPost(
     case "turnedUp":
       return failUnclear(unclear, found);
     case "tooEarly":
-      return sleep({ ...state, isDoubtful }, spec, now);
+      return tryAgain({ ...state, isDoubtful }, spec, now);
     case "none":
       // The one repeat: the service said that it failed, and complete listings show nothing new.
       if (sent === 1 && observed.complete && !isDoubtful && answeredBroken(error)) {
-        return next({ phase: "awaitingPermit", attempt }, { do: "awaitPermit" });
+        return next({ phase: "awaitingPermit", attempt });
       }
       return failUnclear(unclear, { kind: "none", complete: observed.complete, sent });
   }
@@ -726,6 +709,7 @@ function isSameName(listed: string | undefined, name: string): boolean {
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
 function stop(state: State, why: Error): Transition {
+  if (state.phase === "sleeping") return stop(state.then, why);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
   if (unclear) return failUnclear(unclear, { kind: "stopped", why });
   // Stopped before a byte of the POST was sent: otherwise the event is `posted`.
@@ -763,24 +747,21 @@ function fail(failure: Failure, effects: SideEffect[] = []): Transition {
 }
 
 function end(result: Result, effects: SideEffect[] = []): Transition {
-  return next({ phase: "ended" }, { do: "end", result }, effects);
+  return next({ phase: "ended", result }, effects);
 }
 
 function readLedger(earlier: Earlier, effects: SideEffect[] = []): Transition {
-  return next({ phase: "readingLedger", earlier }, { do: "readLedger" }, effects);
+  return next({ phase: "readingLedger", earlier }, effects);
 }
 
-/** Waits for a poll interval, or until the state's own end if that is sooner. */
-function sleep(
-  state: Extract<State, { until?: number }> & { until: number },
-  { pollIntervalMs }: CreateSpec,
-  now: number,
-): Transition {
-  return next(state, { do: "sleep", until: Math.min(state.until, now + pollIntervalMs) });
+/** Does the same again after a poll interval, or at its own end if that is sooner. */
+function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
+  const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
+  return next({ phase: "sleeping", wakeAt, then });
 }
 
-function next(state: State, action: Action, effects: SideEffect[] = []): Transition {
-  return { state, effects, action };
+function next(state: State, effects: SideEffect[] = []): Transition {
+  return { state, effects };
 }
 
 function expect<K extends Event["kind"]>(event: Event, kind: K): EventOf<K> {

@@ -39,15 +39,13 @@ export const unsendable = new RequestError({
   ...asked,
 });
 export const canceled = new Error("canceled");
-const start = { do: "readLedger" } as const;
 
 /** The engine asks for a resource: the call goes up to the first thing that others may come between. */
 export function beginCall(m: Model, w: World, run: Run, resource: number, replaces: boolean): void {
   const call: Call = {
     resource,
     replaces,
-    state: { phase: "ended" },
-    action: start,
+    state: { phase: "readingLedger", earlier: { takeovers: 0 } },
     key: undefined,
     acted: undefined,
     id: undefined,
@@ -77,18 +75,18 @@ function follow(scene: Scene, first: Transition): void {
   let current = first;
   for (;;) {
     for (const effect of current.effects) carryOut(scene, effect);
-    call.state = current.state;
-    call.action = current.action;
-    const { action } = current;
-    switch (action.do) {
-      case "readLedger":
-        current = m.rules.step(spec, call.state, {
+    const { state } = current;
+    call.state = state;
+    switch (state.phase) {
+      case "readingLedger":
+        current = m.rules.step(spec, state, {
           kind: "ledgerRead",
           entries: entries(scene),
           now: 0,
         });
         continue;
-      case "writeRecord": {
+      case "writingRecord": {
+        const { sameNamed, complete } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.begins++;
         const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
@@ -103,8 +101,8 @@ function follow(scene: Scene, first: Transition): void {
           name,
           kind,
           digest,
-          before: action.before,
-          beforeComplete: action.beforeComplete,
+          before: sameNamed,
+          beforeComplete: complete,
           at: "",
           stage: "sending",
           young: true,
@@ -113,24 +111,25 @@ function follow(scene: Scene, first: Transition): void {
         };
         if (!m.slice.noDisk) ledger(scene).push(row);
         call.key = key;
-        current = m.rules.step(spec, call.state, {
+        current = m.rules.step(spec, state, {
           kind: "recorded",
           key,
           entries: entries(scene),
         });
         continue;
       }
-      case "end":
-        return ended(scene, action.result);
-      case "takeOver":
-      case "findInstance":
-      case "takeBaseline":
-      case "list":
-      case "awaitPermit":
-      case "post":
-      case "sleep":
-        if ("earlier" in call.state && call.state.earlier.takeovers > 6)
-          throw new Violation(endless);
+      case "ended":
+        return ended(scene, state.result);
+      case "takingOver":
+      case "findingInstance":
+      case "searchingForRecord":
+      case "takingBaseline":
+      case "renewingBaseline":
+      case "awaitingPermit":
+      case "posting":
+      case "searchingAfterPost":
+      case "sleeping":
+        if ("earlier" in state && state.earlier.takeovers > 6) throw new Violation(endless);
         return;
     }
   }
@@ -216,14 +215,14 @@ function entries(scene: Scene): Entry[] {
 /** `Ledger.take`, and what the driver adds to it. */
 export function take(scene: Scene): void {
   const { m, w, run, call } = scene;
-  const { action } = call;
-  if (action.do !== "takeOver") throw new Error("nothing to take");
-  const row = ledger(scene).find((it) => it.key === action.record.key);
+  const { state } = call;
+  if (state.phase !== "takingOver") throw new Error("nothing to take");
+  const row = ledger(scene).find((it) => it.key === state.record.key);
   const own = row?.owner === run.session;
   const free = own
     ? row.ended === true
     : row !== undefined && !m.slice.unlockable && !isDriven(w, row);
-  const unchanged = row?.owner === action.record.owner && row.stage === action.record.stage;
+  const unchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
   if (!row || !free || !unchanged)
     return happens(scene, { kind: "takenOver", ok: false, settledBy: 0 });
   row.owner = run.session;

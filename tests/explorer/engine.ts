@@ -31,7 +31,7 @@ export function changes(m: Model, w: World): Change[] {
       }
     });
   });
-  const posting = w.runs.some((run) => run.calls.some(({ action }) => action.do === "post"));
+  const posting = w.runs.some((run) => run.calls.some(({ state }) => state.phase === "posting"));
   if ((m.slice.slowPosts || !posting) && isTimely(w))
     all.push({ say: "the settling time passes", do: passTime });
   if (w.instances.some((it) => it.overdue)) {
@@ -147,7 +147,9 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
   // Crashes only where something has just shown outside.
   const visible =
     unsaved !== undefined ||
-    run.calls.some(({ action }) => action.do !== "takeBaseline" && action.do !== "awaitPermit");
+    run.calls.some(
+      ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
+    );
   if (!visible) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, its) => (its.canceled = true), "ctrl-C");
   add("Ctrl-C twice", (_, its) => leave(its, true), "ctrl-C twice");

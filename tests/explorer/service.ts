@@ -31,9 +31,9 @@ export interface Move {
 export function movesOfCall(scene: Scene): Move[] {
   const { run, call } = scene;
   const moves =
-    call.id === undefined || call.action.do !== "end" ? waiting(scene) : finishing(scene);
-  if (call.action.do === "end" || call.action.do === "takeOver") return moves;
-  const isUnderWay = call.action.do === "post" && call.acted !== undefined;
+    call.id === undefined || call.state.phase !== "ended" ? waiting(scene) : finishing(scene);
+  if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
+  const isUnderWay = call.state.phase === "posting" && call.acted !== undefined;
   const stop = (it: Scene) => happens(it, { kind: "stopped", why: canceled });
   if (run.canceled || run.engine === "gone") {
     // Ctrl-C ends each wait; only a POST under way has its grace.
@@ -53,30 +53,34 @@ function finishing({ run }: Scene): Move[] {
 }
 
 function waiting(scene: Scene): Move[] {
-  const { action, state } = scene.call;
-  switch (action.do) {
-    case "sleep":
+  const { state } = scene.call;
+  switch (state.phase) {
+    case "sleeping": {
+      const { then } = state;
       // To look again before the settling time is over shows nothing that one look later does not.
-      if ("until" in state && state.phase !== "readingLedger" && (state.until ?? 0) > 0) {
+      if ("until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0) {
         // But for the second one of two that are to lack an instance.
-        if (!("lacked" in state)) return [];
+        if (!("lacked" in then)) return [];
       }
       return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
-    case "takeOver":
-      return [{ say: `takes ${action.record.key} over`, do: take }];
-    case "awaitPermit":
+    }
+    case "takingOver":
+      return [{ say: `takes ${state.record.key} over`, do: take }];
+    case "awaitingPermit":
       return [{ say: "may send", do: (it) => happens(it, { kind: "permitted", now: 0 }) }];
-    case "takeBaseline":
-    case "list":
+    case "takingBaseline":
+    case "renewingBaseline":
+    case "searchingForRecord":
+    case "searchingAfterPost":
       return looks(scene);
-    case "findInstance":
-      return searches(scene, action.record.id ?? "");
-    case "post":
+    case "findingInstance":
+      return searches(scene, state.record.id ?? "");
+    case "posting":
       return posts(scene);
-    case "readLedger":
-    case "writeRecord":
-    case "end":
-      throw new Error(`nothing happens to "${action.do}"`);
+    case "readingLedger":
+    case "writingRecord":
+    case "ended":
+      throw new Error(`nothing happens to "${state.phase}"`);
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
-import type { Action, NameKind, State } from "../../provider/instance/protocol";
+import type { NameKind, State } from "../../provider/instance/protocol";
 
 /** An instance at the service. */
 export interface Instance {
@@ -60,7 +60,6 @@ export interface Call {
   resource: number;
   replaces: boolean;
   state: State;
-  action: Action;
   /** The record that the driver moves on. */
   key: string | undefined;
   /** What the POST under way has made. */
@@ -136,6 +135,8 @@ function keyOfState(state: State): string {
   let key = stateKeys.get(state);
   if (key === undefined) {
     key = JSON.stringify(state, (name, value: unknown) => {
+      // No call sleeps past the settling time, and the call itself has what it ended with.
+      if (name === "wakeAt" || name === "result") return undefined;
       if (value instanceof Set) return [...(value as Set<string>)];
       if (value instanceof Error) return value.message;
       return name === "record" ? (value as LedgerRecord).key : value;
@@ -184,14 +185,7 @@ export function keyOf(world: World): string {
     parts.push(run.made.join(), run.takenOver.join(), run.carried.join(), run.proven.join());
     for (const { resource, id } of run.unfinished) parts.push(resource, id);
     for (const call of run.calls) {
-      parts.push(
-        "c",
-        call.resource,
-        call.replaces,
-        keyOfState(call.state),
-        call.action.do,
-        call.key,
-      );
+      parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
       parts.push(
         call.acted,
         call.id,
@@ -216,7 +210,10 @@ export function passTime(world: World): void {
   // The grace of a plugin whose engine is gone is shorter than the settling time.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
-    if (call.state.phase === "readingLedger" && (call.state.until ?? 0) > 0) call.waits++;
+    const { state } = call;
+    if (state.phase === "sleeping" && state.then.phase === "readingLedger") {
+      if ((state.then.until ?? 0) > 0) call.waits++;
+    }
     call.state = earlier(call.state);
   }
 }
@@ -224,7 +221,7 @@ export function passTime(world: World): void {
 /** How long a POST may take is no part of the settling time. */
 function isUnderWay({ runs }: World, { key }: Row): boolean {
   return runs.some(({ calls }) =>
-    calls.some((call) => call.action.do === "post" && call.key === key),
+    calls.some((call) => call.state.phase === "posting" && call.key === key),
   );
 }
 
@@ -239,7 +236,11 @@ export function isTimely(world: World): boolean {
 }
 
 function earlier(state: State): State {
-  let changed = state;
+  if (state.phase === "sleeping") {
+    const then = earlier(state.then);
+    return then === state.then ? state : { ...state, then };
+  }
+  let changed: State = state;
   if ("until" in state && (state.until ?? 0) > 0) {
     changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
   }
