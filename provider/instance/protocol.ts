@@ -50,6 +50,94 @@ export interface CreateSpec {
   patienceMs: number;
 }
 
+/**
+ * What the create does now (its phase), and what it knows by now. The events that may follow stand after
+ * the arrow; `stopped` may follow anywhere.
+ */
+export type State =
+  /** Reads the ledger → `ledgerRead`. `until`: when another run's create is no longer waited for. */
+  | { phase: "readingLedger"; earlier: Earlier; until?: number }
+  /** Makes this session the owner of the record → `takenOver` */
+  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+  /** Finds the record's instance, or proves it gone (G3) → `searched`, `listingFailed` */
+  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+  /**
+   * Takes a listing that begins now, to search for a record's instance → `listed`, `listingFailed`.
+   * `until`: when the settling time is over. `lacked`: a complete listing after it lacked the instance.
+   */
+  | {
+      phase: "searchingForRecord";
+      earlier: Earlier;
+      record: LedgerRecord;
+      until: number;
+      lacked?: true;
+    }
+  /** Waits for a create slot, then lists → `listed`, `listingFailed` */
+  | { phase: "takingBaseline"; earlier: Earlier }
+  /** Takes a listing that begins now, since the baseline is too old → `listed`, `listingFailed` */
+  | { phase: "renewingBaseline"; attempt: Attempt }
+  /** Waits for the rate limit → `permitted` */
+  | { phase: "awaitingPermit"; attempt: Attempt }
+  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
+  | { phase: "writingRecord"; attempt: Attempt }
+  /** Sends the POST of the record `key` → `posted` */
+  | { phase: "posting"; attempt: Attempt; key: string }
+  /**
+   * Takes a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
+   * `until`: when the settling time is over. `isDoubtful`: a listing had a new instance, of any name,
+   * that nothing explains.
+   */
+  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; isDoubtful: boolean }
+  /** Waits before it goes on with another state → `slept` */
+  | { phase: "sleeping"; wakeAt: number; then: State }
+  | { phase: "ended"; result: Result };
+
+type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
+
+/** What the last listing before the first POST showed. */
+export interface Baseline {
+  ids: ReadonlySet<string>;
+  complete: boolean;
+  begunAt: number;
+  /** Ids of the instances that have the name. */
+  sameNamed: string[];
+}
+
+/** What this create knows of earlier creates of its resource. */
+interface Earlier {
+  takeovers: number;
+  /** Keys of the creates that were completed at the first read; undefined before it. */
+  completed?: ReadonlySet<string>;
+}
+
+/** What a create knows from its baseline to the answer. */
+interface Attempt {
+  baseline: Baseline;
+  earlier: Earlier;
+  /** How many POSTs failed before a byte was sent. */
+  unsent: number;
+  /** The POSTs with an unclear answer: their one record, the last error, and their number. */
+  unclear?: { key: string; error: RequestError; sent: number };
+}
+
+/** What came of a state's work. `now` is clock time. */
+export type Event =
+  | { kind: "ledgerRead"; entries: readonly Entry[]; now: number }
+  | { kind: "slept" }
+  /** `settledBy`: clock time at which every listing has an instance that the record's POST made. */
+  | { kind: "takenOver"; ok: boolean; settledBy: number }
+  | { kind: "searched"; existence: Existence }
+  | { kind: "listed"; observed: Observation; now: number }
+  | { kind: "listingFailed"; error: RequestError; now: number }
+  | { kind: "permitted"; now: number }
+  /** `entries`: the ledger, read after the record was written. */
+  | { kind: "recorded"; key: string; entries: readonly Entry[] }
+  | { kind: "posted"; outcome: PostOutcome; now: number }
+  /** In place of any other event: Ctrl-C, or the operation's time-out. */
+  | { kind: "stopped"; why: Error };
+
+type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
+
 /** A listing, and what the session and the ledger know when it arrives. */
 export interface Observation {
   items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
@@ -68,25 +156,13 @@ export interface Observation {
   entries: readonly Entry[];
 }
 
-/** The outcome of what a state asks for. `now` is clock time. */
-export type Event =
-  | { kind: "ledgerRead"; entries: readonly Entry[]; now: number }
-  | { kind: "slept" }
-  /** `settledBy`: clock time at which every listing has an instance that the record's POST made. */
-  | { kind: "takenOver"; ok: boolean; settledBy: number }
-  | { kind: "searched"; existence: Existence }
-  | { kind: "listed"; observed: Observation; now: number }
-  | { kind: "listingFailed"; error: RequestError; now: number }
-  | { kind: "permitted"; now: number }
-  /** `entries`: the ledger, read after the record was written. */
-  | { kind: "recorded"; key: string; entries: readonly Entry[] }
-  | { kind: "posted"; outcome: PostOutcome; now: number }
-  /** In place of any other event: Ctrl-C, or the operation's time-out. */
-  | { kind: "stopped"; why: Error };
+/** The next state, and the side effects that come before its work, in their order. */
+export interface Transition {
+  state: State;
+  effects: SideEffect[];
+}
 
-type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
-
-/** What is done at a transition, without an outcome. */
+/** What a transition has done before the state's own work. It has no outcome. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
   /** The instance is known, from this call's own 202, a listing, or an earlier run's record. */
@@ -148,78 +224,6 @@ export type UnclearReason =
   | { kind: "stopped"; why: Error }
   /** The one repeat surely made nothing. */
   | { kind: "repeatFailed"; error: Error };
-
-/** What the last listing before the first POST showed. */
-export interface Baseline {
-  ids: ReadonlySet<string>;
-  complete: boolean;
-  begunAt: number;
-  /** Ids of the instances that have the name. */
-  sameNamed: string[];
-}
-
-/** What this create knows of earlier creates of its resource. */
-interface Earlier {
-  takeovers: number;
-  /** Keys of the creates that were completed at the first read; undefined before it. */
-  completed?: ReadonlySet<string>;
-}
-
-/** What a create knows from its baseline to the answer. */
-interface Attempt {
-  baseline: Baseline;
-  earlier: Earlier;
-  /** How many POSTs failed before a byte was sent. */
-  unsent: number;
-  /** The POSTs with an unclear answer: their one record, the last error, and their number. */
-  unclear?: { key: string; error: RequestError; sent: number };
-}
-
-/**
- * What the create does now, and what it has learned by then. The events that may follow stand after the
- * arrow; `stopped` may follow anywhere.
- */
-export type State =
-  /** `until`: how long another run's create is waited for → `ledgerRead` */
-  | { phase: "readingLedger"; earlier: Earlier; until?: number }
-  /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Finds the record's instance, or proves it gone (G3) → `searched`, `listingFailed` */
-  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-  /** Takes a listing that begins now, to search for a record's instance → `listed`, `listingFailed` */
-  | {
-      phase: "searchingForRecord";
-      earlier: Earlier;
-      record: LedgerRecord;
-      until: number;
-      lacked?: true;
-    }
-  /** Waits for a create slot, then lists → `listed`, `listingFailed` */
-  | { phase: "takingBaseline"; earlier: Earlier }
-  /** Takes a listing that begins now, since the baseline is too old → `listed`, `listingFailed` */
-  | { phase: "renewingBaseline"; attempt: Attempt }
-  /** Waits for the rate limit → `permitted` */
-  | { phase: "awaitingPermit"; attempt: Attempt }
-  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt }
-  /** Sends the POST → `posted` */
-  | { phase: "posting"; attempt: Attempt; key: string }
-  /**
-   * Takes a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `isDoubtful`: a listing had a new instance, of any name, that nothing explains.
-   */
-  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; isDoubtful: boolean }
-  /** Waits before it does something else → `slept` */
-  | { phase: "sleeping"; wakeAt: number; then: State }
-  | { phase: "ended"; result: Result };
-
-type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
-
-/** The side effects come first, in their order. */
-export interface Transition {
-  state: State;
-  effects: SideEffect[];
-}
 
 /** The oldest baseline with which a POST may be sent. */
 const maxBaselineAgeMs = 30_000;
