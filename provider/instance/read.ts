@@ -9,7 +9,7 @@ import { timeouts, type Session } from "../session/session";
 import { stamped } from "../stamp";
 import { inputNames } from "./definition";
 import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
-import { checkReadStatus, unfinishedInstance } from "./ready";
+import { checkStatus, unfinishedInstance } from "./ready";
 import {
   outputsOfItem,
   outputsOnceSettled,
@@ -63,7 +63,7 @@ function refresh(
     before[unlistedKey] !== true && item.name !== undefined && item.name !== textOf(before, "name");
   const name = isDrift ? secretLike(inputs["name"], item.name) : inputs["name"];
   const refreshed = propertyMap({ ...inputs, name });
-  checkReadStatus(session, { urn, id, inputs: refreshed, outputs }, before);
+  checkStatus(session, { urn, id, inputs: refreshed, outputs }, before);
   return { id, inputs: refreshed, outputs };
 }
 
@@ -80,7 +80,7 @@ function importInstance(
   const names = name === undefined ? [] : [name, notedName(name, true, settings)];
   ledger.imported(settings, urn, id, names);
   state.observed(id, outputs);
-  checkReadStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
+  checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };
 }
 

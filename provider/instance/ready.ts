@@ -63,7 +63,7 @@ export async function waitUntilReady(
 }
 
 /**
- * The outputs of an instance that has left PROVISIONING. Warns if it is OFFLINE.
+ * The outputs of an instance that has left PROVISIONING.
  *
  * @throws InstanceUnfinished if this provider does not know the status.
  */
@@ -72,12 +72,8 @@ export function readyOutputs(
   instance: PendingInstance,
   item: ListItem,
 ): PropertyMap {
-  const { id, urn, origin } = instance;
-  const outputs = outputsWithItem(instance.outputs, item, origin);
-  if (item.status === "OFFLINE") session.ctx.messages.warning(offlineWarning(id, outputs), urn);
-  else if (item.status !== "ACTIVE") {
-    throw unfinishedInstance({ ...instance, outputs }, unknownStatusError(id, item.status));
-  }
+  const outputs = outputsWithItem(instance.outputs, item, instance.origin);
+  checkStatus(session, { ...instance, outputs }, markUnfinished(instance.outputs));
   return outputs;
 }
 
@@ -98,11 +94,12 @@ function unlistedOutputs(
 }
 
 /**
- * Judges the status that a Read found. `before` is the outputs that the state had.
+ * Checks the status in the outputs, and warns if the instance is ready but does not run. `before`: the
+ * outputs before the service was asked. Of an instance that was ready before, an unknown status is a warning.
  *
  * @throws InstanceUnfinished for an instance that is not ready.
  */
-export function checkReadStatus(
+export function checkStatus(
   session: Session,
   instance: Pick<PendingInstance, "urn" | "id" | "inputs" | "outputs">,
   before: PropertyMap,
@@ -111,27 +108,33 @@ export function checkReadStatus(
   const { messages } = session.ctx;
   const status = textOf(outputs, "status");
   switch (status) {
+    case "ACTIVE":
+    case undefined:
+      return;
+    case "OFFLINE": {
+      if (textOf(before, "status") === "OFFLINE") return;
+      const billed = textOf(outputs, "tokenKind") === "live" ? ", and is billed," : "";
+      messages.warning(
+        `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``,
+        urn,
+      );
+      return;
+    }
     case "PROVISIONING":
       throw unfinishedInstance(
         instance,
         `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`,
       );
-    case "OFFLINE":
-      if (textOf(before, "status") !== "OFFLINE") {
-        messages.warning(offlineWarning(id, outputs), urn);
-      }
-      return;
-    case "ACTIVE":
-    case undefined:
-      return;
-    default:
+    default: {
+      const unknown = `instance ${id} has the status "${status}", which this provider does not know`;
       if (before[unfinishedKey] === true) {
-        throw unfinishedInstance(instance, unknownStatusError(id, status));
+        throw unfinishedInstance(
+          instance,
+          `${unknown}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it created again, remove it at the service first`,
+        );
       }
-      messages.warning(
-        `${unknownStatus(id, status)}. \`pulumi refresh\` shows when it has another`,
-        urn,
-      );
+      messages.warning(`${unknown}. \`pulumi refresh\` shows when it has another`, urn);
+    }
   }
 }
 
@@ -175,17 +178,4 @@ export function unfinishedInstance(
   reason: string,
 ): InstanceUnfinished {
   return new InstanceUnfinished(id, { inputs, outputs: markUnfinished(outputs) }, [reason]);
-}
-
-function offlineWarning(id: string, outputs: PropertyMap): string {
-  const billed = textOf(outputs, "tokenKind") === "live" ? ", and is billed," : "";
-  return `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
-}
-
-function unknownStatus(id: string, status: string | undefined): string {
-  return `instance ${id} has the status "${status}", which this provider does not know`;
-}
-
-function unknownStatusError(id: string, status: string | undefined): string {
-  return `${unknownStatus(id, status)}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it created again, remove it at the service first`;
 }

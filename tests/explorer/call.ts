@@ -342,7 +342,7 @@ export function observationOf(
     complete,
     begunAt: 0,
     isOfThisSession: (id) => run.made.includes(id),
-    isNamedByEngine: (id) => run.carried.includes(id),
+    isNamedByEngine: (id) => run.namedByEngine.includes(id),
     isInState: (id) => run.proven.includes(id),
     isSettling: (record) => (record as Row).young,
     entries: entries(scene),

@@ -77,7 +77,7 @@ function begins(m: Model, w: World): Change[] {
         retries: 0,
         made: [],
         takenOver: [],
-        carried: [],
+        namedByEngine: [],
         proven: [],
         unfinished: [],
       });
@@ -197,7 +197,7 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       if (!blocked) add(`the engine creates ${what}`, begin);
     } else if (plan.replace) {
       if (!blocked) add(`the engine replaces ${what}`, begin);
-    } else if (!run.carried.includes(held.id)) {
+    } else if (!run.namedByEngine.includes(held.id)) {
       add(`Diff of ${what}, held as ${held.id}`, (copy, its) => diff(m, copy, its, resource, held));
     } else if (!blocked) {
       add(`the engine replaces ${what}, which has changed`, begin);
@@ -223,7 +223,7 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
 
 /** Outputs with the stamp of an earlier session prove that a state held the instance. */
 function carry(m: Model, w: World, run: Run, { id, stamp }: Held): void {
-  if (!run.carried.includes(id)) run.carried = [...run.carried, id];
+  if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
   for (const row of w.ledgers[m.plan(run).machine ?? 0] ?? []) {

@@ -67,8 +67,8 @@ export function checkSecond(scene: Scene, made: Instance): void {
     const isSame = row?.scope === spec.scope && sameResource(row?.urn ?? "", spec.urn);
     // Under another provider resource it may be another stack's whose run goes on: then it is named.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
-    const isRival = row?.urn === spec.urn && !isNamed;
-    if (row && isOpen(row) && isHere && !spec.stateless && (isSame || isRival)) {
+    const isOfOtherScope = row?.urn === spec.urn && !isNamed;
+    if (row && isOpen(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
       throw new Violation(`${made.id} is made although the record of ${it.id} is open`);
     }
     const held = (w.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);

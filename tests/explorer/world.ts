@@ -96,7 +96,8 @@ export interface Run {
   retries: number;
   made: string[];
   takenOver: string[];
-  carried: string[];
+  /** Ids that a call of this session named. */
+  namedByEngine: string[];
   proven: string[];
   unfinished: { resource: number; key: string; id: string }[];
 }
@@ -182,7 +183,7 @@ export function keyOf(world: World): string {
     );
     parts.push(run.unsaved?.id, run.unsaved?.resource, run.unsaved?.replaces);
     parts.push(run.retry?.resource, run.retry?.id, run.retries);
-    parts.push(run.made.join(), run.takenOver.join(), run.carried.join(), run.proven.join());
+    parts.push(run.made.join(), run.takenOver.join(), run.namedByEngine.join(), run.proven.join());
     for (const { resource, id } of run.unfinished) parts.push(resource, id);
     for (const call of run.calls) {
       parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
