@@ -116,8 +116,14 @@ interface Attempt {
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsent: number;
-  /** The POSTs with an unclear answer: their one record, the last error, and their number. */
-  unclear?: { key: string; error: RequestError; sent: number };
+  unclear?: UnclearPost;
+}
+
+/** A POST with an unclear answer, or two with one record: the last error, and how many were sent. */
+interface UnclearPost {
+  key: string;
+  error: RequestError;
+  sent: number;
 }
 
 /** What came of a state's work. `now` is clock time. */
@@ -165,14 +171,16 @@ export interface Transition {
 /** What a transition has done before the state's own work. It has no outcome. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
-  /** The instance is known, from this call's own 202, a listing, or an earlier run's record. */
-  | { do: "accept"; key: string; accepted: Accepted; from: "answer" | "listing" | "earlierRun" }
+  | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
   /** Nothing was sent for this record. */
   | { do: "dropRecord"; key: string }
   /** Records of this project that this create does not deal with, and the number of all others. */
   | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
   | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
+
+/** What an instance is known from: this call's own 202, a listing, or the record of an earlier run. */
+type InstanceSource = "answer" | "listing" | "earlierRun";
 
 /** An instance that an earlier create of this resource may have left: never adopted, but reported. */
 export interface Leftover {
@@ -184,7 +192,7 @@ export interface Leftover {
 /** How a create ends. */
 export type Result =
   /** `before`, after an unclear answer: ids of the baseline, which the POST can't have made. */
-  | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> }
+  | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
   | { kind: "failed"; failure: Failure };
 
 /** Why a create fails without an instance. */
@@ -236,8 +244,8 @@ const firstRetryMs = 500;
 /** @param unfinished The instance that an earlier call of this session created for this resource. */
 export function begin(unfinished?: { key: string; id: string }): Transition {
   // An error hook asks again: go on waiting for that instance.
-  if (unfinished) return end({ kind: "accepted", ...unfinished });
-  return readLedger({ takeovers: 0 });
+  if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
+  return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
 
 /**
@@ -375,7 +383,7 @@ function afterTakeOver(
   { ok, settledBy: until }: EventOf<"takenOver">,
 ): Transition {
   // Another run was quicker, or the record has changed: judge all of them again.
-  if (!ok) return readLedger(earlier);
+  if (!ok) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
   if (isHashed(record.name) && record.name !== spec.recordedName) {
     return failPending(record, { kind: "secretName" });
@@ -395,7 +403,9 @@ function afterFindInstance(
     case "found":
       return resume(spec, record, existence.item);
     case "gone":
-      return readLedger(earlier, [{ do: "settleRecord", key: record.key, as: "gone" }]);
+      return next({ phase: "readingLedger", earlier }, [
+        { do: "settleRecord", key: record.key, as: "gone" },
+      ]);
     case "unproven":
       return failPending(record, existence);
   }
@@ -439,7 +449,9 @@ function searchForRecord(
         const wakeAt = now + spec.pollIntervalMs;
         return next({ phase: "sleeping", wakeAt, then: { ...state, lacked: true } });
       }
-      return readLedger(earlier, [{ do: "settleRecord", key: record.key, as: "absent" }]);
+      return next({ phase: "readingLedger", earlier }, [
+        { do: "settleRecord", key: record.key, as: "absent" },
+      ]);
   }
 }
 
@@ -579,7 +591,7 @@ function afterRecord(
   if (overtaking) return failPending(overtaking.record, { kind: "overtaken" }, dropped);
   const isAlone = !entries.some((entry) => entry.record.key !== key && isInTheWay(spec, entry));
   if (isAlone) return next({ phase: "posting", attempt, key });
-  return readLedger(earlier, dropped);
+  return next({ phase: "readingLedger", earlier }, dropped);
 }
 
 function afterPost(
@@ -724,11 +736,11 @@ function stop(state: State, why: Error): Transition {
 function accept(
   key: string,
   accepted: Accepted,
-  from: Extract<SideEffect, { do: "accept" }>["from"],
+  from: InstanceSource,
   before: ReadonlySet<string> | undefined,
 ): Transition {
-  const result: Result = { kind: "accepted", key, id: accepted.id, ...(before && { before }) };
-  return end(result, [{ do: "accept", key, accepted, from }]);
+  const result: Result = { kind: "accepted", key, id: accepted.id, before };
+  return next({ phase: "ended", result }, [{ do: "accept", key, accepted, from }]);
 }
 
 function failPending(
@@ -739,23 +751,12 @@ function failPending(
   return fail({ kind: "pending", record, why }, effects);
 }
 
-function failUnclear(
-  { key, error }: NonNullable<Attempt["unclear"]>,
-  why: UnclearReason,
-): Transition {
+function failUnclear({ key, error }: UnclearPost, why: UnclearReason): Transition {
   return fail({ kind: "unclear", key, error, why });
 }
 
 function fail(failure: Failure, effects: SideEffect[] = []): Transition {
-  return end({ kind: "failed", failure }, effects);
-}
-
-function end(result: Result, effects: SideEffect[] = []): Transition {
-  return next({ phase: "ended", result }, effects);
-}
-
-function readLedger(earlier: Earlier, effects: SideEffect[] = []): Transition {
-  return next({ phase: "readingLedger", earlier }, effects);
+  return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
 /** Does the same again after a poll interval, or at its own end if that is sooner. */
