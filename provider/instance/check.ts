@@ -20,11 +20,11 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
   const failures = [
     ...unknownProperties(request.news),
     ...inputNames.flatMap((name) => validationErrors(name, request)),
-    ...bothScripts(request.news),
+    ...scriptErrors(request.news),
   ];
   const inputs: Record<string, PropertyValue | undefined> = {};
   for (const name of inputNames) {
-    const value = given(request.news, name);
+    const value = readInput(request.news, name);
     inputs[name] =
       value !== undefined && traitsOf(name).secret && !(value instanceof Secret)
         ? new Secret(value)
@@ -53,7 +53,7 @@ function chooseName(
 ): PropertyMap | undefined {
   const { mode, proposedName } = autonaming ?? {};
   if (mode === "disable") return undefined;
-  const former = given(olds, "name");
+  const former = readInput(olds, "name");
   if (mode === "enforce" || (proposedName !== undefined && former === undefined)) {
     return propertyMap({ name: proposedName, [proposedKey]: proposedName });
   }
@@ -84,10 +84,10 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 }
 
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
-  const value = given(news, name);
+  const value = readInput(news, name);
   if (value === undefined) {
     // During an import, neither side has what the list does not show: that is no mistake.
-    const imported = Object.keys(olds).length > 0 && given(olds, name) === undefined;
+    const imported = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
     return isRequired(name) && !imported ? [{ property: name, reason: "is required" }] : [];
   }
   const plain = reveal(value);
@@ -108,8 +108,8 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
 }
 
 /** An unknown script may turn out to be left out (G10). */
-function bothScripts(news: PropertyMap): CheckFailure[] {
-  const scripts = [given(news, "userData"), given(news, "userDataBase64")];
+function scriptErrors(news: PropertyMap): CheckFailure[] {
+  const scripts = [readInput(news, "userData"), readInput(news, "userDataBase64")];
   return scripts.every((script) => script !== undefined && !hasUnknown(script))
     ? [
         {
@@ -122,7 +122,7 @@ function bothScripts(news: PropertyMap): CheckFailure[] {
 }
 
 /** The value of an input; undefined if it is null or left out. */
-function given(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
+function readInput(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
   const value = inputs[name];
   return value === undefined || reveal(value) === null ? undefined : value;
 }

@@ -166,9 +166,10 @@ function endOfWait(
     const lastLook = problem ? `, and the last look failed: ${problem}` : "";
     return `instance ${id} was ${status} for ${error.seconds} s (customTimeouts)${lastLook};`;
   }
-  if (error instanceof RequestError) return `the wait for instance ${id} ended: ${explain(error)}`;
-  if (error instanceof OperationFailed)
-    return `the wait for instance ${id} ended: ${error.message}`;
+  if (error instanceof RequestError || error instanceof OperationFailed) {
+    const reason = error instanceof RequestError ? explain(error) : error.message;
+    return `the wait for instance ${id} ended: ${reason}`;
+  }
   return `the wait for instance ${id} ended by a defect in the provider: ${String(error)};`;
 }
 
