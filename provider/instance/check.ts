@@ -1,4 +1,4 @@
-/** Check: every input error at once, each on its property (G9); fills in the name; seals secrets (G8). */
+/** Check: finds every input error at once (G9), fills in the name, and marks secrets as such (G8). */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -15,16 +15,16 @@ import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../reques
 import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
-/** `scope`: the provider resource's own id; "unknown" in the first preview of a new stack. */
+/** Checks the inputs of the program. `scope` is unknown in the first preview of a new stack. */
 export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
   const failures = [
     ...unknownProperties(request.news),
     ...inputNames.flatMap((name) => validationErrors(name, request)),
-    ...bothScripts(request.news),
+    ...scriptErrors(request.news),
   ];
   const inputs: Record<string, PropertyValue | undefined> = {};
   for (const name of inputNames) {
-    const value = given(request.news, name);
+    const value = readInput(request.news, name);
     inputs[name] =
       value !== undefined && traitsOf(name).secret && !(value instanceof Secret)
         ? new Secret(value)
@@ -42,14 +42,18 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
   return { inputs: propertyMap(inputs), failures };
 }
 
-/** The engine's wishes first; then the name the instance has; then one of our own, with who chose it. */
+/**
+ * The name for a program that gives none, with the input that says who chose it. The engine may enforce or
+ * propose a name. Otherwise an instance keeps its name, and a new one gets a generated name. Undefined if
+ * the engine forbids all of that.
+ */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
   scope: Scope,
 ): PropertyMap | undefined {
   const { mode, proposedName } = autonaming ?? {};
   if (mode === "disable") return undefined;
-  const former = given(olds, "name");
+  const former = readInput(olds, "name");
   if (mode === "enforce" || (proposedName !== undefined && former === undefined)) {
     return propertyMap({ name: proposedName, [proposedKey]: proposedName });
   }
@@ -58,7 +62,7 @@ function chooseName(
     const kept = Object.fromEntries(markers.map((key) => [key, olds[key]]));
     return propertyMap({ name: former, ...kept });
   }
-  // A name is made for one stack, which a first preview does not know yet.
+  // The tag in the name needs the scope.
   if (scope.kind === "unknown") return propertyMap({ name: Unknown.value });
   const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
   return propertyMap({ name, [generatedKey]: name });
@@ -69,7 +73,8 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
     .filter((key) => !(inputNames as string[]).includes(key) && !key.startsWith("__"))
     .map((key) => {
       const near = closest(key, inputNames) as InputName | undefined;
-      // A secret under a wrong name is none to the engine, which prints the value of what is named (G8).
+      // The engine prints the value of the property that a failure names. It does not know that a
+      // misspelled property is a secret (G8).
       const secret = hasSecret(news[key]) || (near !== undefined && traitsOf(near).secret === true);
       return {
         property: secret ? "" : key,
@@ -79,10 +84,10 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 }
 
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
-  const value = given(news, name);
+  const value = readInput(news, name);
   if (value === undefined) {
-    // During an import neither side has what the list does not show; that is no one's mistake.
-    const imported = Object.keys(olds).length > 0 && given(olds, name) === undefined;
+    // During an import, neither side has what the list does not show: that is no mistake.
+    const imported = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
     return isRequired(name) && !imported ? [{ property: name, reason: "is required" }] : [];
   }
   const plain = reveal(value);
@@ -97,14 +102,14 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
     const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");
     if (secret) return { property: "", reason: `${name}${item} ${reason}` };
-    // Of an item the engine would print no value: it looks properties up by their plain names.
+    // The engine finds no value for the name of an item, so the reason names the item.
     return { property: name, reason: item ? `${item} ${reason}` : reason };
   });
 }
 
-/** One that is not known yet may still turn out to be left out (G10). */
-function bothScripts(news: PropertyMap): CheckFailure[] {
-  const scripts = [given(news, "userData"), given(news, "userDataBase64")];
+/** An unknown script may turn out to be left out (G10). */
+function scriptErrors(news: PropertyMap): CheckFailure[] {
+  const scripts = [readInput(news, "userData"), readInput(news, "userDataBase64")];
   return scripts.every((script) => script !== undefined && !hasUnknown(script))
     ? [
         {
@@ -116,8 +121,8 @@ function bothScripts(news: PropertyMap): CheckFailure[] {
     : [];
 }
 
-/** A null is an input left out. */
-function given(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
+/** The value of an input; undefined if it is null or left out. */
+function readInput(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
   const value = inputs[name];
   return value === undefined || reveal(value) === null ? undefined : value;
 }

@@ -1,82 +1,81 @@
 /**
- * Create: carries out what the protocol asks for, then waits until the instance is ready. From the
- * moment the id is known, whatever goes wrong ends in `InstanceUnfinished` (G1).
+ * Create: does what the protocol decides, then waits until the instance is ready. Once the id is known,
+ * any error becomes an `InstanceUnfinished` that carries it (G1).
  */
 import { grace, isEnded } from "../abort";
+import { importAs } from "../advice";
 import type { Accepted, ComputeApi, CreatePermit } from "../api/client";
 import { RequestError } from "../api/errors";
-import type { InstanceUnfinished } from "../errors";
 import { keyedFingerprint } from "../fingerprint";
 import { notedName, shownName } from "../ledger/notedName";
 import type { LedgerRecord } from "../ledger/record";
 import { shareableMs } from "../listing/listings";
 import type { Snapshot } from "../listing/snapshot";
 import { originFromState, type Origin } from "../origin";
-import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
+import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { stamped } from "../stamp";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
-import { finishInstance, keepingId } from "./finish";
-import { lookOf, warnOfExtras } from "./look";
-import { errorOf, resumedNotice, type About } from "./messages";
-import { nameKind, tagOf } from "./naming";
 import { existenceOf } from "./existence";
+import { failureError, resumedNotice, type CreateSubject } from "./messages";
+import { nameKind, tagOf } from "./naming";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
+import { unfinishedError, waitUntilReady, type PendingInstance } from "./ready";
 import { outputsOfAccepted, previewOutputs } from "./state";
 
-/** How long a POST under way may go on to bring its id back after Ctrl-C or a time-out (G1). */
+/** How long a POST under way may go on after Ctrl-C or a time-out, to bring its id back (G1). */
 const graceMs = 10_000;
+/** How long the last listing of a create may take. */
+const lastListingSeconds = 30;
 
-const held =
+const heldBack =
   "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
 
+/**
+ * Creates the instance and waits until it is ready.
+ *
+ * @throws InstanceUnfinished once the id is known, and OperationFailed before.
+ */
 export async function createInstance(
   session: Session,
   request: CreateRequest,
 ): Promise<CreateResponse> {
   if (request.preview) {
-    const outputs = previewOutputs(request.inputs, session.settings.tokenKind);
-    return { id: "", outputs };
+    return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   using create = new Create(session, request, operation.signal);
   return await create.run();
 }
 
-/** An instance that the service has accepted, in this call or in an earlier one of this session. */
-interface Made {
-  key: string;
-  id: string;
-  outputs: PropertyMap;
-  origin: Origin;
-  /** Listings begun before this mark need not show the instance. */
-  after: number;
-}
+type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
 class Create implements Disposable {
+  readonly #session: Session;
+  readonly #request: CreateRequest;
+  readonly #signal: AbortSignal;
   readonly #args: InstanceArgs;
-  readonly #about: About;
+  readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
-  #order!: protocol.Order;
+  #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
   #permit: CreatePermit | undefined;
   /** The record of this create, or the one that it resumes. */
   #key: string | undefined;
   /** Set as soon as the id is known. */
-  #made: Made | undefined;
-  /** Listings begun after this mark know of the POST. */
-  #sent = 0;
+  #instance: PendingInstance | undefined;
+  /** A listing that began after this mark is later than the last POST. */
+  #postMark = 0;
 
-  constructor(
-    private readonly session: Session,
-    private readonly request: CreateRequest,
-    private readonly signal: AbortSignal,
-  ) {
+  constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
+    this.#session = session;
+    this.#request = request;
+    this.#signal = signal;
     const { urn, inputs } = request;
     this.#args = parseInstanceArgs(reveal(inputs));
-    this.#about = {
+    this.#subject = {
       urn,
       provider: session.provider,
       shownName: shownName(this.#args.name, hasSecret(inputs["name"])),
@@ -88,80 +87,74 @@ class Create implements Disposable {
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.session.room.leave(this.request.urn);
+    this.#session.room.leave(this.#request.urn);
   }
 
   async run(): Promise<CreateResponse> {
-    const { session, request } = this;
-    const { ledger, creates } = session;
+    const { ledger, creates } = this.#session;
     try {
-      const result = await this.#decide();
+      const { key, before } = await this.#decide();
       this.#progress.stop();
-      const made = this.#made;
-      if (!made) throw new Error("an accepted create has no instance");
-      const { urn, inputs } = request;
+      const instance = this.#instance;
+      if (!instance) throw new Error("an accepted create has no instance");
       try {
-        const outputs = await finishInstance(session, { urn, inputs, ...made }, this.signal);
-        this.#noteAnswer(made.key);
-        return { id: made.id, outputs };
+        const outputs = await waitUntilReady(this.#session, instance, this.#signal);
+        this.#recordReply();
+        return { id: instance.id, outputs };
       } finally {
-        const { unclear } = result;
-        if (unclear) {
-          await warnOfExtras(session, this.#about, this.#args.name, made.key, unclear.before);
-        }
+        if (before) await this.#warnOfExtras(key, before);
       }
     } catch (error) {
-      const made = this.#made;
-      if (!made) {
+      const instance = this.#instance;
+      if (!instance) {
         if (this.#key !== undefined) ledger.move(this.#key, { ended: true });
         throw error;
       }
-      const unfinished: InstanceUnfinished = keepingId(error, {
-        id: made.id,
-        inputs: request.inputs,
-        outputs: made.outputs,
-      });
-      creates.noteUnfinished(request.urn, { ...made, outputs: unfinished.state.outputs });
-      this.#noteAnswer(made.key);
+      const unfinished = unfinishedError(error, instance);
+      const { id, after } = instance;
+      const { outputs } = unfinished.state;
+      creates.noteUnfinished(instance.urn, { key: this.#key ?? "", id, outputs, after });
+      this.#recordReply();
       throw unfinished;
     }
   }
 
-  /** `replied` only while there is an engine to hear the answer: else the next run resumes the create. */
-  #noteAnswer(key: string): void {
-    const { ledger, isHeard } = this.session;
-    ledger.move(key, { ...(isHeard ? { stage: "replied" as const } : {}), ended: true });
+  /** The create ends. If no engine hears the reply, the record stays open, and the next run resumes it. */
+  #recordReply(): void {
+    const { ledger, isHeard } = this.#session;
+    const stage = isHeard ? { stage: "replied" as const } : {};
+    if (this.#key !== undefined) ledger.move(this.#key, { ...stage, ended: true });
   }
 
-  /** From the call to an accepted instance. */
-  async #decide(): Promise<Extract<protocol.Result, { kind: "accepted" }>> {
-    const { session, request } = this;
-    const unfinished = session.creates.unfinished(request.urn);
+  /** Goes on with the instance of an earlier call of this session, or follows the protocol. */
+  async #decide(): Promise<AcceptedResult> {
+    const { creates, connection } = this.#session;
+    const { urn, inputs } = this.#request;
+    const unfinished = creates.unfinished(urn);
     if (unfinished) {
-      this.#made = {
-        ...unfinished,
-        origin: originFromState(unfinished.outputs) ?? session.connection.place(),
-      };
-      const { key, id } = unfinished;
-      return this.#follow(protocol.begin({ key, accepted: { id, networks: [] } }));
+      const { key, id, outputs, after } = unfinished;
+      const origin = originFromState(outputs) ?? connection.place();
+      this.#key = key;
+      this.#instance = { urn, id, inputs, outputs, origin, after };
+      return this.#follow(protocol.begin({ key, id }));
     }
-    const { api, origin } = await session.connection.open(this.signal);
+    const { api, origin } = await connection.open(this.#signal);
     this.#api = api;
-    this.#order = this.#orderAt(origin);
+    this.#spec = this.#specAt(origin);
     const { name } = this.#args;
-    return await session.creates.inTurn(name, this.signal, async () => {
+    return await creates.inTurn(name, this.#signal, async () => {
       try {
         return await this.#follow(protocol.begin());
       } finally {
-        session.creates.noteSettled(name);
+        creates.noteSettled(name);
       }
     });
   }
 
-  #orderAt(origin: Origin): protocol.Order {
-    const { settings, owner } = this.session;
+  #specAt(origin: Origin): protocol.CreateSpec {
+    const { settings, owner } = this.#session;
     const { scope, stateless } = owner;
-    const { urn, inputs } = this.request;
+    const { urn, inputs } = this.#request;
     const { name } = this.#args;
     const kind = nameKind(inputs);
     return {
@@ -170,7 +163,7 @@ class Create implements Disposable {
       stateless,
       origin,
       name,
-      kind,
+      nameKind: kind,
       recordedName: notedName(name, hasSecret(inputs["name"]), settings),
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
       digest: digestOf(settings.apiToken, this.#args, kind),
@@ -182,242 +175,269 @@ class Create implements Disposable {
     };
   }
 
-  async #follow(first: protocol.Step): Promise<Extract<protocol.Result, { kind: "accepted" }>> {
+  async #follow(first: protocol.Transition): Promise<AcceptedResult> {
     let current = first;
     for (;;) {
-      for (const note of current.notes) this.#carryOut(note);
-      const { ask, state } = current;
-      if (ask.do === "end") {
-        if (ask.result.kind === "accepted") return ask.result;
-        throw errorOf(ask.result.failure, this.#about);
+      const { state, effects } = current;
+      for (const effect of effects) this.#apply(effect);
+      if (state.phase === "ended") {
+        const { result } = state;
+        if (result.kind === "accepted") return result;
+        throw failureError(result.failure, this.#subject);
       }
-      current = protocol.step(this.#order, state, await this.#perform(ask));
+      current = protocol.step(this.#spec, state, await this.#eventAfter(state));
     }
   }
 
-  /** Does what is asked; Ctrl-C and the time-out are events, not errors. */
-  async #perform(ask: protocol.Ask): Promise<protocol.Event> {
+  /** The event that follows a state. Ctrl-C, the time-out and failed requests are events, not errors. */
+  async #eventAfter(state: protocol.State): Promise<protocol.Event> {
     try {
-      return await this.#do(ask);
+      return await this.#perform(state);
     } catch (error) {
       if (isEnded(error)) return { kind: "stopped", why: error };
-      if (error instanceof RequestError) {
-        return { kind: "lookFailed", failure: error, now: this.session.ctx.clock.now() };
-      }
-      throw error;
+      if (!(error instanceof RequestError)) throw error;
+      return { kind: "listingFailed", error, now: this.#session.ctx.clock.now() };
     }
   }
 
-  async #do(ask: protocol.Ask): Promise<protocol.Event> {
-    const { session, signal } = this;
-    const { clock } = session.ctx;
-    switch (ask.do) {
-      case "read":
-        // One that gives way to another run has a permit that it does not use.
+  /** Does what the state asks for. */
+  async #perform(state: protocol.State): Promise<protocol.Event> {
+    const { ctx, ledger, listings, room } = this.#session;
+    const { clock } = ctx;
+    const signal = this.#signal;
+    switch (state.phase) {
+      case "readingLedger":
+        // A create that gives way to another run's does not use its permit.
         this.#permit?.release();
-        return { kind: "read", entries: session.ledger.read(), now: clock.now() };
-      case "sleep":
-        await clock.sleep(Math.max(0, ask.until - clock.now()), signal);
-        return { kind: "slept", now: clock.now() };
-      case "take": {
-        const ok = session.ledger.take(ask.record.key);
-        if (ok) this.#key = ask.record.key;
-        this.#sent = session.listings.mark();
-        return { kind: "taken", ok, settledBy: this.#settledBy(ask.record) };
+        return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
+      case "sleeping":
+        await clock.sleep(Math.max(0, state.wakeAt - clock.now()), signal);
+        return { kind: "slept" };
+      case "takingOver": {
+        const { record } = state;
+        const ok = ledger.take(record.key);
+        if (ok) this.#key = record.key;
+        this.#postMark = listings.mark();
+        return { kind: "takenOver", ok, settledBy: this.#settledBy(record) };
       }
-      case "search":
-        return await this.#search(ask.record);
-      case "enter":
-        this.#progress.is("listing what is there before the create");
-        return this.#looked(
-          await session.room.enter({
-            urn: this.request.urn,
-            look: () => session.listings.get(this.#freshBaseline(), signal),
+      case "findingInstance": {
+        const { id = "", at: acceptedAt } = state.record;
+        const known = { recordedOrigin: state.record, acceptedAt };
+        const { existence } = await existenceOf(this.#session, id, known, signal);
+        return { kind: "searched", existence };
+      }
+      case "takingBaseline":
+        this.#progress.show("listing what is there before the create");
+        return this.#listed(
+          await room.enter({
+            urn: this.#request.urn,
+            look: () => this.#listBaseline(),
             signal,
-            onHeld: () => this.#progress.is(held),
+            onHeld: () => this.#progress.show(heldBack),
           }),
         );
-      case "look": {
-        const need = { after: this.#sent, notBefore: clock.now() };
-        return this.#looked(await session.listings.get(need, signal));
+      case "renewingBaseline":
+      case "searchingForRecord":
+      case "searchingAfterPost": {
+        const need = { after: this.#postMark, notBefore: clock.now() };
+        return this.#listed(await listings.get(need, signal));
       }
-      case "permit":
-        this.#progress.is("waiting for the rate limit");
+      case "awaitingPermit":
+        this.#progress.show("waiting for the rate limit");
         this.#permit = await this.#api.createPermit(signal);
         return { kind: "permitted", now: clock.now() };
-      case "begin":
-        this.#key = await this.#begin(ask);
-        return { kind: "begun", key: this.#key, entries: session.ledger.read() };
-      case "post":
+      case "writingRecord":
+        this.#key = await this.#writeRecord(state.attempt.baseline);
+        return { kind: "recorded", key: this.#key, entries: ledger.read() };
+      case "posting":
         return await this.#post();
-      case "end":
+      case "ended":
         throw new Error("the protocol has ended");
     }
   }
 
-  /** Clock time by which an instance of that record's POST is in every listing. */
+  /** Clock time at which every listing has an instance that the record's POST made. */
   #settledBy({ stage, at }: LedgerRecord): number {
-    const { settings } = this.session;
-    // Killed under way: the POST may have taken as long as a request may.
-    const longest = stage === "sending" ? settings.requestTimeoutMs : 0;
-    return this.session.settledBy(at) + longest;
+    // A POST that was cut off by a kill may have taken as long as a request may.
+    const longestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
+    return this.#session.settledBy(at) + longestMs;
   }
 
-  async #search(record: LedgerRecord): Promise<protocol.Event> {
-    const { id = "", at } = record;
-    const { existence } = await existenceOf(
-      this.session,
-      id,
-      { kept: record, acceptedAt: at },
-      this.signal,
-    );
-    switch (existence.kind) {
-      case "found":
-        return { ...existence.item, kind: "found" };
-      case "gone":
-        return { kind: "gone" };
-      case "unproven":
-        return { kind: "unproven", why: existence.why };
-    }
+  #listBaseline(): Promise<Snapshot> {
+    const { creates, ctx, listings } = this.#session;
+    const after = creates.settledAt(this.#args.name);
+    return listings.get({ after, notBefore: ctx.clock.now() - shareableMs }, this.#signal);
   }
 
-  #freshBaseline() {
-    const { creates, ctx } = this.session;
+  #listed(snapshot: Snapshot): protocol.Event {
+    const now = this.#session.ctx.clock.now();
+    return { kind: "listed", observed: this.#observe(snapshot), now };
+  }
+
+  #observe({ items, complete, begunAt }: Snapshot): protocol.Observation {
+    const { creates, state, ledger, ctx } = this.#session;
     return {
-      after: creates.settledAt(this.#args.name),
-      notBefore: ctx.clock.now() - shareableMs,
+      items,
+      complete,
+      begunAt,
+      isOfThisSession: (id) => creates.has(id),
+      isNamedByEngine: (id) => state.hasId(id),
+      isInState: (id) => state.isProven(id),
+      isSettling: ({ at }) => this.#session.settledBy(at) > ctx.clock.now(),
+      entries: ledger.read(),
     };
   }
 
-  #looked(snapshot: Snapshot): protocol.Event {
-    const { session } = this;
-    return { kind: "looked", look: lookOf(session, snapshot), now: session.ctx.clock.now() };
-  }
-
-  #begin({ before, beforeComplete }: Extract<protocol.Ask, { do: "begin" }>): Promise<string> {
-    const { scope, stateless, origin, urn, recordedName, kind, digest } = this.#order;
-    return this.session.ledger.begin({
+  #writeRecord({ sameNamed: before, complete }: protocol.Baseline): Promise<string> {
+    const { scope, stateless, origin, urn, recordedName, nameKind: kind, digest } = this.#spec;
+    const { provider } = this.#subject;
+    return this.#session.ledger.begin({
       ...origin,
       ...(scope === undefined ? {} : { scope }),
       ...(stateless ? { stateless } : {}),
       urn,
-      ...(this.#about.provider === undefined ? {} : { provider: this.#about.provider }),
+      ...(provider === undefined ? {} : { provider }),
       name: recordedName,
       kind,
       digest,
       before,
-      beforeComplete,
+      beforeComplete: complete,
       at: this.#now(),
     });
   }
 
   async #post(): Promise<protocol.Event> {
-    const { session, signal } = this;
-    const { clock } = session.ctx;
-    const permit = this.#permit;
-    if (!permit) throw new Error("a POST without a permit");
-    this.#progress.is("waiting for the service to accept the create");
-    using ending = grace(clock, graceMs, signal);
-    const signals = { unsent: signal, grace: ending.signal };
-    const outcome = await this.#api.createInstance(createBodyOf(this.#args), permit, signals);
-    this.#sent = session.listings.markWrite();
+    const { listings, ctx } = this.#session;
+    const signal = this.#signal;
+    if (!this.#permit) throw new Error("a POST without a permit");
+    this.#progress.show("waiting for the service to accept the create");
+    using ending = grace(ctx.clock, graceMs, signal);
+    const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
+      unsent: signal,
+      grace: ending.signal,
+    });
+    this.#postMark = listings.markWrite();
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    // Before anything else can go wrong: from here on the id is never lost.
-    if (outcome.kind === "accepted") this.#accept(this.#key ?? "", outcome.accepted, this.#sent);
-    return { kind: "posted", outcome, now: clock.now() };
+    // Before anything else can go wrong: from here on, any error carries the id.
+    if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
+    if (outcome.kind === "unclear") {
+      this.#progress.stop();
+      const text = "the create has no clear answer; looking for its instance";
+      ctx.messages.status(this.#request.urn, text);
+    }
+    return { kind: "posted", outcome, now: ctx.clock.now() };
   }
 
-  #accept(key: string, accepted: Accepted, after: number, acceptedAt?: string): void {
-    const { origin } = this.#order;
-    const date = acceptedAt === undefined ? this.session.ctx.clock.date() : new Date(acceptedAt);
-    const outputs = stamped(
-      outputsOfAccepted(this.request.inputs, accepted, origin, date),
-      this.session.id,
-    );
-    this.#made = { key, id: accepted.id, outputs, origin, after };
+  /** `after`: the mark before which no listing need show the instance. `at`: ISO 8601; left out, now. */
+  #setInstance(accepted: Accepted, after: number, at = this.#now()): void {
+    const { origin } = this.#spec;
+    const { urn, inputs } = this.#request;
+    const outputs = outputsOfAccepted(inputs, accepted, origin, new Date(at));
+    const { id } = accepted;
+    this.#instance = {
+      urn,
+      id,
+      inputs,
+      outputs: stamped(outputs, this.#session.id),
+      origin,
+      after,
+    };
   }
 
-  #carryOut(note: protocol.Note): void {
-    const { ledger, creates } = this.session;
-    switch (note.do) {
-      case "move":
-        ledger.move(note.key, { stage: note.stage, at: this.#now() });
-        return;
-      case "accept": {
-        const { key, accepted, resumed } = note;
-        const { id, createdAt, networks } = accepted;
-        if (resumed) {
-          creates.noteTakenOver(id);
-          const { at } = ledger.read().find(({ record }) => record.key === key)?.record ?? {};
-          this.#accept(key, accepted, 0, at);
-          ledger.move(key, { stage: "accepted", id });
-        } else {
-          creates.noteMade(id);
-          ledger.move(key, {
-            stage: "accepted",
-            id,
-            at: this.#now(),
-            accepted: { ...(createdAt === undefined ? {} : { createdAt }), networks },
-          });
-        }
+  #apply(effect: protocol.SideEffect): void {
+    const { ledger, notices } = this.#session;
+    switch (effect.do) {
+      case "updateRecord": {
+        const { key, stage, id } = effect;
+        ledger.move(key, {
+          ...(stage && { stage, at: this.#now() }),
+          ...(id !== undefined && { id }),
+        });
         return;
       }
-      case "found":
-        ledger.move(note.key, { id: note.id });
-        return;
-      case "settle":
-        ledger.settle(note.key, note.how);
+      case "accept":
+        return this.#accept(effect);
+      case "settleRecord":
+        ledger.settle(effect.key, effect.as);
         this.#key = undefined;
         return;
-      case "drop":
-        ledger.drop(note.key);
+      case "dropRecord":
+        ledger.drop(effect.key);
         this.#key = undefined;
         return;
-      case "tell":
-        return this.#tell(note.what);
+      case "reportPending":
+        return notices.pending(effect.records, effect.elsewhere, this.#spec);
+      case "reportLeftovers":
+        return notices.leftovers(this.#subject, effect.items, effect.partial);
     }
   }
 
-  #tell(what: protocol.Told): void {
-    const { ctx, notices } = this.session;
-    switch (what.kind) {
-      case "pending":
-        return notices.pending(what.records, what.elsewhere, this.#order);
-      case "leftovers":
-        return notices.leftovers(this.#about, what.items, what.partial);
-      case "resumed": {
-        const shown =
-          this.#about.shownName === this.#args.name
-            ? (what.name ?? this.#args.name)
-            : this.#about.shownName;
-        return ctx.messages.warning(resumedNotice(what.id, shown), this.request.urn);
-      }
-      case "lookingAfterFailure":
-        this.#progress.stop();
-        return ctx.messages.status(
-          this.request.urn,
-          "the create has no clear answer; looking for its instance",
-        );
+  #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
+    const { ledger, creates, ctx } = this.#session;
+    const { id, name, createdAt, networks } = accepted;
+    if (from === "answer") {
+      creates.noteMade(id);
+      const shownOnlyHere = { ...(createdAt === undefined ? {} : { createdAt }), networks };
+      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: shownOnlyHere });
+      return;
+    }
+    creates.noteTakenOver(id);
+    const at = ledger.read().find(({ record }) => record.key === key)?.record.at;
+    this.#setInstance(accepted, 0, at);
+    ledger.move(key, { stage: "accepted", id });
+    if (from === "earlierRun") {
+      const { shownName, urn } = this.#subject;
+      // A secret name is shown redacted, as the listed one would not be.
+      const isShown = shownName === this.#args.name;
+      const shown = isShown ? (name ?? shownName) : shownName;
+      ctx.messages.warning(resumedNotice(id, shown), urn);
+    }
+  }
+
+  /** After an unclear POST, warns of each further instance that it may have created (G2). */
+  async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
+    const snapshot = await this.#lastListing();
+    if (!snapshot) return;
+    const { ctx, provider } = this.#session;
+    const { urn, shownName } = this.#subject;
+    const observed = this.#observe(snapshot);
+    for (const id of protocol.findNewInstances(observed, this.#args.name, before, key)) {
+      ctx.messages.warning(
+        `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, provider)}\``,
+        urn,
+      );
+    }
+  }
+
+  /** A listing that begins now or, if that fails, the newest there is. Never rejects. */
+  async #lastListing(): Promise<Snapshot | undefined> {
+    const { listings, ctx } = this.#session;
+    using operation = this.#session.operation(lastListingSeconds);
+    try {
+      return await listings.get({ notBefore: ctx.clock.now() }, operation.signal);
+    } catch {
+      return listings.latest;
     }
   }
 
   #now(): string {
-    return this.session.ctx.clock.date().toISOString();
+    return this.#session.ctx.clock.date().toISOString();
   }
 }
 
 /**
- * Keyed with the token, since it covers the user data. A name that the program did not choose is left
- * out: the next run makes another.
+ * Digest of the request, to tell whether the program still asks for the same. It is keyed with the token,
+ * since it covers the user data. A name that the program did not choose differs from run to run, and is
+ * left out.
  */
 function digestOf(apiToken: string, args: InstanceArgs, kind: protocol.NameKind): string {
   const { name, ssh_keys, ...rest } = createBodyOf(args);
-  const asked = {
+  const request = {
     ...rest,
     ssh_keys: [...(ssh_keys ?? [])].sort(),
     name: kind === "explicit" ? name : null,
   };
-  return keyedFingerprint(apiToken, JSON.stringify(asked), 32);
+  return keyedFingerprint(apiToken, JSON.stringify(request), 32);
 }

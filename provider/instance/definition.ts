@@ -1,22 +1,15 @@
-/**
- * What an Instance is: the one definition from which the Pulumi schema, the checks, the diff and
- * the docs come.
- */
+/** What an Instance is: the Pulumi schema, the checks, the diff and the docs come from this definition. */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
 
-/** How two values of an input are told to be the same. */
-type Comparison =
-  /** Equal values. */
-  | "exact"
-  /** Equal members, in any order. */
-  | "set"
-  /** Equal bytes once decoded; for text, line endings do not count. */
-  | "bytes";
-
+/** What is known of an input besides its type. */
 export interface InputTraits {
   description: string;
-  comparison: Comparison;
+  /**
+   * When two values are the same. "exact": equal values. "set": equal members in any order. "bytes": equal
+   * bytes once decoded, where the line endings of text do not count.
+   */
+  comparison: "exact" | "set" | "bytes";
   /** Encrypted in the state, never printed. */
   secret?: true;
 }
@@ -86,27 +79,40 @@ export const inputTypes = {
   }),
 } as const;
 
+/** The name of an input. */
 export type InputName = keyof typeof inputTypes;
+/** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
+/**
+ * What is known of an input besides its type.
+ *
+ * @throws Error for an input without such a description: a defect of this file.
+ */
 export function traitsOf(name: InputName): InputTraits {
   const found = traits.get(inputTypes[name]);
   if (!found) throw new Error(`no traits for ${name}`);
   return found;
 }
 
+/** Whether a program must give the input. */
 export function isRequired(name: InputName): boolean {
   return !inputTypes[name].safeParse(undefined).success;
 }
 
-/** The inputs as Create gets them: all known, `name` filled in by Check. */
 const instanceArgs = z.object({ ...inputTypes, name: text() });
+/** The inputs as Create gets them: all known, with the name that Check filled in. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
-export const parseInstanceArgs = (value: unknown): InstanceArgs => instanceArgs.parse(value);
 
+/** @throws ZodError for anything but the inputs of a Create. */
+export function parseInstanceArgs(value: unknown): InstanceArgs {
+  return instanceArgs.parse(value);
+}
+
+/** An output that is no input. */
 export interface Output {
   description: string;
-  /** Text, if left out. */
+  /** Left out: text. */
   type?: "networks";
   /** Whether every instance has it. */
   always?: true;
@@ -143,7 +149,7 @@ export const networkDescriptions = {
   macAddress: "Hardware address, colon-separated hexadecimal, where the service gives one.",
 } as const;
 
-/** The bytes of the cloud-init script, from whichever of the two inputs is given. */
+/** The bytes of the cloud-init script, from the one of the two inputs that is given. */
 export function userDataBytes(args: {
   userData?: string | undefined;
   userDataBase64?: string | undefined;
@@ -153,6 +159,7 @@ export function userDataBytes(args: {
   return undefined;
 }
 
+/** The body of the POST ("POST /v2/instances"). */
 export function createBodyOf(args: InstanceArgs): CreateBody {
   const bytes = userDataBytes(args);
   return {

@@ -12,10 +12,9 @@ import { originKey, originToState } from "../origin";
 import { fail, failed } from "../testing/fakeService";
 import { stamped } from "../stamp";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
-import { changedInputs, assertedInputs, replaces } from "./changes";
+import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
 import { instances } from ".";
 import { inputNames } from "./definition";
-import { diffInstance } from "./diff";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -34,7 +33,7 @@ test.each(["name", "flavorId", "imageId", "vpcId"])(
   (name) => {
     const detailed = diff({}, { [name]: "another" });
     expect(detailed).toEqual({ [name]: "update-replace" });
-    expect(replaces(detailed)).toBe(true);
+    expect(replacedInputs(detailed)).not.toEqual([]);
   },
 );
 
@@ -102,7 +101,7 @@ test("what an import could not know is recorded in place, never a replacement (G
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
     news,
   });
-  expect(replaces(detailed)).toBe(false);
+  expect(replacedInputs(detailed)).toEqual([]);
   expect(assertedInputs(detailed)).toEqual(["flavorId", "imageId", "vpcId", "sshKeys", "userData"]);
 });
 

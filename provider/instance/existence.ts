@@ -1,4 +1,4 @@
-/** Whether an instance of the state still exists, as far as this token's listings can tell (G3). */
+/** Whether an instance still exists, as far as this token's listings can tell (G3). */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { search, type SearchResult } from "../listing/search";
@@ -8,80 +8,92 @@ import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { acceptedKey, textOf } from "./state";
 
+/** What a search for an instance proves. */
 export type Existence =
   | { kind: "found"; item: ListItem }
   | { kind: "gone" }
-  /** No evidence either way: what is in doubt, and why. */
+  /** Nothing: in doubt is what the listings show, or whether they are of the right tenant. */
   | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
-/** What is known of an instance before it is looked for. */
+/** What is known of an instance before a search for it. */
 export interface KnownInstance {
   /** Where it lives. */
-  kept?: Origin | undefined;
-  /** When it was accepted (ISO 8601), as long as its settling time may not be over. */
+  recordedOrigin?: Origin | undefined;
+  /** When it was accepted (ISO 8601), for as long as its settling time may not be over. */
   acceptedAt?: string | undefined;
 }
 
-/** What the state knows of it. */
+/** What the state knows of an instance. */
 export function knownInstanceOf(outputs: PropertyMap | undefined): KnownInstance {
-  return { kept: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
+  return { recordedOrigin: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
 }
 
-/** Clock time until which a listing may lack an instance that was accepted then. */
+/** Clock time until which listings may lack an instance that was accepted at that date (ISO 8601). */
 export function settlingEnd(session: Session, acceptedAt: string | undefined): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
+/**
+ * Searches the listings that all operations share.
+ *
+ * @throws OperationFailed if the instance lives elsewhere, and RequestError if a listing fails.
+ */
 export async function existenceOf(
   session: Session,
   id: string,
-  { kept, acceptedAt }: KnownInstance,
+  { recordedOrigin, acceptedAt }: KnownInstance,
   signal: AbortSignal,
 ): Promise<{ existence: Existence; origin: Origin }> {
   const { origin } = await session.connection.open(signal);
-  refuseElsewhere(id, kept, origin);
+  refuseElsewhere(id, recordedOrigin, origin);
   const { pollIntervalMs } = session.settings;
   const settledAt = settlingEnd(session, acceptedAt);
   const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
   const isOfTenant = (items: ReadonlyMap<string, unknown>) =>
-    isSameTenant(session, id, { kept, origin, items });
-  return { existence: judge(session, result, isOfTenant), origin };
+    isSameTenant(session, id, { recordedOrigin, origin, items });
+  return { existence: judgeSearch(session, result, isOfTenant), origin };
 }
 
-/** Whether a listing is of the tenant that the instance belongs to, as far as that can be told. */
+/** Whether a listing is of the instance's tenant: seen with the same token, or beside one that was. */
 export function isSameTenant(
   session: Session,
   id: string,
-  {
-    kept,
-    origin,
-    items,
-  }: { kept: Origin | undefined; origin: Origin; items: ReadonlyMap<string, unknown> },
+  listed: {
+    recordedOrigin: Origin | undefined;
+    origin: Origin;
+    items: ReadonlyMap<string, unknown>;
+  },
 ): boolean {
-  if (!kept || kept.tokenHash === origin.tokenHash) return true;
-  return session.state.showsAnother(items, id, kept.tokenHash);
+  const { recordedOrigin, origin, items } = listed;
+  if (!recordedOrigin || recordedOrigin.tokenHash === origin.tokenHash) return true;
+  return session.state.showsAnother(items, id, recordedOrigin.tokenHash);
 }
 
-/** What a search has come to; of another tenant's listing, an instance is never called gone. */
-export function judge(
+/** What the result of a search proves. In another tenant's listing, no instance is proven gone. */
+export function judgeSearch(
   session: Session,
   result: SearchResult,
   isOfTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
 ): Existence {
-  if (result.kind === "found") return result;
-  if (result.kind === "unproven") {
-    const why = whyNotComplete(session, result.incomplete);
-    return { kind: "unproven", doubt: "listing", why };
+  switch (result.kind) {
+    case "found":
+      return result;
+    case "unproven": {
+      const why = whyNotComplete(session, result.incomplete);
+      return { kind: "unproven", doubt: "listing", why };
+    }
+    case "unstable": {
+      const why =
+        "two listings in a row had no id in common, so the ids that the service lists are not to be relied on";
+      return { kind: "unproven", doubt: "listing", why };
+    }
+    case "gone": {
+      if (isOfTenant(result.proof.items)) return { kind: "gone" };
+      const why =
+        "the token is not the one it was last seen with, and its listing shows no other instance of this stack that was seen with that one, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
+      return { kind: "unproven", doubt: "tenant", why };
+    }
   }
-  if (result.kind === "unstable") {
-    const why =
-      "two listings in a row had no id in common, so the ids that the service lists are not to be relied on";
-    return { kind: "unproven", doubt: "listing", why };
-  }
-  if (isOfTenant(result.proof.items)) return { kind: "gone" };
-  const why =
-    "the token is not the one it was last seen with, and its listing shows no other instance of this stack that was seen with that one, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
-  return { kind: "unproven", doubt: "tenant", why };
 }
 
 function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string {
@@ -92,9 +104,9 @@ function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string
     : `${what}: it shows 100 instances at the most unless compute:cursorParameter names a cursor that the service has`;
 }
 
-/** Rejects a state that tells of another service, token kind or account (G3). */
-export function refuseElsewhere(id: string, kept: Origin | undefined, now: Origin): void {
-  const difference = kept && originDifference(kept, now);
+/** @throws OperationFailed if the state tells of another service, token kind or account (G3). */
+export function refuseElsewhere(id: string, recordedOrigin: Origin | undefined, now: Origin): void {
+  const difference = recordedOrigin && originDifference(recordedOrigin, now);
   if (!difference) return;
   throw new OperationFailed(
     `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed; run again with the configuration it was made with.`,

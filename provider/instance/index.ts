@@ -1,4 +1,4 @@
-/** The Instance resource: one function a call of its life cycle. */
+/** The Instance resource: a function for each call of its life cycle. */
 import { checkInstance } from "./check";
 import { createInstance } from "./create";
 import { deleteInstance } from "./delete";

@@ -1,14 +1,14 @@
 /**
- * The name of an instance whose program gives none: the resource's name, a tag that any later run of
- * the same resource of the same stack knows again, and four random characters.
+ * The name of an instance if the program gives none: the resource's name, a tag, and four random
+ * characters. The tag is the same in every run for the same resource of the same stack.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { logicalName } from "../advice";
 import { reveal, type PropertyMap } from "../propertyValue";
 
 /**
- * Beside the name in the inputs: that this provider generated it, or that the engine proposed it
- * (`pulumi:autonaming`). Each holds the name, and counts only while it is the name.
+ * Inputs that say who chose the name: this provider generated it, or the engine proposed it
+ * (`pulumi:autonaming`). Each holds that name, and counts only while it equals `name`.
  */
 export const generatedKey = "__generated";
 export const proposedKey = "__proposed";
@@ -28,18 +28,15 @@ const tagLength = 4;
 const randomLength = 4;
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
-/**
- * `logical name + "-" + tag + 4 characters`, a valid hostname. An empty seed is replaced: names must
- * differ.
- */
+/** A valid hostname: logical name, "-", tag, 4 characters. An empty seed is replaced, so that names differ. */
 export function generatedName(urn: string, scope: string, randomSeed: Uint8Array): string {
   const seed = randomSeed.length > 0 ? randomSeed : randomBytes(32);
   return `${hostnameBase(urn)}-${tagOf(urn, scope)}${base32(seed, randomLength)}`;
 }
 
 /**
- * The part of a generated name that says which resource of which stack it was generated for. `stack rename`
- * does not change it; an alias, or another provider resource, does.
+ * The tag of a resource of a stack. `stack rename` does not change it; an alias, or another provider
+ * resource, does.
  */
 export function tagOf(urn: string, scope: string): string {
   const types = urn.split("::")[2] ?? "";

@@ -1,82 +1,83 @@
-/** The Info column while a create, or an update that goes on with one, waits. */
+/** What the Info column shows while a create, or an update that goes on with one, waits. */
 import { notNeeded } from "../abort";
-import type { Snapshot } from "../listing/snapshot";
 import type { ProviderContext } from "../context";
+import type { Snapshot } from "../listing/snapshot";
 
-type Around = Pick<ProviderContext, "clock" | "messages">;
+type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** How often it is refreshed when nothing changes. */
-const refreshMs = 10_000;
+/** The first text comes after this time, and the next ones, unless something changes, at this interval. */
 const firstMs = 1000;
+const intervalMs = 10_000;
 
-/** Until the create is answered: what it waits for, once that takes a second. */
-export class PostProgress implements Disposable {
+/** Until the id is known: shows what the create waits for, once that takes a second. */
+export class PostProgress {
+  readonly #ctx: ProgressContext;
+  readonly #urn: string;
   #end = new AbortController();
 
-  constructor(
-    private readonly ctx: Around,
-    private readonly urn: string,
-  ) {}
-
-  /** What it does from now on. */
-  is(what: string): void {
-    this.stop();
-    this.#end = new AbortController();
-    this.#tell(what, this.#end.signal).catch(() => undefined);
+  constructor(ctx: ProgressContext, urn: string) {
+    this.#ctx = ctx;
+    this.#urn = urn;
   }
 
-  /** Leaves no timer. */
+  /** From now on the create waits for `activity`. */
+  show(activity: string): void {
+    this.stop();
+    this.#end = new AbortController();
+    this.#repeat(activity, this.#end.signal).catch(() => undefined);
+  }
+
+  /** Shows nothing any more, and leaves no timer. */
   stop(): void {
     this.#end.abort(notNeeded);
   }
-  [Symbol.dispose](): void {
-    this.stop();
-  }
 
-  async #tell(what: string, end: AbortSignal): Promise<void> {
-    const { clock, messages } = this.ctx;
+  async #repeat(activity: string, end: AbortSignal): Promise<void> {
+    const { clock, messages } = this.#ctx;
     const start = clock.now();
-    for (let pause = firstMs; ; pause = refreshMs) {
-      await clock.sleep(pause, end);
-      messages.status(this.urn, `${what}, ${Math.round((clock.now() - start) / 1000)} s`);
+    for (let pauseMs = firstMs; ; pauseMs = intervalMs) {
+      await clock.sleep(pauseMs, end);
+      messages.status(this.#urn, `${activity}, ${Math.round((clock.now() - start) / 1000)} s`);
     }
   }
 }
 
-/** From then on: the status and the time so far, on a change or every ten seconds. */
+/** Once the id is known: shows the status and the time so far. */
 export class WaitProgress {
+  /** As last listed. */
   status = "PROVISIONING";
+  /** Why the last look failed. */
   problem: string | undefined;
+  readonly #ctx: ProgressContext;
+  readonly #urn: string;
+  readonly #id: string;
   readonly #start: number;
-  #last = -Infinity;
+  #shownAt = -Infinity;
 
-  constructor(
-    private readonly ctx: Around,
-    private readonly instance: { urn: string; id: string },
-  ) {
+  constructor(ctx: ProgressContext, urn: string, id: string) {
+    this.#ctx = ctx;
+    this.#urn = urn;
+    this.#id = id;
     this.#start = ctx.clock.now();
-    this.#say();
+    this.#show();
   }
 
-  looked(snapshot: Snapshot | undefined, problem: string | undefined): void {
-    const status = snapshot
-      ? (snapshot.items.get(this.instance.id)?.status ?? this.status)
-      : this.status;
-    const changed =
+  /** After each look: `snapshot` is the listing, or `problem` is why it failed. */
+  update(snapshot: Snapshot | undefined, problem: string | undefined): void {
+    const status = snapshot?.items.get(this.#id)?.status ?? this.status;
+    const isChanged =
       status !== this.status || (problem === undefined) !== (this.problem === undefined);
     this.status = status;
     this.problem = problem;
-    if (changed || this.ctx.clock.now() - this.#last >= refreshMs) this.#say();
+    if (isChanged || this.#ctx.clock.now() - this.#shownAt >= intervalMs) this.#show();
   }
 
-  #say(): void {
-    const now = this.ctx.clock.now();
-    this.#last = now;
-    const seconds = Math.round((now - this.#start) / 1000);
+  #show(): void {
+    this.#shownAt = this.#ctx.clock.now();
+    const seconds = Math.round((this.#shownAt - this.#start) / 1000);
     const time = seconds > 0 ? `, ${seconds} s` : "";
-    // First, since a narrow terminal cuts the end off.
+    // The problem comes first: a narrow terminal cuts the end off.
     const problem = this.problem ? "last look failed, trying again: " : "";
-    const text = `${problem}${this.instance.id} ${this.status}${time}`;
-    this.ctx.messages.status(this.instance.urn, text);
+    this.#ctx.messages.status(this.#urn, `${problem}${this.#id} ${this.status}${time}`);
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The create protocol: everything that is decided between a Create call and its answer, as a pure
- * function. `begin` gives the first step and `step` the one after each event; `create.ts` carries out
- * what they ask for. There is no clock, socket, disk or text in here, so that the explorer
+ * The create protocol: every decision between a Create call and its answer, as a pure function.
+ * `begin` gives the first transition, and `step` gives the next one after each event. `create.ts`
+ * carries them out. This file uses no clock, socket, disk or text, so that the explorer
  * (`tests/explorer/`) can walk every history.
  *
- * Top to bottom: pending creates of this resource, the baseline with its leftovers, the POST, the look
- * for an instance whose POST was not answered clearly.
+ * Order of the sections: types; pending creates of the resource; the baseline and its leftovers; the
+ * POST; the search for an instance after an unclear answer; ends.
  */
 import type { Accepted } from "../api/client";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
@@ -13,29 +13,32 @@ import type { RequestError } from "../api/errors";
 import type { Entry } from "../ledger/ledger";
 import { isHashed } from "../ledger/notedName";
 import { isOpen, type LedgerRecord } from "../ledger/record";
-import { originDifference, type Origin } from "../origin";
+import { isSamePlace, originDifference, type Origin } from "../origin";
 import { printable } from "../redaction";
 import { projectOf, sameResource } from "../urn";
+import type { Existence } from "./existence";
 import { hasTag } from "./naming";
+
+// ── Types ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
 export type NameKind = LedgerRecord["kind"];
 
-/** What is to be created, and under which settings. Times are in milliseconds of one clock. */
-export interface Order {
+/** The instance to create, and the settings that matter. All times are milliseconds. */
+export interface CreateSpec {
   urn: string;
-  /** The provider resource's own id: whose run this is. */
+  /** The provider resource's own id, which tells stacks apart. */
   scope: string | undefined;
-  /** `pulumi do --stateless`: all creates share a URN and nothing else. */
+  /** `pulumi do --stateless`: all its creates share one URN, though they are different resources. */
   stateless: boolean;
   origin: Origin;
   name: string;
-  kind: NameKind;
-  /** The name as records hold it: hashed where it is secret. */
+  nameKind: NameKind;
+  /** The name as records hold it: hashed if it is secret. */
   recordedName: string;
-  /** What generated names of this resource carry; undefined where the scope is not known. */
+  /** The tag in generated names of this resource; undefined if the scope is not known. */
   tag: string | undefined;
-  /** Digest of what is asked for. */
+  /** Digest of the request. */
   digest: string;
   /** `compute:leftovers`. */
   leftovers: "warn" | "fail";
@@ -43,744 +46,730 @@ export interface Order {
   deleteFails: boolean;
   settlingMs: number;
   pollIntervalMs: number;
-  /** How long a Create waits for the call of another run of this stack to end. */
+  /** How long a Create waits for another run's create of the same resource to end. */
   patienceMs: number;
 }
 
-/** A listing, with what this process knows at that moment. */
-export interface Look {
-  items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
-  complete: boolean;
-  begunAt: number;
-  /** Made or resumed by this session. */
-  isMade: (id: string) => boolean;
-  /** Carried by any call of this session: weak evidence of a state, but never a candidate. */
-  isCarried: (id: string) => boolean;
-  /** Proven to be held by a state. */
-  isHeld: (id: string) => boolean;
-  /** Whether the settling time of this record is not over, so that the listing may lack its instance. */
-  mayLack: (record: LedgerRecord) => boolean;
-  entries: readonly Entry[];
-}
-
-export type Event =
-  | { kind: "read"; entries: readonly Entry[]; now: number }
-  | { kind: "slept"; now: number }
-  /** `settledBy`: the clock time by which an instance of that record's POST is in every listing. */
-  | { kind: "taken"; ok: boolean; settledBy: number }
-  | { kind: "found"; id: string; name?: string | undefined; status?: string | undefined }
-  | { kind: "gone" }
-  | { kind: "unproven"; why: string }
-  | { kind: "looked"; look: Look; now: number }
-  | { kind: "lookFailed"; failure: RequestError; now: number }
-  | { kind: "permitted"; now: number }
-  /** `entries`: the ledger, read after the record was written. */
-  | { kind: "begun"; key: string; entries: readonly Entry[] }
-  | { kind: "posted"; outcome: PostOutcome; now: number }
-  /** Ctrl-C, or the operation's time-out. */
-  | { kind: "stopped"; why: Error };
-
-/** The one thing that is done next; its outcome is the next event. */
-export type Ask =
-  /** Read the ledger → `read`. */
-  | { do: "read" }
-  | { do: "sleep"; until: number }
-  /** Make this session the owner of a record → `taken`. */
-  | { do: "take"; record: LedgerRecord }
-  /** Find the instance, or prove it gone (G3) → `found`, `gone`, `unproven` or `lookFailed`. */
-  | { do: "search"; record: LedgerRecord }
-  /** Wait for a slot, and take the baseline → `looked` or `lookFailed`. */
-  | { do: "enter" }
-  /** Take a listing begun now → `looked` or `lookFailed`. */
-  | { do: "look" }
-  /** Wait for the rate limit → `permitted`. */
-  | { do: "permit" }
-  /** Write the record and wait until it is on the disk → `begun`. */
-  | { do: "begin"; before: string[]; beforeComplete: boolean }
-  /** Send the POST → `posted`. */
-  | { do: "post" }
-  | { do: "end"; result: Result };
-
-/** What is done on the way and not waited for. */
-export type Note =
-  | { do: "move"; key: string; stage: "sending" | "unknown" | "refused" }
-  | { do: "accept"; key: string; accepted: Accepted; resumed: boolean }
-  /** The instance of a record that stays open. */
-  | { do: "found"; key: string; id: string }
-  | { do: "settle"; key: string; how: "gone" | "absent" }
-  | { do: "drop"; key: string }
-  | { do: "tell"; what: Told };
-
-export type Told =
-  /** Records of earlier runs that this create does not deal with. */
-  | { kind: "pending"; records: LedgerRecord[]; elsewhere: number }
-  | { kind: "leftovers"; items: Leftover[]; partial: boolean }
-  | { kind: "resumed"; id: string; name: string | undefined }
-  | { kind: "lookingAfterFailure" };
-
-export interface Leftover {
-  id: string;
-  why: "tag" | "name" | "delivered";
-}
-
-export type Result =
+/**
+ * What the create does now (its phase), and what it knows by now. The events that may follow stand after
+ * the arrow; `stopped` may follow anywhere.
+ */
+export type State =
+  /** Reads the ledger → `ledgerRead`. `until`: when another run's create is no longer waited for. */
+  | { phase: "readingLedger"; earlier: Earlier; until?: number }
+  /** Makes this session the owner of the record → `takenOver` */
+  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+  /** Finds the record's instance, or proves it gone (G3) → `searched`, `listingFailed` */
+  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+  /**
+   * Takes a listing that begins now, to search for a record's instance → `listed`, `listingFailed`.
+   * `until`: when the settling time is over. `lacked`: a complete listing after it lacked the instance.
+   */
   | {
-      kind: "accepted";
-      key: string;
-      accepted: Accepted;
-      /** Not from this call's own 202. */
-      resumed: boolean;
-      /** A POST was not answered clearly: ids that can't come of it, for a last look. */
-      unclear?: { before: ReadonlySet<string> };
+      phase: "searchingForRecord";
+      earlier: Earlier;
+      record: LedgerRecord;
+      until: number;
+      lacked?: true;
     }
-  | { kind: "failed"; failure: Failure };
+  /** Waits for a create slot, then lists → `listed`, `listingFailed` */
+  | { phase: "takingBaseline"; earlier: Earlier }
+  /** Takes a listing that begins now, since the baseline is too old → `listed`, `listingFailed` */
+  | { phase: "renewingBaseline"; attempt: Attempt }
+  /** Waits for the rate limit → `permitted` */
+  | { phase: "awaitingPermit"; attempt: Attempt }
+  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
+  | { phase: "writingRecord"; attempt: Attempt }
+  /** Sends the POST of the record `key` → `posted` */
+  | { phase: "posting"; attempt: Attempt; key: string }
+  /**
+   * Takes a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
+   * `until`: when the settling time is over. `isDoubtful`: a listing had a new instance, of any name,
+   * that nothing explains.
+   */
+  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; isDoubtful: boolean }
+  /** Waits before it goes on with another state → `slept` */
+  | { phase: "sleeping"; wakeAt: number; then: State }
+  | { phase: "ended"; result: Result };
 
-export type Failure =
-  /** A record of an earlier create stands in the way. */
-  | { kind: "pending"; record: LedgerRecord; why: PendingReason; id?: string }
-  | { kind: "leftovers"; items: Leftover[]; partial: boolean }
-  /** A delete would fail, and a state held this instance, or was given it to keep. */
-  | { kind: "standing"; record: LedgerRecord; id: string }
-  | { kind: "lookFailed"; failure: RequestError }
-  | { kind: "notSent"; failure: Error }
-  | { kind: "refused"; failure: RequestError }
-  | ({ kind: "unclear"; failure: RequestError; key: string } & Unclear)
-  | { kind: "stopped"; why: Error };
+type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-export type PendingReason =
-  | { is: "inFlight" }
-  /** Another run's create of this resource, which came to its end while this one waited. */
-  | { is: "overtaken" }
-  | { is: "otherScope" }
-  | { is: "replied" }
-  | { is: "unlockable" }
-  | { is: "elsewhere"; difference: string }
-  | { is: "changed"; sameToken: boolean }
-  | { is: "unproven"; why: string }
-  | { is: "secretName" }
-  | { is: "incomplete" }
-  | { is: "otherToken" }
-  | { is: "several"; ids: string[] }
-  | { is: "turnedUp"; ids: string[] }
-  | { is: "lookFailed"; failure: RequestError };
-
-export type Unclear =
-  | { end: "several"; ids: string[] }
-  | { end: "turnedUp"; ids: string[] }
-  | { end: "none"; complete: boolean; problem: string | undefined; sent: number }
-  | { end: "stopped"; why: Error }
-  /** The one repeat surely made nothing. */
-  | { end: "repeatFailed"; repeat: Error };
-
-/** How old a baseline may be when the POST leaves. */
-const baselineMs = 30_000;
-/** A POST of which not one byte left is tried this often. */
-const mostTries = 4;
-const firstRetryMs = 500;
-
-interface Baseline {
+/** What the last listing before the first POST showed. */
+export interface Baseline {
   ids: ReadonlySet<string>;
   complete: boolean;
   begunAt: number;
-  /** Those of the name. */
-  named: string[];
+  /** Ids of the instances that have the name. */
+  sameNamed: string[];
 }
 
-/** What this create knows of earlier ones of its resource. */
-interface Past {
-  /** How often it has tried to take a record over. */
-  takes: number;
-  /** Keys of the records that were delivered or held by a state at the first read; undefined before. */
-  kept?: ReadonlySet<string>;
+/** What this create knows of earlier creates of its resource. */
+interface Earlier {
+  takeovers: number;
+  /** Keys of the creates that were completed at the first read; undefined before it. */
+  completed?: ReadonlySet<string>;
 }
 
-/** From the first permit to the answer. */
+/** What a create knows from its baseline to the answer. */
 interface Attempt {
   baseline: Baseline;
-  past: Past;
-  /** POSTs of which nothing left this machine. */
+  earlier: Earlier;
+  /** How many POSTs failed before a byte was sent. */
   unsent: number;
-  /** POSTs whose outcome is not known, with the record and the failure of the last one. */
-  open?: { key: string; failure: RequestError; sent: number };
+  unclear?: UnclearPost;
 }
 
-export type State =
-  | { phase: "reading"; until?: number; past: Past }
-  | { phase: "waiting"; until: number; past: Past }
-  | { phase: "taking"; record: LedgerRecord; past: Past }
-  | { phase: "searching"; record: LedgerRecord; past: Past }
-  | {
-      phase: "seeking";
-      record: LedgerRecord;
-      until: number;
-      past: Past;
-      /** A complete listing after the settling time has lacked it. */
-      lacked?: true;
-    }
-  | { phase: "entering"; past: Past }
-  | { phase: "pausing"; attempt: Attempt }
-  | { phase: "permit"; attempt: Attempt }
-  | { phase: "renewing"; attempt: Attempt }
-  | { phase: "beginning"; attempt: Attempt }
-  | { phase: "posting"; attempt: Attempt; key: string }
-  | { phase: "looking"; attempt: Attempt; until: number; doubt: boolean }
-  | { phase: "done" };
+/** A POST with an unclear answer, or two with one record: the last error, and how many were sent. */
+interface UnclearPost {
+  key: string;
+  error: RequestError;
+  sent: number;
+}
 
-export interface Step {
+/** What came of a state's work. `now` is clock time. */
+export type Event =
+  | { kind: "ledgerRead"; entries: readonly Entry[]; now: number }
+  | { kind: "slept" }
+  /** `settledBy`: clock time at which every listing has an instance that the record's POST made. */
+  | { kind: "takenOver"; ok: boolean; settledBy: number }
+  | { kind: "searched"; existence: Existence }
+  | { kind: "listed"; observed: Observation; now: number }
+  | { kind: "listingFailed"; error: RequestError; now: number }
+  | { kind: "permitted"; now: number }
+  /** `entries`: the ledger, read after the record was written. */
+  | { kind: "recorded"; key: string; entries: readonly Entry[] }
+  | { kind: "posted"; outcome: PostOutcome; now: number }
+  /** In place of any other event: Ctrl-C, or the operation's time-out. */
+  | { kind: "stopped"; why: Error };
+
+type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
+
+/** A listing, and what the session and the ledger know when it arrives. */
+export interface Observation {
+  items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
+  complete: boolean;
+  /** Clock time. */
+  begunAt: number;
+  /** Whether this session created the instance or took it over. */
+  isOfThisSession: (id: string) => boolean;
+  /** Whether a call of this session named the id. That proves no state, but may be another resource. */
+  isNamedByEngine: (id: string) => boolean;
+  /** Whether it is proven that a state held the instance. */
+  isInState: (id: string) => boolean;
+  /** Whether the record is so young that a listing may lack its instance. */
+  isSettling: (record: LedgerRecord) => boolean;
+  /** The records of the ledger. */
+  entries: readonly Entry[];
+}
+
+/** The next state, and the side effects that come before its work, in their order. */
+export interface Transition {
   state: State;
-  notes: Note[];
-  ask: Ask;
+  effects: SideEffect[];
 }
 
-/** `unfinished`: what an earlier call of this session for this resource made, and answered as unfinished. */
-export function begin(unfinished?: { key: string; accepted: Accepted }): Step {
-  // An error hook asks again: go on with the known id, and fail with it if at all.
-  if (unfinished) return end({ kind: "accepted", ...unfinished, resumed: true });
-  return { state: { phase: "reading", past: { takes: 0 } }, notes: [], ask: { do: "read" } };
+/** What a transition has done before the state's own work. It has no outcome. */
+export type SideEffect =
+  | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
+  | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
+  | { do: "settleRecord"; key: string; as: "gone" | "absent" }
+  /** Nothing was sent for this record. */
+  | { do: "dropRecord"; key: string }
+  /** Records of this project that this create does not deal with, and the number of all others. */
+  | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
+  | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
+
+/** What an instance is known from: this call's own 202, a listing, or the record of an earlier run. */
+type InstanceSource = "answer" | "listing" | "earlierRun";
+
+/** An instance that an earlier create of this resource may have left: never adopted, but reported. */
+export interface Leftover {
+  id: string;
+  /** It carries the resource's tag, has the explicit name, or a record says that it was delivered. */
+  why: "tag" | "name" | "delivered";
 }
 
-export function step(order: Order, state: State, event: Event): Step {
-  if (event.kind === "stopped") return stopped(state, event.why);
+/** How a create ends. */
+export type Result =
+  /** `before`, after an unclear answer: ids of the baseline, which the POST can't have made. */
+  | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
+  | { kind: "failed"; failure: Failure };
+
+/** Why a create fails without an instance. */
+export type Failure =
+  /** An earlier create of this resource is pending. */
+  | { kind: "pending"; record: LedgerRecord; why: PendingReason }
+  | { kind: "leftovers"; items: Leftover[]; partial: boolean }
+  /** A state held this record's instance, or was given it to keep, and its Delete would fail. */
+  | { kind: "undeletable"; record: LedgerRecord }
+  | { kind: "listingFailed" | "refused"; error: RequestError }
+  | { kind: "notSent"; error: Error }
+  /** A POST was sent, and whether it made an instance is not known. */
+  | { kind: "unclear"; key: string; error: RequestError; why: UnclearReason }
+  | { kind: "stopped"; why: Error };
+
+/** Instances of the name that the POST may have made: several, or one whose name is no proof. */
+type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
+
+/** Why a pending create can be neither resumed nor settled. */
+export type PendingReason =
+  | { kind: "inFlight" | "replied" | "unlockable" | "secretName" | "incomplete" | "otherToken" }
+  /** The record has the same URN under another provider resource. */
+  | { kind: "otherScope" }
+  /** Another run's create of this resource was completed while this one waited. */
+  | { kind: "overtaken" }
+  | { kind: "otherOrigin"; difference: string }
+  /** The program now asks for something else, as far as the same token can tell. */
+  | { kind: "changed"; sameToken: boolean }
+  | { kind: "unproven"; why: string }
+  | { kind: "listingFailed"; error: RequestError }
+  | Candidates;
+
+/** What the search after an unclear POST came to. */
+export type UnclearReason =
+  | Candidates
+  | { kind: "none"; complete: boolean; problem?: string; sent: number }
+  | { kind: "stopped"; why: Error }
+  /** The one repeat surely made nothing. */
+  | { kind: "repeatFailed"; error: Error };
+
+/** The oldest baseline with which a POST may be sent. */
+const maxBaselineAgeMs = 30_000;
+/** How often a record is taken over, or a POST fails before a byte was sent, until the create fails. */
+const maxTries = 4;
+const firstRetryMs = 500;
+
+// ── The first transition, and the next one ───────────────────────────────────────────────────────
+
+/** @param unfinished The instance that an earlier call of this session created for this resource. */
+export function begin(unfinished?: { key: string; id: string }): Transition {
+  // An error hook asks again: go on waiting for that instance.
+  if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
+  return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
+}
+
+/**
+ * The transition after an event.
+ *
+ * @throws Error for an event that the state can't have.
+ */
+export function step(spec: CreateSpec, state: State, event: Event): Transition {
+  if (event.kind === "stopped") return stop(state, event.why);
   switch (state.phase) {
-    case "reading":
-      return judgeEarlier(order, state, expect(event, "read"));
-    case "waiting":
-      return next({ ...state, phase: "reading" }, { do: "read" });
-    case "taking":
-      return taken(order, state, expect(event, "taken"));
-    case "searching":
-      return searched(order, state, event);
-    case "seeking":
-      if (event.kind === "slept") return next(state, { do: "look" });
-      return soughtUnanswered(order, state, event);
-    case "entering":
-      return judgeBaseline(order, state, event);
-    case "pausing":
-      return next({ phase: "permit", attempt: state.attempt }, { do: "permit" });
-    case "permit":
-      return permitted(state.attempt, expect(event, "permitted").now);
-    case "renewing":
-      return renewed(order, state.attempt, event);
-    case "beginning":
-      return begun(order, state.attempt, expect(event, "begun"));
+    case "readingLedger":
+      return judgeEarlier(spec, state, expect(event, "ledgerRead"));
+    case "takingOver":
+      return afterTakeOver(spec, state, expect(event, "takenOver"));
+    case "findingInstance":
+      return afterFindInstance(spec, state, event);
+    case "searchingForRecord":
+      return searchForRecord(spec, state, event);
+    case "takingBaseline":
+    case "renewingBaseline":
+      return judgeBaseline(spec, state, event);
+    case "awaitingPermit":
+      return afterPermit(state.attempt, expect(event, "permitted").now);
+    case "writingRecord":
+      return afterRecord(spec, state.attempt, expect(event, "recorded"));
     case "posting":
-      return posted(order, state, expect(event, "posted"));
-    case "looking":
-      if (event.kind === "slept") return next(state, { do: "look" });
-      return lookedAfterPost(order, state, event);
-    case "done":
+      return afterPost(spec, state, expect(event, "posted"));
+    case "searchingAfterPost":
+      return searchAfterPost(spec, state, event);
+    case "sleeping":
+      return next(state.then);
+    case "ended":
       throw new Error("the create has ended");
   }
 }
 
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
-/** Whether a record is of this very resource of this stack: then, and only then, it may be resumed. */
-function isOurs(order: Order, record: LedgerRecord): boolean {
+/** Whether a record is of this very resource of this stack. No other record is ever resumed. */
+function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
-    !order.stateless &&
-    order.scope !== undefined &&
-    record.scope === order.scope &&
-    sameResource(record.urn, order.urn) &&
-    isHere(order, record)
+    !spec.stateless &&
+    spec.scope !== undefined &&
+    record.scope === spec.scope &&
+    sameResource(record.urn, spec.urn) &&
+    isSamePlace(record, spec.origin)
   );
 }
 
 /**
- * The same whole URN under another provider resource's id: this stack's (after an upgrade of the plugin) or
- * another one's, which can't be told apart, so never resumed.
+ * Whether a record has the same URN, stack included, under another provider resource. It may be this
+ * stack's (after an upgrade of the plugin) or that of another stack with the same name.
  */
-function isRival(order: Order, record: LedgerRecord): boolean {
+function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
-    !order.stateless &&
+    !spec.stateless &&
     !record.stateless &&
-    record.urn === order.urn &&
-    (order.scope === undefined || record.scope !== order.scope) &&
-    isHere(order, record)
+    record.urn === spec.urn &&
+    (spec.scope === undefined || record.scope !== spec.scope) &&
+    isSamePlace(record, spec.origin)
   );
 }
 
-function isHere({ origin }: Order, { baseUrl, tokenKind }: LedgerRecord): boolean {
-  return baseUrl === origin.baseUrl && tokenKind === origin.tokenKind;
-}
-
-function judgeEarlier(
-  order: Order,
-  state: Extract<State, { phase: "reading" }>,
-  { entries, now }: Extract<Event, { kind: "read" }>,
-): Step {
-  const open = entries.filter(({ record }) => isOpen(record));
-  const ours = open.filter(({ record }) => isOurs(order, record));
-  const { takes, kept = new Set(endedOf(order, entries).map(({ key }) => key)) } = state.past;
-  const past = { takes, kept };
-
-  const busy = ours.find((entry) => entry.inFlight);
-  if (busy) {
-    const until = state.until ?? now + order.patienceMs;
-    if (now >= until) return stands(busy.record, { is: "inFlight" });
-    const pause = Math.min(until, now + order.pollIntervalMs);
-    return next({ phase: "waiting", until, past }, { do: "sleep", until: pause });
-  }
-  // Also one in flight: a plugin may have outlived an engine that has saved nothing.
-  const rival = open.find((entry) => isRival(order, entry.record) && !isGiven(entry));
-  if (rival) return stands(rival.record, { is: rival.inFlight ? "inFlight" : "otherScope" });
-  const replied = ours.find(({ record }) => record.stage === "replied");
-  if (replied) return stands(replied.record, { is: "replied" });
-
-  const [left] = ours;
-  if (left) {
-    const { record } = left;
-    const difference = originDifference(record, order.origin);
-    if (difference !== undefined) return stands(record, { is: "elsewhere", difference });
-    if (left.unlockable || takes >= mostTries) return stands(record, { is: "unlockable" });
-    const after = { takes: takes + 1, kept };
-    return next({ phase: "taking", record, past: after }, { do: "take", record });
-  }
-  return next({ phase: "entering", past }, { do: "enter" }, notice(order, open));
-}
-
-/** Creates of this very resource whose instance a state held, or was given to keep. */
-function keptOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
-  return entries
-    .map((entry) => entry.record)
-    .filter(
-      ({ stage, settled }) => stage === "delivered" || (stage === "settled" && settled === "state"),
-    )
-    .filter((record) => isOurs(order, record));
-}
-
-/** An engine was given its instance, and may have saved it or may yet do so. */
-function isGiven({ record, live }: Entry): boolean {
+/** Whether an engine was given the instance, and has saved it or may yet save it. */
+function isWithEngine({ record, live }: Entry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-function givenRivals(order: Order, entries: readonly Entry[]): LedgerRecord[] {
-  return entries
-    .filter((entry) => isGiven(entry) && isRival(order, entry.record))
-    .map(({ record }) => record);
+/** Whether a create is pending, and must be dealt with before a POST for this resource. */
+function isInTheWay(spec: CreateSpec, entry: Entry): boolean {
+  const { record } = entry;
+  if (!isOpen(record)) return false;
+  return (
+    isOfSameResource(spec, record) ||
+    // Also if its session lives: a plugin may outlive an engine that has saved nothing.
+    (isOfOtherScope(spec, record) && !isWithEngine(entry))
+  );
 }
 
-function endedOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
-  return [...keptOf(order, entries), ...givenRivals(order, entries)];
+/** Whether a create of this resource has given its instance to a state to keep. */
+function isCompleted(spec: CreateSpec, entry: Entry): boolean {
+  const { stage, settled } = entry.record;
+  if (isOfOtherScope(spec, entry.record)) return isWithEngine(entry);
+  const isKept = stage === "delivered" || (stage === "settled" && settled === "state");
+  return isKept && isOfSameResource(spec, entry.record);
 }
 
-/**
- * A create of another run that came to its end since this one began: the engine that asked for this one
- * knows nothing of its instance. Two runs of one stack meet where one has lost the stack's lock
- * (`pulumi cancel`), or where a plugin has outlived its engine.
- */
-function overtaking(
-  order: Order,
-  { kept }: Past,
-  entries: readonly Entry[],
-): LedgerRecord | undefined {
-  return endedOf(order, entries).find(({ key }) => !kept?.has(key));
+function judgeEarlier(
+  spec: CreateSpec,
+  state: StateOf<"readingLedger">,
+  { entries, now }: EventOf<"ledgerRead">,
+): Transition {
+  const completedNow = entries.filter((entry) => isCompleted(spec, entry));
+  const { takeovers, completed = new Set(completedNow.map(({ record }) => record.key)) } =
+    state.earlier;
+  const earlier = { takeovers, completed };
+  const pending = entries.filter((entry) => isInTheWay(spec, entry));
+  const same = pending.filter(({ record }) => isOfSameResource(spec, record));
+
+  const busy = same.find(({ inFlight }) => inFlight);
+  if (busy) {
+    const until = state.until ?? now + spec.patienceMs;
+    if (now >= until) return failPending(busy.record, { kind: "inFlight" });
+    return tryAgain({ phase: "readingLedger", earlier, until }, spec, now);
+  }
+  const other = pending.find(({ record }) => isOfOtherScope(spec, record));
+  if (other) return failPending(other.record, { kind: other.inFlight ? "inFlight" : "otherScope" });
+  const replied = same.find(({ record }) => record.stage === "replied");
+  if (replied) return failPending(replied.record, { kind: "replied" });
+
+  const [first] = same;
+  if (first) {
+    const { record, unlockable } = first;
+    const difference = originDifference(record, spec.origin);
+    if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
+    if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
+    const counted = { completed, takeovers: takeovers + 1 };
+    return next({ phase: "takingOver", earlier: counted, record });
+  }
+  return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
 }
 
-/** Pending creates that this one does not deal with: those of its project, and the number of the others. */
-function notice(order: Order, open: readonly Entry[]): Note[] {
-  const left = open.filter((entry) => !entry.live).map((entry) => entry.record);
-  const project = projectOf(order.urn);
-  const records = left.filter((record) => projectOf(record.urn) === project);
-  const elsewhere = left.length - records.length;
+/** Reports pending creates of dead sessions if any is of this project. */
+function reportPending({ urn }: CreateSpec, entries: readonly Entry[]): SideEffect[] {
+  const left = entries.filter(({ record, live }) => isOpen(record) && !live);
+  const project = projectOf(urn);
+  const records = left.map(({ record }) => record).filter((it) => projectOf(it.urn) === project);
   if (records.length === 0) return [];
-  return [{ do: "tell", what: { kind: "pending", records, elsewhere } }];
+  return [{ do: "reportPending", records, elsewhere: left.length - records.length }];
 }
 
-function taken(
-  order: Order,
-  { record, past }: Extract<State, { phase: "taking" }>,
-  { ok, settledBy }: Extract<Event, { kind: "taken" }>,
-): Step {
-  // Another run was quicker, or it has moved on: look at all of them again.
-  if (!ok) return next({ phase: "reading", past }, { do: "read" });
-  if (record.id !== undefined) {
-    return next({ phase: "searching", record, past }, { do: "search", record });
+function afterTakeOver(
+  spec: CreateSpec,
+  { record, earlier }: StateOf<"takingOver">,
+  { ok, settledBy: until }: EventOf<"takenOver">,
+): Transition {
+  // Another run was quicker, or the record has changed: judge all of them again.
+  if (!ok) return next({ phase: "readingLedger", earlier });
+  if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
+  if (isHashed(record.name) && record.name !== spec.recordedName) {
+    return failPending(record, { kind: "secretName" });
   }
-  if (isHashed(record.name) && record.name !== order.recordedName) {
-    return stands(record, { is: "secretName" });
-  }
-  return next({ phase: "seeking", record, until: settledBy, past }, { do: "look" });
+  return next({ phase: "searchingForRecord", earlier, record, until });
 }
 
-/** A record with an id. */
-function searched(
-  order: Order,
-  { record, past }: Extract<State, { phase: "searching" }>,
+/** After the search for a record's id. */
+function afterFindInstance(
+  spec: CreateSpec,
+  { record, earlier }: StateOf<"findingInstance">,
   event: Event,
-): Step {
-  if (event.kind === "found") return resume(order, record, event);
-  if (event.kind === "gone") {
-    return next({ phase: "reading", past }, { do: "read" }, [
-      { do: "settle", key: record.key, how: "gone" },
-    ]);
+): Transition {
+  if (event.kind === "listingFailed") return failPending(record, event);
+  const { existence } = expect(event, "searched");
+  switch (existence.kind) {
+    case "found":
+      return resume(spec, record, existence.item);
+    case "gone":
+      return next({ phase: "readingLedger", earlier }, [
+        { do: "settleRecord", key: record.key, as: "gone" },
+      ]);
+    case "unproven":
+      return failPending(record, existence);
   }
-  if (event.kind === "unproven") return stands(record, { is: "unproven", why: event.why });
-  return stands(record, { is: "lookFailed", failure: expect(event, "lookFailed").failure });
 }
 
-/** A record without an id: the POST may have made an instance, or may not. */
-function soughtUnanswered(
-  order: Order,
-  state: Extract<State, { phase: "seeking" }>,
+/** Searches by name for the instance of a record without an id, which may have made none. */
+function searchForRecord(
+  spec: CreateSpec,
+  state: StateOf<"searchingForRecord">,
   event: Event,
-): Step {
-  const { record, until, past } = state;
-  if (event.kind === "lookFailed") {
-    const { failure, now } = event;
-    if (!failure.transient || now >= until) return stands(record, { is: "lookFailed", failure });
-    return next(state, { do: "sleep", until: Math.min(until, now + order.pollIntervalMs) });
+): Transition {
+  const { record, until, earlier } = state;
+  if (event.kind === "listingFailed") {
+    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
+    return failPending(record, event);
   }
-  const { look, now } = expect(event, "looked");
-  const name = isHashed(record.name) ? order.name : record.name;
-  const ids = newOfName(look, name, new Set(record.before), record.key);
-  const [id] = ids;
-  if (id !== undefined && record.kind === "generated") {
-    if (ids.length > 1) return stands(record, { is: "several", ids });
-    return resume(order, record, { id, name: look.items.get(id)?.name });
+  const { observed, now } = expect(event, "listed");
+  const name = isHashed(record.name) ? spec.name : record.name;
+  const before = new Set(record.before);
+  const found = searchByName(
+    { key: record.key, name, nameKind: record.kind, before },
+    until,
+    observed,
+  );
+  switch (found.kind) {
+    case "created":
+      return resume(spec, record, found);
+    case "several":
+      return failPending(record, found);
+    case "turnedUp":
+      return failPending(found.ids.length === 1 ? { ...record, id: found.ids[0] } : record, found);
+    case "tooEarly":
+      return tryAgain(state, spec, now);
+    case "none":
+      if (!observed.complete) return failPending(record, { kind: "incomplete" });
+      if (record.tokenHash !== spec.origin.tokenHash) {
+        return failPending(record, { kind: "otherToken" });
+      }
+      // As for G3, one listing may be wrong: a second one must lack the instance, too.
+      if (!state.lacked) {
+        const wakeAt = now + spec.pollIntervalMs;
+        return next({ phase: "sleeping", wakeAt, then: { ...state, lacked: true } });
+      }
+      return next({ phase: "readingLedger", earlier }, [
+        { do: "settleRecord", key: record.key, as: "absent" },
+      ]);
   }
-  // What turns up under a name that others may give is not the last of it: all of them are to be named.
-  if (look.begunAt < until) {
-    return next(state, { do: "sleep", until: Math.min(until, now + order.pollIntervalMs) });
-  }
-  if (id !== undefined) {
-    return stands(record, { is: "turnedUp", ids }, ids.length === 1 ? id : undefined);
-  }
-  if (!look.complete) return stands(record, { is: "incomplete" });
-  if (record.tokenHash !== order.origin.tokenHash) return stands(record, { is: "otherToken" });
-  // As for what is gone (G3): one list may lie, and what it leaves out would be made again.
-  if (!state.lacked) {
-    return next({ ...state, lacked: true }, { do: "sleep", until: now + order.pollIntervalMs });
-  }
-  return next({ phase: "reading", past }, { do: "read" }, [
-    { do: "settle", key: record.key, how: "absent" },
-  ]);
 }
 
+/** Takes over the instance that a record's POST made, if the program still asks for the same. */
 function resume(
-  order: Order,
+  spec: CreateSpec,
   record: LedgerRecord,
-  item: { id: string; name?: string | undefined; status?: string | undefined },
-): Step {
-  if (record.digest !== order.digest) {
-    const sameToken = record.tokenHash === order.origin.tokenHash;
-    // With its id in the record, an import of it settles that.
-    return stands(record, { is: "changed", sameToken }, item.id, [
-      { do: "found", key: record.key, id: item.id },
+  { id, name, status }: { id: string; name?: string | undefined; status?: string | undefined },
+): Transition {
+  const { key } = record;
+  if (record.digest !== spec.digest) {
+    const sameToken = record.tokenHash === spec.origin.tokenHash;
+    // With its id in the record, an import of the instance settles the record.
+    return failPending({ ...record, id }, { kind: "changed", sameToken }, [
+      { do: "updateRecord", key, id },
     ]);
   }
-  const accepted: Accepted = {
-    id: item.id,
-    name: item.name,
-    status: item.status,
-    networks: [],
-    ...record.accepted,
-  };
-  const { key } = record;
-  const unclear = record.id === undefined ? { before: new Set(record.before) } : undefined;
-  return end({ kind: "accepted", key, accepted, resumed: true, ...(unclear && { unclear }) }, [
-    { do: "accept", key, accepted, resumed: true },
-    { do: "tell", what: { kind: "resumed", id: item.id, name: item.name ?? undefined } },
-  ]);
+  const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
+  const before = record.id === undefined ? new Set(record.before) : undefined;
+  return accept(key, accepted, "earlierRun", before);
 }
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
+/** Judges the listing before the POST. Its instances are not the POST's, but may be leftovers. */
 function judgeBaseline(
-  order: Order,
-  { past }: Extract<State, { phase: "entering" }>,
+  spec: CreateSpec,
+  state: StateOf<"takingBaseline" | "renewingBaseline">,
   event: Event,
-): Step {
-  if (event.kind === "lookFailed") return failed({ kind: "lookFailed", failure: event.failure });
-  const { look } = expect(event, "looked");
-  const refusal = whyNoPost(order, look);
-  if (refusal) return failed(refusal);
-  const attempt = { baseline: baselineOf(order, look), past, unsent: 0 };
-  return next({ phase: "permit", attempt }, { do: "permit" }, nameLeftovers(order, look));
-}
+): Transition {
+  if (event.kind === "listingFailed") return fail(event);
+  const { observed } = expect(event, "listed");
+  const { items, complete, begunAt } = observed;
+  const undeletable = spec.deleteFails ? findUndeletable(spec, observed) : undefined;
+  if (undeletable) return fail({ kind: "undeletable", record: undeletable });
 
-function nameLeftovers(order: Order, look: Look): Note[] {
-  const items = leftovers(order, look);
-  const partial = !look.complete;
-  if (items.length === 0 && !partial) return [];
-  return [{ do: "tell", what: { kind: "leftovers", items, partial } }];
-}
+  const found = { items: findLeftovers(spec, observed), partial: !complete };
+  const isClean = found.items.length === 0 && complete;
+  if (!isClean && spec.leftovers === "fail") return fail({ kind: "leftovers", ...found });
+  const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...found }];
 
-function whyNoPost(order: Order, look: Look): Failure | undefined {
-  if (order.deleteFails) {
-    const standing = keptOf(order, look.entries).find(
-      (record) => record.id !== undefined && (look.items.has(record.id) || look.mayLack(record)),
-    );
-    if (standing) return { kind: "standing", record: standing, id: standing.id ?? "" };
+  const sameNamed = [...items.values()].filter(({ name }) => isSameName(name, spec.name));
+  const baseline: Baseline = {
+    ids: new Set(items.keys()),
+    complete,
+    begunAt,
+    sameNamed: sameNamed.map(({ id }) => id),
+  };
+  if (state.phase === "renewingBaseline") {
+    return writeRecord({ ...state.attempt, baseline }, reports);
   }
-  if (order.leftovers === "warn") return undefined;
-  const items = leftovers(order, look);
-  const partial = !look.complete;
-  return items.length > 0 || partial ? { kind: "leftovers", items, partial } : undefined;
+  const attempt = { baseline, earlier: state.earlier, unsent: 0 };
+  return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
-/** Instances that may be left of this resource: never adopted, but named before a POST. */
-function leftovers(order: Order, look: Look): Leftover[] {
-  // A rival's, too: a state that was never saved has lost the id of its provider resource with it.
-  const own = keptOf(order, look.entries).filter(({ stage }) => stage === "delivered");
-  const records = [...own, ...givenRivals(order, look.entries)];
-  const delivered = new Set(records.map(({ id }) => id));
-  const unlisted = records.filter((record) => look.mayLack(record)).map(({ id = "" }) => id);
+/** A completed create of this resource whose instance exists, or is too young to be listed. */
+function findUndeletable(spec: CreateSpec, observed: Observation): LedgerRecord | undefined {
+  return observed.entries
+    .filter((entry) => isCompleted(spec, entry) && isOfSameResource(spec, entry.record))
+    .map(({ record }) => record)
+    .find(
+      (record) =>
+        record.id !== undefined && (observed.items.has(record.id) || observed.isSettling(record)),
+    );
+}
+
+function findLeftovers(spec: CreateSpec, observed: Observation): Leftover[] {
+  const { items, entries, isOfThisSession, isInState, isSettling } = observed;
+  // Also those under another provider resource: a state that was never saved has lost its id.
+  const delivered = entries
+    .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
+    .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
+  const deliveredIds = new Set(delivered.map(({ id }) => id));
+  const unlisted = delivered.filter((record) => isSettling(record) && !items.has(record.id));
+
   const found: Leftover[] = unlisted
-    .filter((id) => !look.items.has(id) && !look.isMade(id) && !look.isHeld(id))
-    .map((id) => ({ id, why: "delivered" }));
-  for (const { id, name } of look.items.values()) {
-    if (look.isMade(id) || look.isHeld(id)) continue;
-    const why = delivered.has(id) ? "delivered" : likeness(order, name);
-    // The likeness first: it rules most of them out, and is cheaper than a search of the records.
-    if (why && (why === "delivered" || !isAnothers(order, look, id))) found.push({ id, why });
+    .filter(({ id }) => !isOfThisSession(id) && !isInState(id))
+    .map(({ id }) => ({ id, why: "delivered" }));
+  for (const { id, name } of items.values()) {
+    if (isOfThisSession(id) || isInState(id)) continue;
+    const why = deliveredIds.has(id) ? "delivered" : likeness(spec, name);
+    // The name is compared first: that is cheaper than a search of all records.
+    if (why === "delivered" || (why && !isExplained(spec, entries, id))) found.push({ id, why });
   }
   return found;
 }
 
-function likeness(order: Order, name: string | undefined): "tag" | "name" | undefined {
-  if (order.tag !== undefined && hasTag(name, order.tag)) return "tag";
-  return order.kind !== "generated" && sameName(name, order.name) ? "name" : undefined;
+/** How a listed name is like this resource's. */
+function likeness(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
+  if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
+  return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
 }
 
-/** Whether a record shows it to be another resource's, or that a Delete or a person has let it go. */
-function isAnothers(order: Order, { entries }: Look, id: string): boolean {
+/** Whether a record says that the instance is another resource's, or that it was let go on purpose. */
+function isExplained(spec: CreateSpec, entries: readonly Entry[], id: string): boolean {
   return entries.some(
     ({ record }) =>
       record.id === id &&
-      (!isOurs(order, record) || record.settled === "dropped" || record.settled === "discarded"),
+      (!isOfSameResource(spec, record) ||
+        record.settled === "dropped" ||
+        record.settled === "discarded"),
   );
-}
-
-function baselineOf(order: Order, look: Look): Baseline {
-  const named = [...look.items.values()].filter(({ name }) => sameName(name, order.name));
-  return {
-    ids: new Set(look.items.keys()),
-    complete: look.complete,
-    begunAt: look.begunAt,
-    named: named.map(({ id }) => id),
-  };
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-function permitted(attempt: Attempt, now: number): Step {
-  // After an unclear POST an instance of its name may be its own: no later listing is a baseline.
-  const isOld = !attempt.open && now - attempt.baseline.begunAt > baselineMs;
-  if (isOld) return next({ phase: "renewing", attempt }, { do: "look" });
-  return beginRecord(attempt);
+function afterPermit(attempt: Attempt, now: number): Transition {
+  const { baseline, unclear } = attempt;
+  // After an unclear POST, a new baseline might show its instance: the first baseline stays.
+  const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
+  return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(attempt);
 }
 
-function renewed(order: Order, attempt: Attempt, event: Event): Step {
-  if (event.kind === "lookFailed") return failed({ kind: "lookFailed", failure: event.failure });
-  const { look } = expect(event, "looked");
-  const refusal = whyNoPost(order, look);
-  if (refusal) return failed(refusal);
-  const renewed = { ...attempt, baseline: baselineOf(order, look) };
-  return beginRecord(renewed, nameLeftovers(order, look));
-}
-
-function beginRecord(attempt: Attempt, notes: Note[] = []): Step {
-  if (attempt.open) {
-    const { key } = attempt.open;
-    return next({ phase: "posting", attempt, key }, { do: "post" }, [
-      { do: "move", key, stage: "sending" },
-    ]);
-  }
-  const { named: before, complete: beforeComplete } = attempt.baseline;
-  return next({ phase: "beginning", attempt }, { do: "begin", before, beforeComplete }, notes);
+/** The record comes before the POST. A repeated POST has its record already. */
+function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
+  const key = attempt.unclear?.key;
+  if (key === undefined) return next({ phase: "writingRecord", attempt }, effects);
+  return next({ phase: "posting", attempt, key }, [{ do: "updateRecord", key, stage: "sending" }]);
 }
 
 /**
- * Each call writes its own record and then reads the others': of two calls for one resource, at least one
- * sees the other, so never both send. That one drops its record and begins again with the pending
- * creates, or stops where the other run has delivered its instance meanwhile.
+ * Each create writes its own record, and reads the others afterwards. So of two creates of one resource,
+ * at least one sees the other's record. It drops its own, and judges the pending creates again.
  */
-function begun(
-  order: Order,
+function afterRecord(
+  spec: CreateSpec,
   attempt: Attempt,
-  { key, entries }: Extract<Event, { kind: "begun" }>,
-): Step {
-  const dropped: Note[] = [{ do: "drop", key }];
-  const made = overtaking(order, attempt.past, entries);
-  if (made) return stands(made, { is: "overtaken" }, made.id, dropped);
-  const hasOther = entries.some(
-    (entry) =>
-      entry.record.key !== key &&
-      isOpen(entry.record) &&
-      (isOurs(order, entry.record) || (isRival(order, entry.record) && !isGiven(entry))),
+  { key, entries }: EventOf<"recorded">,
+): Transition {
+  const { earlier } = attempt;
+  const dropped: SideEffect[] = [{ do: "dropRecord", key }];
+  // Two runs of one stack meet after `pulumi cancel`, or if a plugin outlives its engine. The engine
+  // that asked for this create does not know of the other run's instance.
+  const overtaking = entries.find(
+    (entry) => isCompleted(spec, entry) && !earlier.completed?.has(entry.record.key),
   );
-  if (!hasOther) return next({ phase: "posting", attempt, key }, { do: "post" });
-  return next({ phase: "reading", past: attempt.past }, { do: "read" }, dropped);
+  if (overtaking) return failPending(overtaking.record, { kind: "overtaken" }, dropped);
+  const isAlone = !entries.some((entry) => entry.record.key !== key && isInTheWay(spec, entry));
+  if (isAlone) return next({ phase: "posting", attempt, key });
+  return next({ phase: "readingLedger", earlier }, dropped);
 }
 
-function posted(
-  order: Order,
-  { attempt, key }: Extract<State, { phase: "posting" }>,
-  { outcome, now }: Extract<Event, { kind: "posted" }>,
-): Step {
-  const { open } = attempt;
+function afterPost(
+  spec: CreateSpec,
+  { attempt, key }: StateOf<"posting">,
+  { outcome, now }: EventOf<"posted">,
+): Transition {
+  const { unclear, baseline } = attempt;
+  const dropped: SideEffect[] = unclear ? [] : [{ do: "dropRecord", key }];
   switch (outcome.kind) {
-    case "accepted": {
-      const { accepted } = outcome;
-      const unclear = open ? { unclear: { before: attempt.baseline.ids } } : {};
-      return end({ kind: "accepted", key, accepted, resumed: false, ...unclear }, [
-        { do: "accept", key, accepted, resumed: false },
-      ]);
-    }
+    case "accepted":
+      return accept(key, outcome.accepted, "answer", unclear && baseline.ids);
     case "rateLimited":
-      return next(
-        { phase: "permit", attempt },
-        { do: "permit" },
-        open ? [] : [{ do: "drop", key }],
-      );
+      return next({ phase: "awaitingPermit", attempt }, dropped);
     case "notSent": {
-      if (open) return unclearEnd(open, { end: "repeatFailed", repeat: outcome.failure });
+      const error = outcome.failure;
+      if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
       const unsent = attempt.unsent + 1;
-      const dropped: Note[] = [{ do: "drop", key }];
-      if (isLasting(outcome.failure) || unsent >= mostTries) {
-        return failed({ kind: "notSent", failure: outcome.failure }, dropped);
-      }
-      const until = now + firstRetryMs * 2 ** (unsent - 1);
-      return next(
-        { phase: "pausing", attempt: { ...attempt, unsent } },
-        { do: "sleep", until },
-        dropped,
-      );
+      const isLasting = "lasting" in error && error.lasting === true;
+      if (isLasting || unsent >= maxTries) return fail({ kind: "notSent", error }, dropped);
+      const wakeAt = now + firstRetryMs * 2 ** (unsent - 1);
+      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsent } };
+      return next({ phase: "sleeping", wakeAt, then }, dropped);
     }
-    case "refused":
-      if (open) return unclearEnd(open, { end: "repeatFailed", repeat: outcome.failure });
-      return failed({ kind: "refused", failure: outcome.failure }, [
-        { do: "move", key, stage: "refused" },
-      ]);
+    case "refused": {
+      const error = outcome.failure;
+      if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
+      return fail({ kind: "refused", error }, [{ do: "updateRecord", key, stage: "refused" }]);
+    }
     case "unclear": {
-      const sent = (open?.sent ?? 0) + 1;
-      const unclear = { ...attempt, open: { key, failure: outcome.failure, sent } };
-      const until = now + order.settlingMs;
-      return next({ phase: "looking", attempt: unclear, until, doubt: false }, { do: "look" }, [
-        { do: "move", key, stage: "unknown" },
-        { do: "tell", what: { kind: "lookingAfterFailure" } },
-      ]);
+      const sent = (unclear?.sent ?? 0) + 1;
+      const search: State = {
+        phase: "searchingAfterPost",
+        attempt: { ...attempt, unclear: { key, error: outcome.failure, sent } },
+        until: now + spec.settlingMs,
+        isDoubtful: false,
+      };
+      return next(search, [{ do: "updateRecord", key, stage: "unknown" }]);
     }
   }
 }
 
-// ── The look for an instance whose POST was not answered clearly ─────────────────────────────────
+// ── The search for an instance after an unclear answer ───────────────────────────────────────────
 
-function lookedAfterPost(
-  order: Order,
-  state: Extract<State, { phase: "looking" }>,
+function searchAfterPost(
+  spec: CreateSpec,
+  state: StateOf<"searchingAfterPost">,
   event: Event,
-): Step {
+): Transition {
   const { attempt, until } = state;
-  const { open, baseline } = attempt;
-  if (!open) throw new Error("no POST is open");
-  const again = (now: number, doubt: boolean) =>
-    next({ ...state, doubt }, { do: "sleep", until: Math.min(until, now + order.pollIntervalMs) });
-  if (event.kind === "lookFailed") {
-    const { failure, now } = event;
-    if (failure.transient && now < until) return again(now, state.doubt);
-    const { sent } = open;
-    return unclearEnd(open, { end: "none", complete: false, problem: failure.message, sent });
+  const { unclear, baseline } = attempt;
+  if (!unclear) throw new Error("a search without an unclear POST");
+  const { key, error, sent } = unclear;
+  if (event.kind === "listingFailed") {
+    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
+    const problem = event.error.message;
+    return failUnclear(unclear, { kind: "none", complete: false, problem, sent });
   }
-  const { look, now } = expect(event, "looked");
-  const ids = newOfName(look, order.name, baseline.ids, open.key);
-  const [id] = ids;
-  if (id !== undefined && order.kind === "generated") {
-    if (ids.length > 1) return unclearEnd(open, { end: "several", ids });
-    const accepted: Accepted = { id, name: look.items.get(id)?.name, networks: [] };
-    const { key } = open;
-    return end(
-      { kind: "accepted", key, accepted, resumed: true, unclear: { before: baseline.ids } },
-      [{ do: "accept", key, accepted, resumed: true }],
-    );
+  const { observed, now } = expect(event, "listed");
+  const isDoubtful =
+    state.isDoubtful ||
+    [...observed.items.keys()].some((id) => isUnexplained(observed, id, baseline.ids, key));
+  const { name, nameKind } = spec;
+  const found = searchByName({ key, name, nameKind, before: baseline.ids }, until, observed);
+  switch (found.kind) {
+    case "created":
+      return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", baseline.ids);
+    case "several":
+    case "turnedUp":
+      return failUnclear(unclear, found);
+    case "tooEarly":
+      return tryAgain({ ...state, isDoubtful }, spec, now);
+    case "none":
+      // The one repeat: the service said that it failed, and complete listings show nothing new.
+      if (sent === 1 && observed.complete && !isDoubtful && answeredBroken(error)) {
+        return next({ phase: "awaitingPermit", attempt });
+      }
+      return failUnclear(unclear, { kind: "none", complete: observed.complete, sent });
   }
-  const doubt = state.doubt || hasUnexplained(look, baseline.ids, open.key);
-  if (look.begunAt < until) return again(now, doubt);
-  if (id !== undefined) return unclearEnd(open, { end: "turnedUp", ids });
-  const { sent } = open;
-  if (sent === 1 && look.complete && !doubt && answeredBroken(open.failure)) {
-    return next({ phase: "permit", attempt }, { do: "permit" });
-  }
-  return unclearEnd(open, { end: "none", complete: look.complete, problem: undefined, sent });
 }
 
-/** Instances of this name that were not there before and that nothing else explains. */
-export function newOfName(
-  look: Look,
+/** What a listing shows of the instance that a POST may have made. */
+function searchByName(
+  post: { key: string; name: string; nameKind: NameKind; before: ReadonlySet<string> },
+  settledBy: number,
+  observed: Observation,
+):
+  | { kind: "created"; id: string; name: string | undefined }
+  | { kind: "tooEarly" | "none" }
+  | Candidates {
+  const ids = findNewInstances(observed, post.name, post.before, post.key);
+  const [id] = ids;
+  // Only a name that this provider generated proves that the POST made the instance.
+  if (id !== undefined && post.nameKind === "generated") {
+    if (ids.length > 1) return { kind: "several", ids };
+    return { kind: "created", id, name: observed.items.get(id)?.name };
+  }
+  // Before the settling time is over, a listing may lack the instance, or others of its name.
+  if (observed.begunAt < settledBy) return { kind: "tooEarly" };
+  return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
+}
+
+/** Ids of the instances of this name that the POST of the record `key` may have made. */
+export function findNewInstances(
+  observed: Observation,
   name: string,
-  before: Pick<ReadonlySet<string>, "has">,
+  before: ReadonlySet<string>,
   key: string,
 ): string[] {
-  return [...look.items.values()]
-    .filter((item) => sameName(item.name, name) && isUnexplained(look, item.id, before, key))
+  return [...observed.items.values()]
+    .filter((it) => isSameName(it.name, name) && isUnexplained(observed, it.id, before, key))
     .map(({ id }) => id);
 }
 
-function hasUnexplained(
-  look: Look,
-  before: Pick<ReadonlySet<string>, "has">,
-  key: string,
-): boolean {
-  return [...look.items.keys()].some((id) => isUnexplained(look, id, before, key));
-}
-
+/** Whether an instance is new since the baseline, and nothing but the record `key` explains it. */
 function isUnexplained(
-  { isMade, isCarried, entries }: Look,
+  { isOfThisSession, isNamedByEngine, entries }: Observation,
   id: string,
-  before: Pick<ReadonlySet<string>, "has">,
+  before: ReadonlySet<string>,
   key: string,
 ): boolean {
-  if (before.has(id) || isMade(id) || isCarried(id)) return false;
+  if (before.has(id) || isOfThisSession(id) || isNamedByEngine(id)) return false;
   return !entries.some(({ record }) => record.id === id && record.key !== key);
 }
 
-/** In a hostname, upper and lower case are the same. Listed names have been through `printable`. */
-function sameName(listed: string | undefined, name: string): boolean {
+/** Hostnames have no case. A listed name has been through `printable`. */
+function isSameName(listed: string | undefined, name: string): boolean {
   return listed?.toLowerCase() === printable(name).toLowerCase();
 }
 
-// ── Ends ─────────────────────────────────────────────────────────────────────────────────────────
+// ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
-function stopped(state: State, why: Error): Step {
-  const open = "attempt" in state ? state.attempt.open : undefined;
-  if (open) return unclearEnd(open, { end: "stopped", why });
-  // Stopped before a byte of the POST was sent: later, its outcome comes as `posted`.
-  const notes: Note[] = state.phase === "posting" ? [{ do: "drop", key: state.key }] : [];
-  return failed({ kind: "stopped", why }, notes);
+function stop(state: State, why: Error): Transition {
+  if (state.phase === "sleeping") return stop(state.then, why);
+  const unclear = "attempt" in state ? state.attempt.unclear : undefined;
+  if (unclear) return failUnclear(unclear, { kind: "stopped", why });
+  // Stopped before a byte of the POST was sent: otherwise the event is `posted`.
+  const isUnsent = state.phase === "posting";
+  return fail({ kind: "stopped", why }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
 }
 
-function stands(
+function accept(
+  key: string,
+  accepted: Accepted,
+  from: InstanceSource,
+  before: ReadonlySet<string> | undefined,
+): Transition {
+  const result: Result = { kind: "accepted", key, id: accepted.id, before };
+  return next({ phase: "ended", result }, [{ do: "accept", key, accepted, from }]);
+}
+
+function failPending(
   record: LedgerRecord,
   why: PendingReason,
-  id = record.id,
-  notes: Note[] = [],
-): Step {
-  return failed({ kind: "pending", record, why, ...(id === undefined ? {} : { id }) }, notes);
+  effects: SideEffect[] = [],
+): Transition {
+  return fail({ kind: "pending", record, why }, effects);
 }
 
-function unclearEnd(open: NonNullable<Attempt["open"]>, how: Unclear): Step {
-  const { key, failure } = open;
-  return failed({ kind: "unclear", key, failure, ...how });
+function failUnclear({ key, error }: UnclearPost, why: UnclearReason): Transition {
+  return fail({ kind: "unclear", key, error, why });
 }
 
-function failed(failure: Failure, notes: Note[] = []): Step {
-  return end({ kind: "failed", failure }, notes);
+function fail(failure: Failure, effects: SideEffect[] = []): Transition {
+  return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
-function end(result: Result, notes: Note[] = []): Step {
-  return { state: { phase: "done" }, notes, ask: { do: "end", result } };
+/** Does the same again after a poll interval, or at its own end if that is sooner. */
+function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
+  const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
+  return next({ phase: "sleeping", wakeAt, then });
 }
 
-function next(state: State, ask: Ask, notes: Note[] = []): Step {
-  return { state, notes, ask };
+function next(state: State, effects: SideEffect[] = []): Transition {
+  return { state, effects };
 }
 
-function expect<K extends Event["kind"]>(event: Event, kind: K): Extract<Event, { kind: K }> {
+function expect<K extends Event["kind"]>(event: Event, kind: K): EventOf<K> {
   if (event.kind !== kind) throw new Error(`"${event.kind}" came where "${kind}" was asked for`);
-  return event as Extract<Event, { kind: K }>;
-}
-
-function isLasting(failure: Error): boolean {
-  return "lasting" in failure && failure.lasting === true;
+  return event as EventOf<K>;
 }

@@ -5,7 +5,7 @@ import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { readInstance } from "./read";
-import { outputsOfAccepted, outputsWithItem, unfinished } from "./state";
+import { outputsOfAccepted, outputsWithItem, markUnfinished } from "./state";
 
 const urn = urnOf("web");
 const common = { urn, id: "i-1", timeoutSeconds: 0 };
@@ -179,14 +179,14 @@ test("one that is still PROVISIONING stays marked unfinished (G1)", async () => 
 test("one that was unfinished is finished once it is ACTIVE", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const read = await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
+  const read = await refresh(world, markUnfinished(stateOf(world, "PROVISIONING")));
   expect(read && "__unfinished" in read.outputs).toBe(false);
 });
 
 test("one that was unfinished and can't be seen stays so (G1)", async () => {
   const world = scene();
   world.service.unreadable = 1;
-  const error = await errorOf(refresh(world, unfinished(stateOf(world, "PROVISIONING"))));
+  const error = await errorOf(refresh(world, markUnfinished(stateOf(world, "PROVISIONING"))));
   expect(error).toBeInstanceOf(InstanceUnfinished);
 });
 
@@ -195,7 +195,7 @@ test("a status that the document does not know is a warning, and unfinished wher
   world.service.has("i-1", { name: "web", status: "REBOOTING" });
   expect(await refresh(world)).toMatchObject({ outputs: { status: "REBOOTING" } });
   expect(world.messages.warnings).toEqual([expect.stringContaining('"REBOOTING"')]);
-  expect(await errorOf(refresh(world, unfinished(stateOf(world))))).toBeInstanceOf(
+  expect(await errorOf(refresh(world, markUnfinished(stateOf(world))))).toBeInstanceOf(
     InstanceUnfinished,
   );
 });
@@ -249,7 +249,7 @@ test("one accepted just now is not gone because no listing shows it yet (G1, G3)
   const world = scene();
   const { session, clock, service } = world;
   const accepted = { id: "i-1", name: "web", networks: [] };
-  const outputs = unfinished(
+  const outputs = markUnfinished(
     outputsOfAccepted(inputsOf(), accepted, session.connection.place(), clock.date()),
   );
   void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
@@ -288,7 +288,7 @@ test("how the 202 spells the name is no baseline: the list's spelling is no drif
   const world = scene();
   world.service.has("i-1", { name: "web-main" });
   const inputs = inputsOf({ name: "Web-Main" });
-  const unseen = unfinished(
+  const unseen = markUnfinished(
     outputsOfAccepted(
       inputs,
       { id: "i-1", name: "Web-Main", networks: [] },

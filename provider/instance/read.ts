@@ -1,16 +1,16 @@
-/** Read: refresh, import and `.get()`, all from the shared listing (G3, G7). */
+/** Read: refresh, import and `.get()`, all from the listings that they share (G3, G7). */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { notedName } from "../ledger/notedName";
 import type { Origin } from "../origin";
-import { propertyMap, secretLike, type PropertyMap, type PropertyValue } from "../propertyValue";
+import { propertyMap, secretLike, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { stamped } from "../stamp";
 import { inputNames } from "./definition";
-import { existenceOf, settlingEnd, knownInstanceOf } from "./existence";
+import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
+import { checkStatus, unfinishedInstance } from "./ready";
 import {
-  finished,
   outputsOfItem,
   outputsOnceSettled,
   outputsWithItem,
@@ -18,80 +18,84 @@ import {
   unfinishedKey,
   unlistedKey,
 } from "./state";
-import { failure, judgeRead } from "./status";
 
+/**
+ * The instance as the service lists it; undefined if it is proven gone.
+ *
+ * @throws InstanceUnfinished if it is not ready, and OperationFailed if nothing is known of it.
+ */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
+  const { id, inputs, outputs } = request;
   using operation = session.operation(request.timeoutSeconds || timeouts.look);
-  const trace = knownInstanceOf(request.outputs);
-  const { existence, origin } = await existenceOf(session, request.id, trace, operation.signal);
-  if (existence.kind === "gone") {
-    // An id that a person typed may be another tenant's: only a recorded origin makes this a proof.
-    if (trace.kept) session.ledger.settleId(session.settings, request.id, "gone");
-    return undefined;
+  const known = knownInstanceOf(outputs);
+  const { existence, origin } = await existenceOf(session, id, known, operation.signal);
+  switch (existence.kind) {
+    case "gone":
+      // An id that a person typed may be another tenant's: only a recorded origin makes this a proof.
+      if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
+      return undefined;
+    case "unproven":
+      return keepState(session, request, existence.why);
+    case "found":
+      if (isRefresh(request)) return refresh(session, request, existence.item, origin);
+      return inputs === undefined
+        ? importInstance(session, request, existence.item, origin)
+        : get(request, existence.item, origin);
   }
-  if (existence.kind === "found") return found(session, request, existence.item, origin);
-  return unproven(session, request, existence.why);
 }
 
-const isImport = ({ inputs }: ReadRequest) => inputs === undefined;
-const isGet = ({ inputs }: ReadRequest) => inputs !== undefined && Object.keys(inputs).length === 0;
-
-function found(
+function refresh(
   session: Session,
-  request: ReadRequest,
+  { id, urn, inputs, outputs: before }: ReadRequest & { inputs: PropertyMap; outputs: PropertyMap },
   item: ListItem,
   origin: Origin,
 ): ReadResponse {
-  const { id, urn } = request;
-  const refresh = isRefresh(request);
-  const before = request.outputs ?? propertyMap({});
-  const outputs = outputsFound(session, request, item, origin);
-  const inputs = refresh
-    ? inputsAfterRefresh(request.inputs, before, item)
-    : propertyMap({ name: item.name });
-  if (isImport(request)) {
-    const { name } = item;
-    const { ledger, settings, state } = session;
-    const names = name === undefined ? [] : [name, notedName(name, true, settings)];
-    ledger.imported(settings, urn, id, names);
-    state.observed(id, outputs);
-  }
-  if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);
-  return { id, inputs, outputs: finished(outputs) };
+  // The outputs of an unfinished instance may lack large inputs.
+  const known = propertyMap({
+    ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
+    ...before,
+  });
+  const { acceptedAt } = knownInstanceOf(before);
+  const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
+  const outputs = outputsWithItem(isSettled ? outputsOnceSettled(known) : known, item, origin);
+  // Only a name that was listed otherwise before is drift: the service may write names its own way.
+  const isDrift =
+    before[unlistedKey] !== true && item.name !== undefined && item.name !== textOf(before, "name");
+  const name = isDrift ? secretLike(inputs["name"], item.name) : inputs["name"];
+  const refreshed = propertyMap({ ...inputs, name });
+  checkStatus(session, { urn, id, inputs: refreshed, outputs }, before);
+  return { id, inputs: refreshed, outputs };
 }
 
-function outputsFound(
+function importInstance(
   session: Session,
-  request: ReadRequest,
+  { id, urn }: ReadRequest,
   item: ListItem,
   origin: Origin,
-): PropertyMap {
-  if (isRefresh(request)) {
-    const { acceptedAt } = knownInstanceOf(request.outputs);
-    const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
-    // What was left out of the outputs of an unfinished instance for its size.
-    const before = propertyMap({ ...knownInputs(request.inputs), ...request.outputs });
-    return outputsWithItem(isSettled ? outputsOnceSettled(before) : before, item, origin);
-  }
+): ReadResponse {
+  const { ledger, settings, state } = session;
+  const { name } = item;
+  const inputs = propertyMap({ name });
+  const outputs = stamped(outputsOfItem(item, origin), session.id);
+  const names = name === undefined ? [] : [name, notedName(name, true, settings)];
+  ledger.imported(settings, urn, id, names);
+  state.observed(id, outputs);
+  checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
+  return { id, inputs, outputs };
+}
+
+/** `.get()` only shows the instance, whatever its status. */
+function get({ id }: ReadRequest, item: ListItem, origin: Origin): ReadResponse {
   const outputs = outputsOfItem(item, origin);
-  return isImport(request) ? stamped(outputs, session.id) : outputs;
+  return { id, inputs: propertyMap({ name: item.name }), outputs };
 }
 
-function knownInputs(inputs: PropertyMap): Record<string, PropertyValue | undefined> {
-  return Object.fromEntries(inputNames.map((name) => [name, inputs[name]]));
-}
-
-/** Only a name that has changed since it was last listed is drift: a service may write names its own way. */
-function inputsAfterRefresh(inputs: PropertyMap, before: PropertyMap, item: ListItem): PropertyMap {
-  const isFirstSighting = before[unlistedKey] === true;
-  if (isFirstSighting || item.name === undefined || item.name === textOf(before, "name")) {
-    return inputs;
-  }
-  return propertyMap({ ...inputs, name: secretLike(inputs["name"], item.name) });
-}
-
-/** G3: absent from a listing that proves nothing, so the state stays as it is. */
-function unproven(session: Session, request: ReadRequest, why: string): ReadResponse {
+/**
+ * No listing shows the instance, which proves nothing (G3): a refresh keeps the state as it is.
+ *
+ * @throws InstanceUnfinished if the state has it as unfinished, and OperationFailed if there is no state.
+ */
+function keepState(session: Session, request: ReadRequest, why: string): ReadResponse {
   const { id, urn } = request;
   if (!isRefresh(request)) {
     throw new OperationFailed(
@@ -106,7 +110,8 @@ function unproven(session: Session, request: ReadRequest, why: string): ReadResp
   session.ctx.messages.status(urn, "kept as the state has it: no listing shows it");
   const { inputs, outputs } = request;
   if (outputs[unfinishedKey] === true) {
-    throw failure({ id, inputs, outputs }, `instance ${id} was not finished when last seen`);
+    const reason = `instance ${id} was not finished when last seen`;
+    throw unfinishedInstance({ id, inputs, outputs }, reason);
   }
   return { id, inputs, outputs };
 }

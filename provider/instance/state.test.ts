@@ -4,13 +4,13 @@ import { hasUnknown, propertyMap, Secret, Unknown } from "../propertyValue";
 import { inputsOf } from "../testing/scene";
 import { inputNames } from "./definition";
 import {
-  finished,
+  markFinished,
   outputsOfAccepted,
   outputsOfItem,
   outputsWithAsserted,
   outputsWithItem,
   previewOutputs,
-  unfinished,
+  markUnfinished,
 } from "./state";
 
 const origin: Origin = {
@@ -71,7 +71,7 @@ test("a secret name stays one when the service says it again (G8)", () => {
 });
 
 test("the list adds the address, and what only the 202 showed is kept", () => {
-  const before = unfinished(outputsOfAccepted(inputsOf(), accepted, origin, date));
+  const before = markUnfinished(outputsOfAccepted(inputsOf(), accepted, origin, date));
   const item = { id: "i-1", name: "web", status: "ACTIVE", ipv4_public: "203.0.113.9" };
   const outputs = outputsWithItem(before, item, { ...origin, tokenHash: "renewed" });
   expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
@@ -107,7 +107,7 @@ test("a preview knows the inputs, and nothing that the service adds (G10)", () =
 
 test("unfinished is a mark that comes off", () => {
   const outputs = propertyMap({ status: "PROVISIONING" });
-  expect(finished(unfinished(outputs))).toEqual(outputs);
+  expect(markFinished(markUnfinished(outputs))).toEqual(outputs);
 });
 
 test("the first sighting ends that it was never listed, not when it was accepted", () => {

@@ -12,23 +12,24 @@ import {
 } from "../propertyValue";
 import { inputNames, outputs as defined, type InputName } from "./definition";
 
-/** Set while a create or update has not ended well, so that a Read can tell (G1). */
+/** True if the last create or update failed while it waited, so that a Read can tell (G1). */
 export const unfinishedKey = "__unfinished";
 
 /**
- * When the service accepted it (ISO 8601), until the settling time since then is over: so long a listing
- * may lack it, even if one has shown it already (G3).
+ * When the service accepted the instance (ISO 8601). Dropped after the settling time: until then a
+ * listing may lack the instance, even if one has shown it already (G3).
  */
 export const acceptedKey = "__accepted";
 
-/** Set until a listing has shown it: its name is as the 202 spells it, which is no baseline for drift. */
+/** True until a listing has shown the instance: the 202 may spell the name otherwise, which is no drift. */
 export const unlistedKey = "__unlisted";
 
-/** Every input, null where unset: a created instance knows what it was created without (G5). */
+/** Every input, null if unset: a created instance knows what it was created without (G5). */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
 }
 
+/** The outputs in a preview: all but the inputs and the token kind are unknown. */
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
@@ -37,7 +38,7 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
   });
 }
 
-/** From the 202: `networks` and `createdAt` are shown there only, so they are kept from then on. */
+/** The outputs from the 202, the only answer that shows `networks` and `createdAt`. */
 export function outputsOfAccepted(
   inputs: PropertyMap,
   accepted: Accepted,
@@ -59,15 +60,15 @@ export function outputsOfAccepted(
   });
 }
 
-/** From a list item alone: an import, a `.get()`. What the list does not show has no key at all. */
+/** The outputs from a list item alone (import, `.get()`). What the list does not show has no key. */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
   return outputsWithItem(propertyMap({ networks: [] }), item, origin);
 }
 
-/** The outputs so far, brought up to date with what the list shows now. */
+/** The outputs brought up to date with what the list shows now. */
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
-    ...finished(outputs),
+    ...markFinished(outputs),
     [unlistedKey]: undefined,
     name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
     status: item.status ?? outputs["status"],
@@ -77,15 +78,17 @@ export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Or
   });
 }
 
-export function unfinished(outputs: PropertyMap): PropertyMap {
+/** The outputs of an instance that is not ready. */
+export function markUnfinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: true });
 }
 
-export function finished(outputs: PropertyMap): PropertyMap {
+/** The outputs of an instance that is ready. */
+export function markFinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: undefined });
 }
 
-/** Without what counts only until the settling time is over. */
+/** The outputs once the settling time is over. */
 export function outputsOnceSettled(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [acceptedKey]: undefined });
 }
@@ -95,20 +98,20 @@ export function listedName(outputs: PropertyMap): string | undefined {
   return outputs[unlistedKey] === true ? undefined : textOf(outputs, "name");
 }
 
-/** Inputs that the program claims of an imported instance: known from now on. */
+/** The outputs with inputs that the program asserts of an imported instance. */
 export function outputsWithAsserted(
   outputs: PropertyMap,
   news: PropertyMap,
-  claims: readonly InputName[],
+  names: readonly InputName[],
 ): PropertyMap {
-  const assertedInputs = Object.fromEntries(claims.map((name) => [name, news[name]]));
-  const script = claims.find((name) => name === "userData" || name === "userDataBase64");
-  // There is one script: claiming it in one form says that the other was not given.
+  const asserted = Object.fromEntries(names.map((name) => [name, news[name]]));
+  const script = names.find((name) => name === "userData" || name === "userDataBase64");
+  // There is one script: asserting it in one form says that the other was not given.
   const other = script && { [script === "userData" ? "userDataBase64" : "userData"]: null };
-  return propertyMap({ ...outputs, ...other, ...assertedInputs });
+  return propertyMap({ ...outputs, ...other, ...asserted });
 }
 
-/** The text of an output, or undefined. */
+/** The output if it is a text, without its secrecy; else undefined. */
 export function textOf(map: PropertyMap | undefined, key: string): string | undefined {
   const value = reveal(map?.[key] ?? null);
   return typeof value === "string" ? value : undefined;

@@ -2,8 +2,8 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
-import { changedInputs } from "./changes";
-import { outputsOfAccepted, outputsOfItem, unfinished } from "./state";
+import { changedInputs } from "./diff";
+import { outputsOfAccepted, outputsOfItem, markUnfinished } from "./state";
 import { updateInstance } from "./update";
 
 const stateOf = ({ session }: Scene) =>
@@ -38,7 +38,7 @@ test("a wait that was cut short is gone on with, for the same instance (G1)", as
   world.service.listFaults.push(undefined, undefined, () =>
     world.service.set("i-1", { status: "ACTIVE" }),
   );
-  const outputs = await update(world, unfinished(stateOf(world)));
+  const outputs = await update(world, markUnfinished(stateOf(world)));
   expect(outputs).toMatchObject({ status: "ACTIVE" });
   expect("__unfinished" in outputs).toBe(false);
   expect(world.service.count("create")).toBe(0);
@@ -47,14 +47,14 @@ test("a wait that was cut short is gone on with, for the same instance (G1)", as
 test("one that is ready by now is done with one look", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  expect(await update(world, unfinished(stateOf(world)))).toMatchObject({ status: "ACTIVE" });
+  expect(await update(world, markUnfinished(stateOf(world)))).toMatchObject({ status: "ACTIVE" });
   expect(world.service.calls).toEqual(["account", "list"]);
 });
 
 test("one that is still not ready stays unfinished (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
-  expect(await errorOf(update(world, unfinished(stateOf(world))))).toBeInstanceOf(
+  expect(await errorOf(update(world, markUnfinished(stateOf(world))))).toBeInstanceOf(
     InstanceUnfinished,
   );
 });
@@ -74,13 +74,13 @@ test("cut short, it reports no claims: the engine keeps the old inputs, and they
 });
 
 test("one that is proven gone is an error with the way on", async () => {
-  const error = await errorOf(update(scene(), unfinished(stateOf(scene()))));
+  const error = await errorOf(update(scene(), markUnfinished(stateOf(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });
 
 test("where the tenant is in doubt, it says so at once instead of waiting for another's instance", async () => {
   const made = scene();
-  const outputs = unfinished(stateOf(made));
+  const outputs = markUnfinished(stateOf(made));
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
   expect((await errorOf(update(world, outputs))).message).toContain("another tenant's");
 });
@@ -120,6 +120,6 @@ test("a preview sends nothing (G10)", async () => {
 test("the stamp of the state stays", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const before = propertyMap({ ...unfinished(stateOf(world)), __run: "an-earlier-run" });
+  const before = propertyMap({ ...markUnfinished(stateOf(world)), __run: "an-earlier-run" });
   expect((await update(world, before))["__run"]).toBe("an-earlier-run");
 });

@@ -3,50 +3,54 @@ import { OperationFailed } from "../errors";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { changedInputs, assertedInputs } from "./changes";
-import { finishInstance } from "./finish";
+import { assertedInputs, changedInputs } from "./diff";
 import { existenceOf, knownInstanceOf } from "./existence";
+import { readyOutputs, waitUntilReady } from "./ready";
 import { outputsWithAsserted, outputsWithItem, textOf, unfinishedKey } from "./state";
-import { settled } from "./status";
 
+/**
+ * The new outputs.
+ *
+ * @throws InstanceUnfinished if the instance does not get ready, and OperationFailed if it is gone.
+ */
 export async function updateInstance(
   session: Session,
   request: UpdateRequest,
 ): Promise<PropertyMap> {
-  const { urn, id, news } = request;
-  const claims = assertedInputs(changedInputs(request));
-  if (claims.length > 0) {
+  const { urn, id, news, oldOutputs: outputs } = request;
+  const asserted = assertedInputs(changedInputs(request));
+  if (asserted.length > 0) {
     session.ctx.messages.warning(
-      `${claims.join(", ")} of the imported instance ${id} can't be read from the service: what the program says is recorded, unchecked`,
+      `${asserted.join(", ")} of the imported instance ${id} can't be read from the service: what the program says is recorded, unchecked`,
       urn,
     );
   }
-  const withClaims = (known: PropertyMap) => outputsWithAsserted(known, news, claims);
-  const outputs = request.oldOutputs;
-  if (request.preview) return propertyMap({ ...withClaims(outputs), ...news });
+  const withAsserted = (known: PropertyMap) => outputsWithAsserted(known, news, asserted);
+  if (request.preview) return propertyMap({ ...withAsserted(outputs), ...news });
 
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
-  const trace = knownInstanceOf(outputs);
-  const { existence, origin } = await existenceOf(session, id, trace, operation.signal);
+  const known = knownInstanceOf(outputs);
+  const { existence, origin } = await existenceOf(session, id, known, operation.signal);
   if (existence.kind === "gone") {
     throw new OperationFailed(
       `instance ${id} no longer exists. Run \`pulumi refresh\`, then \`pulumi up\` creates it anew`,
     );
   }
-  // Unfinished, the engine keeps the old inputs: a claim in the outputs would then look like a change.
-  const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
   const item = existence.kind === "found" ? existence.item : undefined;
   const status = item ? item.status : textOf(outputs, "status");
-  if (status === "PROVISIONING" || outputs[unfinishedKey] === true) {
-    if (existence.kind === "unproven" && existence.doubt === "tenant") {
-      throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
-    }
-    const isOver = item?.status !== undefined && item.status !== "PROVISIONING";
-    return withClaims(
-      isOver
-        ? settled(session, instance, item)
-        : await finishInstance(session, instance, operation.signal),
-    );
+  if (status !== "PROVISIONING" && outputs[unfinishedKey] !== true) {
+    return withAsserted(item ? outputsWithItem(outputs, item, origin) : outputs);
   }
-  return withClaims(item ? outputsWithItem(outputs, item, origin) : outputs);
+  if (existence.kind === "unproven" && existence.doubt === "tenant") {
+    throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
+  }
+  // If this fails, the engine keeps the old inputs. The asserted ones are added only afterwards: in the
+  // outputs of an unfinished instance they would look like a change.
+  const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
+  const hasLeft = item?.status !== undefined && item.status !== "PROVISIONING";
+  return withAsserted(
+    hasLeft
+      ? readyOutputs(session, instance, item)
+      : await waitUntilReady(session, instance, operation.signal),
+  );
 }

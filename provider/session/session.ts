@@ -9,7 +9,7 @@ import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
 import { Listings } from "../listing/listings";
-import { Notices } from "../instance/notices";
+import { Notices } from "../instance/messages";
 import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
 import { CreateSlots } from "../wait/room";

@@ -4,11 +4,10 @@ import type { Entry } from "../../provider/ledger/ledger";
 import type {
   Event,
   Failure,
-  Look,
-  Note,
+  Observation,
   Result,
-  Step,
-  Told,
+  SideEffect,
+  Transition,
 } from "../../provider/instance/protocol";
 import {
   checkAdoption,
@@ -40,15 +39,13 @@ export const unsendable = new RequestError({
   ...asked,
 });
 export const canceled = new Error("canceled");
-const start = { do: "read" } as const;
 
 /** The engine asks for a resource: the call goes up to the first thing that others may come between. */
 export function beginCall(m: Model, w: World, run: Run, resource: number, replaces: boolean): void {
   const call: Call = {
     resource,
     replaces,
-    state: { phase: "done" },
-    ask: start,
+    state: { phase: "readingLedger", earlier: { takeovers: 0 } },
     key: undefined,
     acted: undefined,
     id: undefined,
@@ -62,39 +59,37 @@ export function beginCall(m: Model, w: World, run: Run, resource: number, replac
   const known = run.unfinished.find((it) => it.resource === resource);
   if (known) call.id = known.id;
   const { begin } = m.rules;
-  const first = known
-    ? begin({ key: known.key, accepted: { id: known.id, networks: [] } })
-    : begin();
+  const first = known ? begin({ key: known.key, id: known.id }) : begin();
   follow(scene, first);
 }
 
 /** What the call waited for has happened. */
 export function happens(scene: Scene, event: Event): void {
   const { m, run, call } = scene;
-  follow(scene, m.rules.step(m.order(run, call.resource), call.state, event));
+  follow(scene, m.rules.step(m.spec(run, call.resource), call.state, event));
 }
 
-function follow(scene: Scene, first: Step): void {
+function follow(scene: Scene, first: Transition): void {
   const { m, run, call } = scene;
-  const order = m.order(run, call.resource);
+  const spec = m.spec(run, call.resource);
   let current = first;
   for (;;) {
-    for (const note of current.notes) carryOut(scene, note);
-    call.state = current.state;
-    call.ask = current.ask;
-    const { ask } = current;
-    switch (ask.do) {
-      case "read":
-        current = m.rules.step(order, call.state, {
-          kind: "read",
+    for (const effect of current.effects) carryOut(scene, effect);
+    const { state } = current;
+    call.state = state;
+    switch (state.phase) {
+      case "readingLedger":
+        current = m.rules.step(spec, state, {
+          kind: "ledgerRead",
           entries: entries(scene),
           now: 0,
         });
         continue;
-      case "begin": {
+      case "writingRecord": {
+        const { sameNamed, complete } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.begins++;
-        const { scope, stateless, origin, urn, recordedName: name, kind, digest } = order;
+        const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
         const row: Row = {
           ...origin,
           ...(scope === undefined ? {} : { scope }),
@@ -106,8 +101,8 @@ function follow(scene: Scene, first: Step): void {
           name,
           kind,
           digest,
-          before: ask.before,
-          beforeComplete: ask.beforeComplete,
+          before: sameNamed,
+          beforeComplete: complete,
           at: "",
           stage: "sending",
           young: true,
@@ -116,19 +111,25 @@ function follow(scene: Scene, first: Step): void {
         };
         if (!m.slice.noDisk) ledger(scene).push(row);
         call.key = key;
-        current = m.rules.step(order, call.state, { kind: "begun", key, entries: entries(scene) });
+        current = m.rules.step(spec, state, {
+          kind: "recorded",
+          key,
+          entries: entries(scene),
+        });
         continue;
       }
-      case "end":
-        return ended(scene, ask.result);
-      case "take":
-      case "search":
-      case "enter":
-      case "look":
-      case "permit":
-      case "post":
-      case "sleep":
-        if ("past" in call.state && call.state.past.takes > 6) throw new Violation(endless);
+      case "ended":
+        return ended(scene, state.result);
+      case "takingOver":
+      case "findingInstance":
+      case "searchingForRecord":
+      case "takingBaseline":
+      case "renewingBaseline":
+      case "awaitingPermit":
+      case "posting":
+      case "searchingAfterPost":
+      case "sleeping":
+        if ("earlier" in state && state.earlier.takeovers > 6) throw new Violation(endless);
         return;
     }
   }
@@ -137,9 +138,9 @@ function follow(scene: Scene, first: Step): void {
 function ended(scene: Scene, result: Result): void {
   const { run, call } = scene;
   if (result.kind === "accepted") {
-    call.id = result.accepted.id;
+    call.id = result.id;
     call.key = result.key;
-    call.before = result.unclear ? [...result.unclear.before] : undefined;
+    call.before = result.before && [...result.before];
     return;
   }
   tellFailure(scene, result.failure);
@@ -159,9 +160,9 @@ export function finish(scene: Scene, ready: boolean, heard = true): void {
   const { id, key, resource, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
-    const look = lookOf(scene, shownIn(scene), true);
-    const name = scene.m.order(run, resource).name;
-    for (const extra of scene.m.rules.newOfName(look, name, new Set(call.before), key))
+    const observed = observationOf(scene, shownIn(scene), true);
+    const name = scene.m.spec(run, resource).name;
+    for (const extra of scene.m.rules.findNewInstances(observed, name, new Set(call.before), key))
       tell(scene, extra);
   }
   const row = rowOf(scene, key);
@@ -214,90 +215,77 @@ function entries(scene: Scene): Entry[] {
 /** `Ledger.take`, and what the driver adds to it. */
 export function take(scene: Scene): void {
   const { m, w, run, call } = scene;
-  const { ask } = call;
-  if (ask.do !== "take") throw new Error("nothing to take");
-  const row = ledger(scene).find((it) => it.key === ask.record.key);
+  const { state } = call;
+  if (state.phase !== "takingOver") throw new Error("nothing to take");
+  const row = ledger(scene).find((it) => it.key === state.record.key);
   const own = row?.owner === run.session;
   const free = own
     ? row.ended === true
     : row !== undefined && !m.slice.unlockable && !isDriven(w, row);
-  const unchanged = row?.owner === ask.record.owner && row.stage === ask.record.stage;
+  const unchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
   if (!row || !free || !unchanged)
-    return happens(scene, { kind: "taken", ok: false, settledBy: 0 });
+    return happens(scene, { kind: "takenOver", ok: false, settledBy: 0 });
   row.owner = run.session;
   delete row.ended;
   call.key = row.key;
-  happens(scene, { kind: "taken", ok: true, settledBy: row.young ? settlingMs : 0 });
+  happens(scene, { kind: "takenOver", ok: true, settledBy: row.young ? settlingMs : 0 });
 }
 
-// ── Notes ────────────────────────────────────────────────────────────────────────────────────────
+// ── Side effects ────────────────────────────────────────────────────────────────────────────────────────
 
-function carryOut(scene: Scene, note: Note): void {
+function carryOut(scene: Scene, effect: SideEffect): void {
   const { run, call } = scene;
   const rows = ledger(scene);
-  switch (note.do) {
-    case "move": {
-      const row = rowOf(scene, note.key);
+  switch (effect.do) {
+    case "updateRecord": {
+      const row = rowOf(scene, effect.key);
       if (!row) return;
-      row.stage = note.stage;
-      if (note.stage === "sending") row.young = true;
+      const { id, stage } = effect;
+      Object.assign(row, { ...(id !== undefined && { id }), ...(stage && { stage }) });
+      if (stage === "sending") row.young = true;
       return;
     }
     case "accept": {
-      const { key, accepted, resumed } = note;
+      const { key, accepted, from } = effect;
       run.made = [...run.made, accepted.id];
-      if (resumed) {
+      if (from !== "answer") {
         run.takenOver = [...run.takenOver, accepted.id];
         checkAdoption(scene, accepted.id);
       }
       const row = rowOf(scene, key);
       if (!row) return;
       Object.assign(row, { stage: "accepted", id: accepted.id });
-      if (!resumed) row.young = true;
+      if (from === "answer") row.young = true;
       return;
     }
-    case "found": {
-      const row = rowOf(scene, note.key);
-      if (row) row.id = note.id;
-      return;
-    }
-    case "settle": {
-      const row = rows.find((it) => it.key === note.key);
+    case "settleRecord": {
+      const row = rows.find((it) => it.key === effect.key);
       if (row) {
-        checkSettled(scene.w, row, note.how);
-        Object.assign(row, { stage: "settled", settled: note.how });
+        checkSettled(scene.w, row, effect.as);
+        Object.assign(row, { stage: "settled", settled: effect.as });
       }
       call.key = undefined;
       return;
     }
-    case "drop": {
-      const row = rows.find((it) => it.key === note.key);
+    case "dropRecord": {
+      const row = rows.find((it) => it.key === effect.key);
       if (row) rows.splice(rows.indexOf(row), 1);
       call.key = undefined;
       return;
     }
-    case "tell":
-      return tellOf(scene, note.what);
-  }
-}
-
-function tellOf(scene: Scene, what: Told): void {
-  switch (what.kind) {
-    case "pending":
-      for (const { key, id } of what.records) {
+    case "reportPending":
+      for (const { key, id } of effect.records) {
         const row = ledger(scene).find((it) => it.key === key);
         for (const made of id === undefined ? (row?.made ?? []) : [id]) tell(scene, made);
       }
       return;
-    case "leftovers":
-      for (const { id } of what.items) {
+    case "reportLeftovers":
+      for (const { id } of effect.items) {
         checkLeftover(scene, id);
         tell(scene, id);
       }
-      if (what.partial) scene.call.toldPartial = true;
+      if (effect.partial) scene.call.toldPartial = true;
       return;
-    case "resumed":
-    case "lookingAfterFailure":
   }
 }
 
@@ -310,20 +298,20 @@ function tell({ w, run }: Scene, id: string): void {
 function tellFailure(scene: Scene, failure: Failure): void {
   switch (failure.kind) {
     case "pending": {
-      const { record, id = record.id, why } = failure;
-      if (id !== undefined) tell(scene, id);
+      const { record, why } = failure;
+      if (record.id !== undefined) tell(scene, record.id);
       if ("ids" in why) for (const it of why.ids) tell(scene, it);
       return;
     }
     case "leftovers":
       for (const { id } of failure.items) tell(scene, id);
       return;
-    case "standing":
-      return tell(scene, failure.id);
+    case "undeletable":
+      return tell(scene, failure.record.id ?? "");
     case "unclear":
-      if ("ids" in failure) for (const id of failure.ids) tell(scene, id);
+      if ("ids" in failure.why) for (const id of failure.why.ids) tell(scene, id);
       return;
-    case "lookFailed":
+    case "listingFailed":
     case "notSent":
     case "refused":
     case "stopped":
@@ -334,13 +322,17 @@ function tellFailure(scene: Scene, failure: Failure): void {
 
 /** The instances that a complete listing shows at this moment. */
 export function shownIn({ m, w, run, call }: Scene): string[] {
-  const { tokenHash } = m.order(run, call.resource).origin;
+  const { tokenHash } = m.spec(run, call.resource).origin;
   return w.instances
     .filter((it) => it.alive && it.listed && it.token === tokenHash)
     .map((it) => it.id);
 }
 
-export function lookOf(scene: Scene, shown: readonly string[], complete: boolean): Look {
+export function observationOf(
+  scene: Scene,
+  shown: readonly string[],
+  complete: boolean,
+): Observation {
   const { w, run } = scene;
   const items = new Map(
     w.instances.filter((it) => shown.includes(it.id)).map(({ id, name }) => [id, { id, name }]),
@@ -349,10 +341,10 @@ export function lookOf(scene: Scene, shown: readonly string[], complete: boolean
     items,
     complete,
     begunAt: 0,
-    isMade: (id) => run.made.includes(id),
-    isCarried: (id) => run.carried.includes(id),
-    isHeld: (id) => run.proven.includes(id),
-    mayLack: (record) => (record as Row).young,
+    isOfThisSession: (id) => run.made.includes(id),
+    isNamedByEngine: (id) => run.namedByEngine.includes(id),
+    isInState: (id) => run.proven.includes(id),
+    isSettling: (record) => (record as Row).young,
     entries: entries(scene),
   };
 }

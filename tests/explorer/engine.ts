@@ -31,7 +31,7 @@ export function changes(m: Model, w: World): Change[] {
       }
     });
   });
-  const posting = w.runs.some((run) => run.calls.some(({ ask }) => ask.do === "post"));
+  const posting = w.runs.some((run) => run.calls.some(({ state }) => state.phase === "posting"));
   if ((m.slice.slowPosts || !posting) && isTimely(w))
     all.push({ say: "the settling time passes", do: passTime });
   if (w.instances.some((it) => it.overdue)) {
@@ -77,7 +77,7 @@ function begins(m: Model, w: World): Change[] {
         retries: 0,
         made: [],
         takenOver: [],
-        carried: [],
+        namedByEngine: [],
         proven: [],
         unfinished: [],
       });
@@ -146,7 +146,10 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
   if (run.canceled && idle) add("the engine ends", gone);
   // Crashes only where something has just shown outside.
   const visible =
-    unsaved !== undefined || run.calls.some(({ ask }) => ask.do !== "enter" && ask.do !== "permit");
+    unsaved !== undefined ||
+    run.calls.some(
+      ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
+    );
   if (!visible) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, its) => (its.canceled = true), "ctrl-C");
   add("Ctrl-C twice", (_, its) => leave(its, true), "ctrl-C twice");
@@ -179,7 +182,7 @@ type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) =
 
 function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
   const plan = m.plan(run);
-  const names = run.calls.map(({ resource }) => m.order(run, resource).name);
+  const names = run.calls.map(({ resource }) => m.spec(run, resource).name);
   for (const resource of run.todo) {
     const { resource: what } = m.resource(run, resource);
     const identity = m.identity(run, resource);
@@ -189,12 +192,12 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       beginCall(m, copy, its, resource, held !== undefined);
     };
     // One create of a name at a time.
-    const blocked = names.includes(m.order(run, resource).name);
+    const blocked = names.includes(m.spec(run, resource).name);
     if (held === undefined) {
       if (!blocked) add(`the engine creates ${what}`, begin);
     } else if (plan.replace) {
       if (!blocked) add(`the engine replaces ${what}`, begin);
-    } else if (!run.carried.includes(held.id)) {
+    } else if (!run.namedByEngine.includes(held.id)) {
       add(`Diff of ${what}, held as ${held.id}`, (copy, its) => diff(m, copy, its, resource, held));
     } else if (!blocked) {
       add(`the engine replaces ${what}, which has changed`, begin);
@@ -220,7 +223,7 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
 
 /** Outputs with the stamp of an earlier session prove that a state held the instance. */
 function carry(m: Model, w: World, run: Run, { id, stamp }: Held): void {
-  if (!run.carried.includes(id)) run.carried = [...run.carried, id];
+  if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
   for (const row of w.ledgers[m.plan(run).machine ?? 0] ?? []) {

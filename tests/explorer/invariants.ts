@@ -54,7 +54,7 @@ function isKnown(m: Model, w: World, it: Instance): boolean {
 export function checkSecond(scene: Scene, made: Instance): void {
   const { m, w, run, call } = scene;
   const plan = m.plan(run);
-  const order = m.order(run, call.resource);
+  const spec = m.spec(run, call.resource);
   const machine = plan.machine ?? 0;
   const rows = w.ledgers[machine] ?? [];
   for (const it of w.instances) {
@@ -63,18 +63,18 @@ export function checkSecond(scene: Scene, made: Instance): void {
     if (row?.key === call.key && row) {
       throw new Violation(`${made.id} is made by a repeat, and ${it.id} came of the first POST`);
     }
-    const isHere = row?.baseUrl === order.origin.baseUrl;
-    const isSame = row?.scope === order.scope && sameResource(row?.urn ?? "", order.urn);
+    const isHere = row?.baseUrl === spec.origin.baseUrl;
+    const isSame = row?.scope === spec.scope && sameResource(row?.urn ?? "", spec.urn);
     // Under another provider resource it may be another stack's whose run goes on: then it is named.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
-    const isRival = row?.urn === order.urn && !isNamed;
-    if (row && isOpen(row) && isHere && !order.stateless && (isSame || isRival)) {
+    const isOfOtherScope = row?.urn === spec.urn && !isNamed;
+    if (row && isOpen(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
       throw new Violation(`${made.id} is made although the record of ${it.id} is open`);
     }
     const held = (w.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
     const traceless = it.machine !== machine;
     if (
-      order.leftovers === "fail" &&
+      spec.leftovers === "fail" &&
       it.settled &&
       !run.proven.includes(it.id) &&
       it.kind !== "proposed"
@@ -83,7 +83,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
     }
     if (held && call.replaces) {
       const recorded = rows.some(
-        ({ id, scope, stage }) => id === it.id && scope === order.scope && stage === "settled",
+        ({ id, scope, stage }) => id === it.id && scope === spec.scope && stage === "settled",
       );
       if (plan.deletePolicy === "fail" && recorded && !call.toldPartial) {
         throw new Violation(`${made.id} is made although ${it.id} can't be deleted`);
@@ -117,7 +117,7 @@ export function checkAdoption({ m, w, run, call }: Scene, id: string): void {
   if (others.some((other) => other.id === id)) {
     throw new Violation(`${id} is held by another call, and is taken over`);
   }
-  if (it.digest !== m.order(run, call.resource).digest) {
+  if (it.digest !== m.spec(run, call.resource).digest) {
     throw new Violation(`${id} is not what the program asks for now, and is taken over`);
   }
 }
@@ -131,37 +131,44 @@ export function checkFailure({ m, w, run, call }: Scene, failure: Failure): void
     case "pending": {
       const { why, record } = failure;
       if (plan.stateless) throw new Violation("a stateless create is refused for an earlier one");
-      if (!isOpen(record) && why.is !== "overtaken") {
+      if (!isOpen(record) && why.kind !== "overtaken") {
         throw new Violation(`the record ${record.key} is done, and stands in the way`);
       }
-      if (why.is === "turnedUp") checkTurnedUp(run, rows, record, why.ids);
+      if (why.kind === "turnedUp") checkTurnedUp(run, rows, record, why.ids);
       const driven = w.runs.some((other) => other.calls.some(({ key }) => key === record.key));
-      if (why.is === "inFlight" && !driven) {
+      if (why.kind === "inFlight" && !driven) {
         throw new Violation("a create is refused for one that has ended");
       }
-      if (why.is === "unlockable" && driven && !m.slice.unlockable && own?.key !== record.key) {
+      if (why.kind === "unlockable" && driven && !m.slice.unlockable && own?.key !== record.key) {
         throw new Violation("a create under way is said not to be known");
       }
-      if (why.is === "elsewhere" && record.baseUrl !== m.order(run, call.resource).origin.baseUrl) {
+      if (
+        why.kind === "otherOrigin" &&
+        record.baseUrl !== m.spec(run, call.resource).origin.baseUrl
+      ) {
         throw new Violation("a create is refused for one at another service");
       }
       return;
     }
     case "unclear":
-      if ("ids" in failure) checkTurnedUp(run, rows, own, failure.ids);
+      if ("ids" in failure.why) checkTurnedUp(run, rows, own, failure.why.ids);
       return;
     case "refused":
       if (own && isOpen(own)) throw new Violation(`${own.key} was refused, and counts as open`);
       return;
-    case "standing":
-      if (!w.instances.some(({ id, alive, settled }) => id === failure.id && (alive || !settled))) {
-        throw new Violation(`${failure.id} is gone, and stands in the way`);
+    case "undeletable":
+      if (
+        !w.instances.some(
+          ({ id, alive, settled }) => id === failure.record.id && (alive || !settled),
+        )
+      ) {
+        throw new Violation(`${failure.record.id} is gone, and stands in the way`);
       }
       return;
     case "leftovers":
       for (const { id } of failure.items) checkLeftover({ m, w, run, call }, id);
       return;
-    case "lookFailed":
+    case "listingFailed":
     case "notSent":
     case "stopped":
   }
@@ -193,7 +200,7 @@ export function checkLeftover({ m, w, run, call }: Scene, id: string): void {
   if (run.made.includes(id))
     throw new Violation(`${id} is made by this run, and is called a leftover`);
   // One of the same URN that no state is known to hold may be this stack's, under another provider resource.
-  const { urn } = m.order(run, call.resource);
+  const { urn } = m.spec(run, call.resource);
   const isUnproven = rows.some(
     ({ stage, urn: its }) => its === urn && (stage === "delivered" || stage === "replied"),
   );

@@ -1,5 +1,6 @@
 /** What may happen to a call that waits: the service's answers, late and partial listings, other runs. */
 import type { PostOutcome } from "../../provider/api/postOutcome";
+import type { Existence } from "../../provider/instance/existence";
 import {
   broken,
   canceled,
@@ -8,7 +9,7 @@ import {
   happens,
   ledger,
   limited,
-  lookOf,
+  observationOf,
   refused,
   shownIn,
   take,
@@ -29,9 +30,10 @@ export interface Move {
 /** What may happen next to this call. `scene` is only looked at. */
 export function movesOfCall(scene: Scene): Move[] {
   const { run, call } = scene;
-  const moves = call.id === undefined || call.ask.do !== "end" ? waiting(scene) : finishing(scene);
-  if (call.ask.do === "end" || call.ask.do === "take") return moves;
-  const isUnderWay = call.ask.do === "post" && call.acted !== undefined;
+  const moves =
+    call.id === undefined || call.state.phase !== "ended" ? waiting(scene) : finishing(scene);
+  if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
+  const isUnderWay = call.state.phase === "posting" && call.acted !== undefined;
   const stop = (it: Scene) => happens(it, { kind: "stopped", why: canceled });
   if (run.canceled || run.engine === "gone") {
     // Ctrl-C ends each wait; only a POST under way has its grace.
@@ -51,30 +53,34 @@ function finishing({ run }: Scene): Move[] {
 }
 
 function waiting(scene: Scene): Move[] {
-  const { ask, state } = scene.call;
-  switch (ask.do) {
-    case "sleep":
+  const { state } = scene.call;
+  switch (state.phase) {
+    case "sleeping": {
+      const { then } = state;
       // To look again before the settling time is over shows nothing that one look later does not.
-      if ("until" in state && state.phase !== "waiting" && (state.until ?? 0) > 0) {
+      if ("until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0) {
         // But for the second one of two that are to lack an instance.
-        if (!("lacked" in state)) return [];
+        if (!("lacked" in then)) return [];
       }
-      return [{ say: "wakes", do: (it) => happens(it, { kind: "slept", now: 0 }) }];
-    case "take":
-      return [{ say: `takes ${ask.record.key} over`, do: take }];
-    case "permit":
+      return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
+    }
+    case "takingOver":
+      return [{ say: `takes ${state.record.key} over`, do: take }];
+    case "awaitingPermit":
       return [{ say: "may send", do: (it) => happens(it, { kind: "permitted", now: 0 }) }];
-    case "enter":
-    case "look":
+    case "takingBaseline":
+    case "renewingBaseline":
+    case "searchingForRecord":
+    case "searchingAfterPost":
       return looks(scene);
-    case "search":
-      return searches(scene, ask.record.id ?? "");
-    case "post":
+    case "findingInstance":
+      return searches(scene, state.record.id ?? "");
+    case "posting":
       return posts(scene);
-    case "read":
-    case "begin":
-    case "end":
-      throw new Error(`nothing happens to "${ask.do}"`);
+    case "readingLedger":
+    case "writingRecord":
+    case "ended":
+      throw new Error(`nothing happens to "${state.phase}"`);
   }
 }
 
@@ -83,7 +89,7 @@ function waiting(scene: Scene): Move[] {
 /** A listing shows what is listed, and any of the rest that has come to be listed by now. */
 function looks(scene: Scene): Move[] {
   const { m, w, run, call } = scene;
-  const { tokenHash } = m.order(run, call.resource).origin;
+  const { tokenHash } = m.spec(run, call.resource).origin;
   const late = w.instances
     .filter((it) => it.alive && !it.listed && !it.overdue && it.token === tokenHash)
     .map(({ id }) => id);
@@ -96,17 +102,17 @@ function looks(scene: Scene): Move[] {
       do: (it) => {
         for (const instance of it.w.instances)
           if (ids.includes(instance.id)) instance.listed = true;
-        happens(it, { kind: "looked", look: lookOf(it, shown, true), now: 0 });
+        happens(it, { kind: "listed", observed: observationOf(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
     say: "lists a part, which is empty",
     fault: "partial",
-    do: (it) => happens(it, { kind: "looked", look: lookOf(it, [], false), now: 0 }),
+    do: (it) => happens(it, { kind: "listed", observed: observationOf(it, [], false), now: 0 }),
   });
-  const fails = (failure: typeof broken) => (it: Scene) =>
-    happens(it, { kind: "lookFailed", failure, now: 0 });
+  const fails = (error: typeof broken) => (it: Scene) =>
+    happens(it, { kind: "listingFailed", error, now: 0 });
   moves.push({ say: "lists: 500", fault: "listFails", do: fails(broken) });
   moves.push({ say: "lists: 400", fault: "listRefused", do: fails(refused) });
   return moves;
@@ -115,18 +121,22 @@ function looks(scene: Scene): Move[] {
 /** The search for an id waits for the settling time itself, and proves what it says (G3). */
 function searches(scene: Scene, id: string): Move[] {
   const { m, w, run, call } = scene;
-  const { tokenHash } = m.order(run, call.resource).origin;
+  const { tokenHash } = m.spec(run, call.resource).origin;
   const instance = w.instances.find((it) => it.id === id);
-  const unproven: Move["do"] = (it) => happens(it, { kind: "unproven", why: "partial" });
+  const searched =
+    (existence: Existence): Move["do"] =>
+    (it) =>
+      happens(it, { kind: "searched", existence });
+  const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
   const moves: Move[] = [];
   if (instance?.token !== tokenHash)
     moves.push({ say: "proves nothing of another tenant's", do: unproven });
   else if (instance.alive) {
     const { name } = instance;
-    moves.push({ say: `finds ${id}`, do: (it) => happens(it, { kind: "found", id, name }) });
-  } else moves.push({ say: `proves ${id} gone`, do: (it) => happens(it, { kind: "gone" }) });
+    moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
+  } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone" }) });
   moves.push({ say: "lists a part, which is empty", fault: "partial", do: unproven });
-  const failed: Move["do"] = (it) => happens(it, { kind: "lookFailed", failure: broken, now: 0 });
+  const failed: Move["do"] = (it) => happens(it, { kind: "listingFailed", error: broken, now: 0 });
   moves.push({ say: "lists: 500", fault: "listFails", do: failed });
   return moves;
 }
@@ -217,16 +227,16 @@ function send(scene: Scene): void {
 /** The service makes what the POST asks for; the list writes names in small letters. */
 function make(scene: Scene): Instance {
   const { m, w, run, call } = scene;
-  const order = m.order(run, call.resource);
+  const spec = m.spec(run, call.resource);
   const instance: Instance = {
     id: `i${w.instances.length}`,
     resource: m.identity(run, call.resource),
-    scope: order.scope ?? "",
-    urn: order.urn,
-    kind: order.kind,
-    name: order.name.toLowerCase(),
-    digest: order.digest,
-    token: order.origin.tokenHash,
+    scope: spec.scope ?? "",
+    urn: spec.urn,
+    kind: spec.nameKind,
+    name: spec.name.toLowerCase(),
+    digest: spec.digest,
+    token: spec.origin.tokenHash,
     machine: undefined,
     alive: true,
     listed: false,

@@ -1,7 +1,7 @@
 /** A slice: a small part of the world that is explored whole. */
 import { tagOf } from "../../provider/instance/naming";
 import type * as Protocol from "../../provider/instance/protocol";
-import type { Order } from "../../provider/instance/protocol";
+import type { CreateSpec } from "../../provider/instance/protocol";
 import { settlingMs, type Call, type Run, type World } from "./world";
 
 /** What may go wrong; each costs one of the slice's faults. */
@@ -91,11 +91,11 @@ export interface Slice {
 }
 
 /** The protocol that is explored: the real one, or a mutant of it. */
-export type Rules = Pick<typeof Protocol, "begin" | "step" | "newOfName">;
+export type Rules = Pick<typeof Protocol, "begin" | "step" | "findNewInstances">;
 
 /** A slice under one set of rules. */
 export class Model {
-  readonly #orders = new Map<string, Order>();
+  readonly #specs = new Map<string, CreateSpec>();
 
   constructor(
     readonly slice: Slice,
@@ -127,14 +127,14 @@ export class Model {
       : `${resource} of stack ${plan.stack ?? 0}`;
   }
 
-  order(run: Run, index: number): Order {
+  spec(run: Run, index: number): CreateSpec {
     const key = `${run.plan.join()}/${run.session}/${index}`;
-    let order = this.#orders.get(key);
-    if (!order) this.#orders.set(key, (order = this.#orderOf(run, index)));
-    return order;
+    let spec = this.#specs.get(key);
+    if (!spec) this.#specs.set(key, (spec = this.#specOf(run, index)));
+    return spec;
   }
 
-  #orderOf(run: Run, index: number): Order {
+  #specOf(run: Run, index: number): CreateSpec {
     const plan = this.plan(run);
     const { urn, kind, name: given, secret, digest = "as asked" } = this.resource(run, index);
     const scope = this.scope(plan);
@@ -157,7 +157,7 @@ export class Model {
         ...(account && { account }),
       },
       name,
-      kind,
+      nameKind: kind,
       recordedName: secret ? `secret:${name}` : name,
       tag: stateless ? undefined : tag,
       digest,

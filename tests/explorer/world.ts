@@ -6,7 +6,7 @@
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
-import type { Ask, NameKind, State } from "../../provider/instance/protocol";
+import type { NameKind, State } from "../../provider/instance/protocol";
 
 /** An instance at the service. */
 export interface Instance {
@@ -60,7 +60,6 @@ export interface Call {
   resource: number;
   replaces: boolean;
   state: State;
-  ask: Ask;
   /** The record that the driver moves on. */
   key: string | undefined;
   /** What the POST under way has made. */
@@ -97,7 +96,8 @@ export interface Run {
   retries: number;
   made: string[];
   takenOver: string[];
-  carried: string[];
+  /** Ids that a call of this session named. */
+  namedByEngine: string[];
   proven: string[];
   unfinished: { resource: number; key: string; id: string }[];
 }
@@ -136,6 +136,8 @@ function keyOfState(state: State): string {
   let key = stateKeys.get(state);
   if (key === undefined) {
     key = JSON.stringify(state, (name, value: unknown) => {
+      // No call sleeps past the settling time, and the call itself has what it ended with.
+      if (name === "wakeAt" || name === "result") return undefined;
       if (value instanceof Set) return [...(value as Set<string>)];
       if (value instanceof Error) return value.message;
       return name === "record" ? (value as LedgerRecord).key : value;
@@ -181,10 +183,10 @@ export function keyOf(world: World): string {
     );
     parts.push(run.unsaved?.id, run.unsaved?.resource, run.unsaved?.replaces);
     parts.push(run.retry?.resource, run.retry?.id, run.retries);
-    parts.push(run.made.join(), run.takenOver.join(), run.carried.join(), run.proven.join());
+    parts.push(run.made.join(), run.takenOver.join(), run.namedByEngine.join(), run.proven.join());
     for (const { resource, id } of run.unfinished) parts.push(resource, id);
     for (const call of run.calls) {
-      parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.ask.do, call.key);
+      parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
       parts.push(
         call.acted,
         call.id,
@@ -209,14 +211,19 @@ export function passTime(world: World): void {
   // The grace of a plugin whose engine is gone is shorter than the settling time.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
-    if (call.state.phase === "waiting" && call.state.until > 0) call.waits++;
+    const { state } = call;
+    if (state.phase === "sleeping" && state.then.phase === "readingLedger") {
+      if ((state.then.until ?? 0) > 0) call.waits++;
+    }
     call.state = earlier(call.state);
   }
 }
 
 /** How long a POST may take is no part of the settling time. */
 function isUnderWay({ runs }: World, { key }: Row): boolean {
-  return runs.some(({ calls }) => calls.some((call) => call.ask.do === "post" && call.key === key));
+  return runs.some(({ calls }) =>
+    calls.some((call) => call.state.phase === "posting" && call.key === key),
+  );
 }
 
 /** Whether anything waits for the settling time. */
@@ -230,7 +237,11 @@ export function isTimely(world: World): boolean {
 }
 
 function earlier(state: State): State {
-  let changed = state;
+  if (state.phase === "sleeping") {
+    const then = earlier(state.then);
+    return then === state.then ? state : { ...state, then };
+  }
+  let changed: State = state;
   if ("until" in state && (state.until ?? 0) > 0) {
     changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
   }

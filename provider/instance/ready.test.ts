@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { answered, fail } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
-import { finishInstance } from "./finish";
+import { waitUntilReady } from "./ready";
 import { outputsOfAccepted } from "./state";
 
 function wait(world: Scene, seconds = 900) {
@@ -14,7 +14,7 @@ function wait(world: Scene, seconds = 900) {
   const outputs = outputsOfAccepted(inputs, accepted, origin, session.ctx.clock.date());
   const { signal } = session.operation(seconds);
   const instance = { urn: urnOf("web"), id: accepted.id, inputs, outputs, origin, after: 0 };
-  return finishInstance(session, instance, signal);
+  return waitUntilReady(session, instance, signal);
 }
 
 /** The unfinished instance: its id and state are always whole. */
