@@ -70,7 +70,7 @@ export function isSameTenant(
 }
 
 /** What the result of a search proves. In another tenant's listing, no instance is proven gone. */
-export function judgeSearch(
+function judgeSearch(
   session: Session,
   result: SearchResult,
   isOfTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
