@@ -16,7 +16,7 @@ import { ledgerFolder } from "../ledger/folder";
 import { collect } from "../listing/collect";
 import { accountId, Connection } from "../session/connection";
 import type { ProviderContext } from "../context";
-import { isOlder, oldestEngine } from "../versions";
+import { isOlder, oldestEngine } from "../executable";
 import { failed, type Finding, ok, skipped, warning } from "./finding";
 import { openCreates } from "./openCreates";
 import { pulumi } from "./pulumi";

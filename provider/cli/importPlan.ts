@@ -12,7 +12,7 @@ import type { LedgerRecord } from "../ledger/record";
 import { isWhole } from "../listing/snapshot";
 import { isSamePlace, originDifference, type Origin } from "../origin";
 import { closest } from "../closest";
-import { instanceToken } from "../tokens";
+import { instanceToken } from "../pulumiNames";
 import { isResumed, openCreates } from "./openCreates";
 import { type HeldInstance, readState } from "./pulumi";
 import { explained, Service } from "./service";

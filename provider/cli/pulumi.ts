@@ -6,7 +6,7 @@ import { OperationFailed } from "../errors";
 import { originKey, originSchema, type Origin } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { acceptedKey } from "../instance/state";
-import { instanceToken } from "../tokens";
+import { instanceToken } from "../pulumiNames";
 
 type Said = { ok: true; stdout: string } | { ok: false; missing: boolean; why: string };
 

@@ -1,8 +1,8 @@
 /** From a command line that a person typed to an exit code; loaded only for that, and commander with it. */
 import { Command, CommanderError } from "commander";
 import metadata from "../../metadata.json";
-import { defect } from "../errors";
-import { executable, whatItIs } from "../executable";
+import { defectMessage } from "../errors";
+import { executable, pluginDescription } from "../executable";
 import { closest } from "../closest";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
@@ -22,7 +22,7 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
   const lines = (text: string) => text.trimEnd().split("\n");
   const program = new Command(executable)
-    .description(whatItIs)
+    .description(pluginDescription)
     .version(metadata.version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -46,7 +46,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       // Not 1, which for some commands is a finding.
-      io.warn(defect(String(error)));
+      io.warn(defectMessage(String(error)));
       return 70;
     }
     // Help, or the version.

@@ -15,7 +15,7 @@ import { originFromState, type Origin } from "../origin";
 import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { finishInstance, keepingId } from "./finish";
 import { lookOf, warnOfExtras } from "./look";
@@ -129,8 +129,8 @@ class Create implements Disposable {
 
   /** `replied` only while there is an engine to hear the answer: else the next run resumes the create. */
   #noteAnswer(key: string): void {
-    const { ledger, isHeard } = this.session;
-    ledger.move(key, { ...(isHeard ? { stage: "replied" as const } : {}), ended: true });
+    const { ledger, hasEngine } = this.session;
+    ledger.move(key, { ...(hasEngine ? { stage: "replied" as const } : {}), ended: true });
   }
 
   /** From the call to an accepted instance. */

@@ -2,7 +2,7 @@
 import type { Settings } from "../config/settings";
 import type { DiffRequest, DiffResponse } from "../requests";
 import type { Session } from "../session/session";
-import { stampOf } from "../stamp";
+import { stampOf } from "../origin";
 import { changedInputs, replaces, surelyReplaces } from "./changes";
 import { refuseStuckReplacement } from "./replacement";
 import { staysBehind } from "./retain";

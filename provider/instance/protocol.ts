@@ -15,7 +15,7 @@ import { isHashed } from "../ledger/notedName";
 import { isOpen, type LedgerRecord } from "../ledger/record";
 import { originDifference, type Origin } from "../origin";
 import { printable } from "../redaction";
-import { projectOf, sameResource } from "../urn";
+import { projectOf, isSameResource } from "../pulumiNames";
 import { hasTag } from "./naming";
 
 /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
@@ -281,7 +281,7 @@ function isOurs(order: Order, record: LedgerRecord): boolean {
     !order.stateless &&
     order.scope !== undefined &&
     record.scope === order.scope &&
-    sameResource(record.urn, order.urn) &&
+    isSameResource(record.urn, order.urn) &&
     isHere(order, record)
   );
 }

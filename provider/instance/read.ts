@@ -6,7 +6,7 @@ import type { Origin } from "../origin";
 import { propertyMap, secretLike, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { inputNames } from "./definition";
 import { existenceOf, settlingEnd, knownInstanceOf } from "./existence";
 import {
@@ -54,7 +54,7 @@ function found(
     const { ledger, settings, state } = session;
     const names = name === undefined ? [] : [name, notedName(name, true, settings)];
     ledger.imported(settings, urn, id, names);
-    state.observed(id, outputs);
+    state.observe(id, outputs);
   }
   if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);
   return { id, inputs, outputs: finished(outputs) };
