@@ -11,11 +11,6 @@ export interface CheckFailure {
   reason: string;
 }
 
-/** The provider's settings, as the program gives them. */
-export interface CheckConfigRequest {
-  news: PropertyMap;
-}
-
 /** The inputs as the engine is to use them, and what is wrong with them. */
 export interface CheckResponse {
   inputs: PropertyMap;
@@ -27,14 +22,6 @@ export interface CheckResponse {
  * and another in each stack. Unknown in the first preview of a new stack; none before Configure.
  */
 export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
-
-/** The settings of this run. */
-export interface ConfigureRequest {
-  /** Of the provider resource. */
-  urn?: string | undefined;
-  scope: Scope;
-  args: PropertyMap;
-}
 
 /** What `pulumi:autonaming` asks of the provider for a resource whose program gives no name. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
@@ -48,12 +35,16 @@ export interface CheckRequest {
   autonaming?: { proposedName: string; mode: AutonamingMode } | undefined;
 }
 
-/** An instance in the state, and its new inputs. */
-export interface DiffRequest {
+/** An instance as the state has it. */
+interface InstanceInState {
   urn: string;
   id: string;
   oldInputs: PropertyMap;
   oldOutputs: PropertyMap;
+}
+
+/** An instance in the state, and its new inputs. */
+export interface DiffRequest extends InstanceInState {
   news: PropertyMap;
 }
 
@@ -111,11 +102,7 @@ export function isRefresh(
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
 
 /** An instance to delete. */
-export interface DeleteRequest {
-  urn: string;
-  id: string;
-  oldInputs: PropertyMap;
-  oldOutputs: PropertyMap;
+export interface DeleteRequest extends InstanceInState {
   timeoutSeconds: number;
 }
 
@@ -146,9 +133,12 @@ export interface ListedResource {
 
 /** The provider. Every method may reject with the errors of `provider/errors.ts`. */
 export interface Provider {
-  checkConfig(request: CheckConfigRequest): Promise<CheckResponse>;
-  /** Rejects only for settings that can't work; makes no request to the service. */
-  configure(request: ConfigureRequest): Promise<void>;
+  checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
+  /**
+   * `urn` and `scope` are of the provider resource. Rejects only for settings that can't work; makes no
+   * request to the service.
+   */
+  configure(request: { urn?: string | undefined; scope: Scope; args: PropertyMap }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
   create(request: CreateRequest): Promise<CreateResponse>;

@@ -373,6 +373,8 @@ test("a Cancel that goes wrong inside is answered all the same", async () => {
     await client.cancel();
     // The next answer comes after the messages before it.
     await client.version();
-    expect(engine.logged).toMatchObject([{ severity: "debug", message: expect.stringContaining("Error: no") }]);
+    expect(engine.logged).toMatchObject([
+      { severity: "debug", message: expect.stringContaining("Error: no") },
+    ]);
   });
 });

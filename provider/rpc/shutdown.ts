@@ -33,8 +33,8 @@ export function exitWithEngine(
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isEnding) exit();
-    // SIGINT is how an engine says goodbye that sends no Cancel before it (3.180); Ctrl-C reaches the engine
-    // alone. Any other signal, or the end of stdin, may be the death of an engine that saved nothing.
+    // An engine sends SIGINT when it is done; some (3.180) send no Cancel before it. A Ctrl-C at the terminal
+    // reaches the engine alone. After any other signal, the engine may not have saved the answers.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);
@@ -48,7 +48,7 @@ export function exitWithEngine(
   }
 }
 
-/** Does not wait until the event loop runs dry. This also writes the compile cache. */
+/** At once, not when nothing is left to wait for. A regular exit also writes the compile cache. */
 function exit(): never {
   process.exit(0);
 }
