@@ -54,7 +54,7 @@ export function logicalName(urn: string): string {
 const defaultProvider =
   /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
 
-/** The URN of a provider that the program makes; undefined for a default provider, which the engine makes. */
+/** The URN if it is of a provider that the program makes; undefined for a default provider. */
 export function explicitProvider(urn: string | undefined): string | undefined {
   if (urn === undefined) return undefined;
   const [, , type = "", ...nameParts] = urn.split("::");
@@ -65,7 +65,10 @@ export function explicitProvider(urn: string | undefined): string | undefined {
   return isDefault ? undefined : urn;
 }
 
-/** The command that imports the instance as a resource of the program, given the URNs of both resource and provider. */
+/**
+ * The command that imports the instance as a resource of the program. `provider` is the URN of the
+ * resource's own provider; undefined: a default one.
+ */
 export function importCommand(
   { urn, provider }: { urn: string; provider?: string | undefined },
   id: string,

@@ -10,7 +10,7 @@ export function defectMessage(what: string): string {
   return `defect in the ${metadata.name} provider: ${what}`;
 }
 
-/** The operation can't go on, and nothing needs keeping: wrong settings, a refused request, a failed Read. */
+/** The operation failed, and has nothing for the engine to keep: wrong settings, a failed Read. */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
   /** Each is shown as one line, whatever the texts in it. */

@@ -27,7 +27,7 @@ export async function readSchema(): Promise<string> {
   }
 }
 
-/** The oldest Pulumi engine that the provider works with: older ones refuse the resource option `import:`. */
+/** The oldest Pulumi engine that works: older ones refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
 /**
@@ -49,7 +49,10 @@ function versionNumbers(version: string): number[] | undefined {
 /** Flags that the engine may pass, and whose value is the argument after them. */
 const flagsWithValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 
-/** Whether the engine has started the plugin: it passes its address. A person who wants to attach does not. */
+/**
+ * Whether the engine has started the plugin. The engine passes its own address; a person who starts the
+ * plugin to attach an engine to it passes none.
+ */
 export function isStartedByEngine(argv: readonly string[]): boolean {
   return argv.some(
     (argument, index) => !argument.startsWith("-") && !flagsWithValue.has(argv[index - 1] ?? ""),

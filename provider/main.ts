@@ -29,7 +29,7 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 async function serve(byEngine: boolean): Promise<void> {
-  // The engine hands its own token to every plugin (3.247). What is not here can't be shown.
+  // Since 3.247 the engine hands the token of Pulumi Cloud to every plugin, which has no use for it (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
   // Stdout is for the port: the engine would take a dependency's stray word there for it.
   console.log = console.info = console.debug = console.error;

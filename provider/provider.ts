@@ -112,7 +112,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // With calls running, Cancel is Ctrl-C: a second one ends the engine at once, and their answers are lost.
+      // With calls running, Cancel is Ctrl-C. A second Ctrl-C ends the engine before it saves their answers.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.delivered();
       cancellation.abort(new Canceled());
     },

@@ -1,4 +1,4 @@
-/** Reads the settings from the engine's configuration and the environment, or says what is wrong with them. */
+/** Reads the settings from the engine's configuration and the environment, and checks them. */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -26,7 +26,7 @@ import {
   type SettingValues,
 } from "./settings";
 
-/** Redacts the token from now on, wherever it comes from (G8); to be called before anything else is done. */
+/** Redacts the token from now on (G8). To be called before the settings are used in any other way. */
 export function hideToken(
   { redactor, env }: { redactor: Redactor; env: NodeJS.ProcessEnv },
   settings: PropertyMap,
@@ -111,11 +111,11 @@ function readSettings(
     } else {
       const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
       failures.push(
-        failure(name, given, isGiven(given) ? reason : `${variable} (environment) ${reason}`),
+        makeFailure(name, given, isGiven(given) ? reason : `${variable} (environment) ${reason}`),
       );
     }
   }
-  failures.push(...conflicts(values as SettingValues, args));
+  failures.push(...findConflicts(values as SettingValues, args));
   return { values: values as SettingValues, failures };
 }
 
@@ -125,7 +125,7 @@ function isGiven(value: PropertyValue | undefined): value is PropertyValue {
 }
 
 /** Settings that contradict each other. A value that is wrong or not known yet is left out. */
-function conflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
+function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   const failures: CheckFailure[] = [];
   const kind = values.apiToken === undefined ? undefined : tokenKindOf(values.apiToken);
   if (values.requireTokenKind && kind && kind !== values.requireTokenKind) {
@@ -147,7 +147,7 @@ function conflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
 }
 
 /** The engine prints the value beside the property's name, so a secret is named in the reason (G9). */
-function failure(
+function makeFailure(
   name: SettingName,
   value: PropertyValue | undefined,
   reason: string,

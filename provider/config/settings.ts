@@ -37,7 +37,7 @@ const flag = z.preprocess(
 
 const text = z.string({ error: "must be text" }).min(1, { error: "must not be empty" });
 
-/** `https://host/v2`, without a trailing slash: the one form that is compared, stored and joined with paths. */
+/** Becomes `https://host/v2`, without a trailing slash: the form that is compared and joined with paths. */
 const baseUrl = text.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });

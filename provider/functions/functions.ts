@@ -1,4 +1,4 @@
-/** The functions (getInstance, getInstances, getAccount) and the List call: what exists, without a state. */
+/** The functions (getInstance, getInstances, getAccount) and the List call. They need no state. */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/documented";

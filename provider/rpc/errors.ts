@@ -44,10 +44,10 @@ function translate(error: unknown, context: FailureContext): CallFailure {
   if (error instanceof InstanceUnfinished) return unfinishedFailure(error, context);
   if (error instanceof MissingSettings) return missingSettingsFailure(error, context);
   if (error instanceof OperationFailed) {
-    return { code: codeOf(error), details: messageText(error.lines, context) };
+    return { code: codeOf(error), details: formatMessage(error.lines, context) };
   }
   if (error instanceof InvalidMessage) {
-    return { code: status.INVALID_ARGUMENT, details: messageText([error.message], context) };
+    return { code: status.INVALID_ARGUMENT, details: formatMessage([error.message], context) };
   }
   const { message, stack } = describeError(error);
   context.debug(stack);
@@ -60,7 +60,7 @@ function codeOf(error: OperationFailed): status {
 }
 
 function defectFailure(message: string, context: FailureContext): CallFailure {
-  return { code: status.INTERNAL, details: messageText([defectMessage(message)], context) };
+  return { code: status.INTERNAL, details: formatMessage([defectMessage(message)], context) };
 }
 
 /** The engine names each missing setting with the `pulumi config set` that sets it. */
@@ -68,11 +68,11 @@ function missingSettingsFailure(error: MissingSettings, context: FailureContext)
   const keys = error.settings.map(({ name, description }) =>
     new ConfigureErrorMissingKeys.MissingKey()
       .setName(name)
-      .setDescription(messageText([description], context)),
+      .setDescription(formatMessage([description], context)),
   );
   return withDetail(
     status.FAILED_PRECONDITION,
-    messageText([error.message], context),
+    formatMessage([error.message], context),
     "pulumirpc.ConfigureErrorMissingKeys",
     new ConfigureErrorMissingKeys().setMissingkeysList(keys),
   );
@@ -92,11 +92,11 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
   }
   return withDetail(
     status.UNKNOWN,
-    messageText([error.message], context),
+    formatMessage([error.message], context),
     "pulumirpc.ErrorResourceInitFailed",
     new ErrorResourceInitFailed()
       .setId(error.id)
-      .setReasonsList(reasons.map((reason) => messageText([reason], context)))
+      .setReasonsList(reasons.map((reason) => formatMessage([reason], context)))
       .setRefreshBeforeUpdate(true)
       .setProperties(outputs)
       .setInputs(inputs),
@@ -152,7 +152,7 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
   return { inputs, outputs, leftOut };
 }
 
-function messageText(lines: readonly string[], { redactor }: FailureContext): string {
+function formatMessage(lines: readonly string[], { redactor }: FailureContext): string {
   return truncate(lines.map((line) => redactor.redact(line)).join("\n"));
 }
 

@@ -135,7 +135,7 @@ function encodeMap(map: object, at: Position, isSigned = false): Record<string, 
     const key = name.toWellFormed();
     // google-protobuf would set the prototype of its own object.
     if (key === "__proto__") continue;
-    const inner = below(at, at.path === "" ? key : `${at.path}.${key}`);
+    const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
     if (key === signatureKey && !isSigned) {
       // The map came from the service. With this key it would pass for a secret, or break the reply.
       refuse(inner, "this name is reserved by Pulumi");
@@ -180,14 +180,14 @@ function encodeObject(content: object, at: Position): Json | undefined {
       : refuse(at, "still unknown, and this is not a preview");
   }
   if (content instanceof Secret) {
-    const value = encodeValue(content.value, below(at, at.path));
+    const value = encodeValue(content.value, stepInto(at, at.path));
     return value === undefined ? undefined : { [signatureKey]: signatures.secret, value };
   }
   if (content instanceof Opaque) return encodeMap(content.fields, at, true);
   if (Array.isArray(content)) {
     // An item that is left out becomes null, so that the items behind it keep their places.
     return content.map(
-      (item, index) => encodeValue(item, below(at, `${at.path}[${index}]`)) ?? null,
+      (item, index) => encodeValue(item, stepInto(at, `${at.path}[${index}]`)) ?? null,
     );
   }
   return isPlainObject(content)
@@ -200,7 +200,7 @@ function refuse(at: Position, reason: string): undefined {
   throw new Unencodable(`property ${at.path}: ${reason}`);
 }
 
-function below(at: Position, path: string): Position {
+function stepInto(at: Position, path: string): Position {
   return { ...at, path, depth: at.depth + 1 };
 }
 

@@ -8,7 +8,7 @@ import type { DiffKind, DiffResponse } from "../requests";
 const engineEntries = ["version", "pluginDownloadURL", "__internal"];
 
 /** The inputs without the engine's own entries. */
-export function settingsIn(inputs: PropertyMap): PropertyMap {
+export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
   const entries = Object.entries(inputs).filter(([key]) => !engineEntries.includes(key));
   return propertyMap(Object.fromEntries(entries));
 }
@@ -24,7 +24,7 @@ export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): Pro
  * the engine would then replace every instance of it (G5).
  */
 export function diffSettings(oldInputs: PropertyMap, newInputs: PropertyMap): DiffResponse {
-  const [olds, news] = [settingsIn(oldInputs), settingsIn(newInputs)];
+  const [olds, news] = [omitEngineEntries(oldInputs), omitEngineEntries(newInputs)];
   const detailed: Record<string, DiffKind> = {};
   for (const name of new Set([...Object.keys(olds), ...Object.keys(news)])) {
     const [before, after] = [olds[name], news[name]];
@@ -45,7 +45,7 @@ function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolea
  * A warning where the program's SDK is newer than the plugin; undefined where it is not. The engine runs
  * a plugin of any version that it finds on PATH or in `plugins.providers`, and does not say what to do.
  */
-export function olderThanSdk(
+export function newerSdkWarning(
   inputs: PropertyMap,
   { plugin, folder }: { plugin: string; folder: string },
 ): string | undefined {

@@ -65,7 +65,7 @@ export class ProviderServer {
   }
 
   /** A new engine has come; in attach mode the process has outlived the last one. */
-  greet(engineAddress: string): void {
+  attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
     this.#tellProvider((provider) => provider.renew());
   }
@@ -77,7 +77,7 @@ export class ProviderServer {
     });
   }
 
-  /** Takes no more calls. Resolves once those running have ended, even if nobody is there for the answers. */
+  /** Takes no more calls. Resolves once the running ones have ended, even without anybody to answer. */
   async drain(): Promise<void> {
     // With its connection a call is gone for grpc-js, but what it does for the ledger goes on (G1).
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));

@@ -11,7 +11,12 @@ import { functionTokens, instanceToken } from "../pulumiNames";
 import type * as requests from "../requests";
 import { describeError } from "./errors";
 import { decodeProperties, encodeProperties, InvalidMessage, unknownTexts } from "./properties";
-import { diffSettings, olderThanSdk, settingsIn, withEngineEntries } from "./providerInputs";
+import {
+  diffSettings,
+  newerSdkWarning,
+  omitEngineEntries,
+  withEngineEntries,
+} from "./providerInputs";
 import type { ProviderServer, ServerDependencies } from "./server";
 
 /** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
@@ -25,17 +30,17 @@ type Service = Partial<{
 export function providerService(server: ProviderServer, dependencies: ServerDependencies): Service {
   const { schema, log, redactor, version } = dependencies;
 
-  const checkReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
+  const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
     new pb.CheckResponse()
       // Unknown inputs are allowed in updates too.
       .setInputs(encodeProperties(inputs, "preview"))
-      .setFailuresList(failures.map(checkFailure));
-  const checkFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
+      .setFailuresList(failures.map(toCheckFailure));
+  const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
     new pb.CheckFailure().setProperty(redactor.redact(property)).setReason(redactor.redact(reason));
 
   return {
     handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
-      server.greet(request.getEngineAddress());
+      server.attachEngine(request.getEngineAddress());
       return new pb.ProviderHandshakeResponse()
         .setAcceptSecrets(true)
         .setAcceptResources(true)
@@ -43,7 +48,7 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
         .setSupportsAutonamingConfiguration(true);
     }),
     attach: server.unary((request: PluginAttach) => {
-      server.greet(request.getAddress());
+      server.attachEngine(request.getAddress());
       return new Empty();
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
@@ -57,14 +62,14 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
 
     checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
-      const { inputs, failures } = await provider.checkConfig({ news: settingsIn(sent) });
-      const warning = olderThanSdk(sent, { plugin: version, folder: __dirname });
+      const { inputs, failures } = await provider.checkConfig({ news: omitEngineEntries(sent) });
+      const warning = newerSdkWarning(sent, { plugin: version, folder: __dirname });
       if (warning !== undefined) log.warning(warning, request.getUrn());
-      return checkReply({ inputs: withEngineEntries(inputs, sent), failures });
+      return toCheckReply({ inputs: withEngineEntries(inputs, sent), failures });
     }),
     diffConfig: server.unary((request: pb.DiffRequest) => {
       const olds = decodeProperties(request.getOldInputs());
-      return diffReply(diffSettings(olds, decodeProperties(request.getNews())));
+      return toDiffReply(diffSettings(olds, decodeProperties(request.getNews())));
     }),
     configure: server.withProvider(async (provider, request: pb.ConfigureRequest) => {
       const id = request.getId();
@@ -72,7 +77,7 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
       await provider.configure({
         urn: request.getUrn() || undefined,
         scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
-        args: settingsIn(decodeProperties(request.getArgs())),
+        args: omitEngineEntries(decodeProperties(request.getArgs())),
       });
       // What Handshake said, once more.
       return new pb.ConfigureResponse()
@@ -93,13 +98,13 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
         randomSeed: request.getRandomseed_asU8(),
         autonaming: autonaming && {
           proposedName: autonaming.getProposedName(),
-          mode: autonamingMode(autonaming.getMode()),
+          mode: readAutonamingMode(autonaming.getMode()),
         },
       });
-      return checkReply(answer);
+      return toCheckReply(answer);
     }),
     diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
-      diffReply(await provider.diff(diffRequest(request))),
+      toDiffReply(await provider.diff(readDiffRequest(request))),
     ),
     create: server.withProvider(async (provider, request: pb.CreateRequest) => {
       requireInstance(request.getType());
@@ -107,7 +112,7 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
       const preview = request.getPreview();
       const { id, outputs } = await provider.create({
         ...{ urn: request.getUrn(), inputs, preview },
-        timeoutSeconds: timeoutSeconds(request),
+        timeoutSeconds: readTimeoutSeconds(request),
       });
       if (id === "" && !preview) throw new Error("Create made an instance but gave no id");
       try {
@@ -130,8 +135,8 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
     update: server.withProvider(async (provider, request: pb.UpdateRequest) => {
       const preview = request.getPreview();
       const outputs = await provider.update({
-        ...diffRequest(request),
-        timeoutSeconds: timeoutSeconds(request),
+        ...readDiffRequest(request),
+        timeoutSeconds: readTimeoutSeconds(request),
         preview,
       });
       return new pb.UpdateResponse().setProperties(
@@ -146,7 +151,7 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
         // Absent means an import, empty means a `.get()`.
         inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
         outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
-        timeoutSeconds: timeoutSeconds(request),
+        timeoutSeconds: readTimeoutSeconds(request),
       });
       // A reply without id and properties says that the instance is gone.
       if (!answer) return new pb.ReadResponse();
@@ -162,19 +167,19 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
         id: request.getId(),
         oldInputs: decodeProperties(request.getOldInputs()),
         oldOutputs: decodeProperties(request.getProperties()),
-        timeoutSeconds: timeoutSeconds(request),
+        timeoutSeconds: readTimeoutSeconds(request),
       });
       return new Empty();
     }),
 
     invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
       const token = functionTokens.find((known) => known === request.getTok());
-      if (!token) throw unknownToken("function", request.getTok(), functionTokens);
+      if (!token) throw unknownTokenError("function", request.getTok(), functionTokens);
       const args = decodeProperties(request.getArgs());
       const { outputs, failures } = await provider.invoke({ token, args });
       return new pb.InvokeResponse()
         .setReturn(encodeProperties(outputs, "final"))
-        .setFailuresList(failures.map(checkFailure));
+        .setFailuresList(failures.map(toCheckFailure));
     }),
     list: server.streaming(async (provider, request: pb.ListRequest) => {
       requireInstance(request.getToken());
@@ -188,7 +193,7 @@ export function providerService(server: ProviderServer, dependencies: ServerDepe
 }
 
 /** Of a Diff, and the part of an Update that is the same. */
-function diffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
+function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
   requireInstance(request.getType());
   return {
     urn: request.getUrn(),
@@ -210,7 +215,7 @@ const diffKinds: Readonly<Record<requests.DiffKind, pb.PropertyDiff.Kind>> = {
   "update-replace": UPDATE_REPLACE,
 };
 
-function diffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): pb.DiffResponse {
+function toDiffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): pb.DiffResponse {
   const changes = Object.entries(detailed);
   const replacing = changes.filter(([, kind]) => kind.endsWith("-replace"));
   const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
@@ -228,23 +233,23 @@ function diffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): pb
   return reply;
 }
 
-function autonamingMode(mode: number): requests.AutonamingMode {
+function readAutonamingMode(mode: number): requests.AutonamingMode {
   const known = (["propose", "enforce", "disable"] as const)[mode];
   if (known === undefined) throw new InvalidMessage(`autonaming mode ${mode} is not known`);
   return known;
 }
 
 /** 0 where the program sets none, and for a number that is no time. */
-function timeoutSeconds(request: { getTimeout(): number }): number {
+function readTimeoutSeconds(request: { getTimeout(): number }): number {
   const seconds = request.getTimeout();
   return seconds > 0 ? seconds : 0;
 }
 
 function requireInstance(type: string): void {
-  if (type !== instanceToken) throw unknownToken("resource", type, [instanceToken]);
+  if (type !== instanceToken) throw unknownTokenError("resource", type, [instanceToken]);
 }
 
-function unknownToken(what: string, token: string, known: readonly string[]): InvalidMessage {
+function unknownTokenError(what: string, token: string, known: readonly string[]): InvalidMessage {
   const quoted = JSON.stringify(token);
   return new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
 }

@@ -33,8 +33,8 @@ export function exitWithEngine(
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isEnding) exit();
-    // An engine sends SIGINT when it is done; some (3.180) send no Cancel before it. A Ctrl-C at the terminal
-    // reaches the engine alone. After any other signal, the engine may not have saved the answers.
+    // An engine sends SIGINT when it is done; some (3.180) send no Cancel before it. A Ctrl-C at the
+    // terminal reaches the engine alone. After other signals, the engine may not have saved the answers.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);

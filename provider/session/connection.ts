@@ -52,7 +52,7 @@ export class Connection {
     await api?.close();
   }
 
-  /** Where the instances of this session live, as far as that is known without a request: without the account. */
+  /** Where the instances of this session live, without the account, which only a request tells. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
@@ -104,7 +104,7 @@ export class Connection {
   }
 }
 
-/** The id in an answer of the account call. The document does not show the fields: undefined where there is no id. */
+/** The id in an answer of the account call; undefined where it has none. The document shows no fields. */
 export function accountId(account: unknown): string | undefined {
   const id =
     typeof account === "object" && account !== null && "id" in account ? account.id : undefined;

@@ -13,8 +13,8 @@ export interface Unfinished {
 }
 
 /**
- * The creates of a session, one of each name at a time, and the instances that came of them. No other create
- * takes over an instance that was created or taken over here, and a delete leaves one that was taken over.
+ * The creates of a session, one of each name at a time, and the instances that came of them. No create takes
+ * over an instance of another create here, and no delete destroys an instance that was taken over here.
  */
 export class Creates {
   readonly #listings: Listings;

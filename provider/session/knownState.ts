@@ -3,8 +3,8 @@ import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /**
- * What a session knows of Pulumi's state. The engine shows a provider no more of it than the calls for single
- * resources do: their ids, and the outputs that the state has of them, or is about to have.
+ * What a session knows of Pulumi's state. The engine shows a provider no more of the state than its calls for
+ * single resources carry: an id, and the outputs that the state has for it, or is about to have.
  */
 export class KnownState {
   readonly #ledger: Ledger;

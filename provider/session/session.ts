@@ -33,12 +33,12 @@ const byHand: Owner = {
   provider: undefined,
 };
 
-/** How long an operation that changes something, or one that only looks, may take without `customTimeouts`; seconds. */
+/** Default time-outs, in seconds: of an operation that changes something, and of one that only looks. */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
- * A configured provider, from the engine's Handshake or Attach to its last Cancel: the settings, and what all
- * operations share. Two sessions share nothing but the ledger on the disk.
+ * A configured provider, from the engine's Handshake or Attach to its last Cancel: the settings, and what
+ * all operations share. Two sessions share only the ledger on the disk.
  */
 export class Session {
   readonly settings: Settings;
@@ -117,12 +117,15 @@ export class Session {
     return this.owner.session;
   }
 
-  /** The URN of the program's own provider resource, for the commands that name it; undefined: the default one. */
+  /** The URN of the program's own provider resource; undefined: the default one. */
   get provider(): string | undefined {
     return this.owner.provider;
   }
 
-  /** When an instance that was posted at this date (ISO 8601) is in every listing; on the scale of `Clock.now`. */
+  /**
+   * When every listing has an instance that was posted at this date (ISO 8601): milliseconds on the scale of
+   * `Clock.now`.
+   */
   settledBy(postedAt: string): number {
     const { clock } = this.ctx;
     // A wall clock that was set back does not make the wait longer than the settling time.

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { executable } from "../executable";
 
 /**
- * Where V8's compiled code is kept between starts, which saves half of the start-up time: beside the plugin,
- * so that both are removed together, or else in the person's own cache. Never in a directory shared with
- * others, who could put code of theirs there.
+ * Where V8's compiled code is kept between starts, which saves half of the start-up time: beside the
+ * plugin, so that both are removed together, or else in the person's own cache. A shared directory, such
+ * as /tmp, would let others put their own code there.
  */
 export function cacheDirectory(plugin: string): string {
   try {

@@ -1,6 +1,6 @@
 /**
- * The plugin as npm puts it into node_modules/.bin. It runs on the project's own Node, which may be too old for
- * the plugin, though not for the SDK. So this file is built for any Node, and says where the Node is too old.
+ * The plugin as npm puts it into node_modules/.bin. It runs on the project's own Node, which may be new enough
+ * for the SDK but too old for the plugin. This file is built for any Node, and says if the Node is too old.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";
