@@ -10,31 +10,28 @@ export function explain(error: RequestError): string {
 
 /** What a person can do about a failed request. */
 export function nextStep(error: RequestError): string {
-  if (error.kind === "unsendable") {
+  const { kind, status = 0, service } = error;
+  if (kind === "unsendable") {
     return "Nothing was sent. Remove the instance at the service (its portal), then run this again.";
   }
-  if (error.kind === "unreachable") {
+  if (kind === "unreachable") {
     return "Nothing was sent. Check compute:baseUrl, the network and the proxy settings, and run again.";
   }
-  if (error.kind === "unanswered")
-    return "Run again; a longer compute:requestTimeoutSeconds may help.";
-  if (error.kind === "unreadable") {
+  if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
+  if (kind === "unreadable" || status < 400) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
-  if (error.status === 401) {
+  if (status === 401) {
     return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN. `pulumi refresh` and `pulumi destroy` use what the last `pulumi up` recorded: add --run-program to them.";
   }
-  if (error.status === 403) {
+  if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
   }
-  const { status = 0 } = error;
   if (status >= 500) {
-    const report = error.service.requestId ? ", and give its operator the request_id" : "";
+    const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;
   }
-  return status < 400
-    ? "Check that compute:baseUrl is the address of the Compute Instances Service."
-    : "Correct what the message names, and run again.";
+  return "Correct what the message names, and run again.";
 }
 
 /** The warning for a service that ignores the cursor parameter of the settings. */

@@ -59,7 +59,7 @@ export function decodeProperties(struct: Struct | undefined): PropertyMap {
   try {
     json = struct.toJavaScript();
   } catch (error) {
-    throw new InvalidMessage("a property has a value of no kind", { cause: error });
+    throw new InvalidMessage("a property has no value, or is nested too deep", { cause: error });
   }
   return decodeMap(json, 0);
 }
