@@ -13,7 +13,7 @@ import {
 import { connect, type TestClient } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
 import { firstLine } from "../tools/support/firstLine";
-import { instanceToken } from "../provider/tokens";
+import { instanceToken } from "../provider/pulumiNames";
 import { cursorParameter, noLimit, token, type Service } from "./service";
 
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;

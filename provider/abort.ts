@@ -1,4 +1,4 @@
-/** Ending early: one AbortSignal a call, from Ctrl-C (Cancel) and the call's own time-out. */
+/** Ending an operation early: one AbortSignal for each call, from Ctrl-C (Cancel) and from its time-out. */
 import type { Clock } from "./clock";
 
 /** The engine sent Cancel. */
@@ -17,18 +17,18 @@ export class TimedOut extends Error {
   }
 }
 
-/** For a sleep that nobody waits for any more: without a reason each `abort()` makes an error with a stack trace. */
+/** The reason to end a sleep that nobody waits for: `abort()` without one makes a stack trace each time. */
 export const notNeeded = new Error("not needed any more");
 
-/** Whether the error says that the operation was ended from outside, not that something failed. */
+/** Whether the operation was ended from outside, as opposed to having failed. */
 export function isEnded(error: unknown): error is Canceled | TimedOut {
   return error instanceof Canceled || error instanceof TimedOut;
 }
 
-/** Settles as `promise`, or rejects with the signal's reason as soon as it is aborted. */
+/** Settles as `promise` does, or rejects with the signal's reason as soon as the signal is aborted. */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // Nobody waits for it any more, so nobody would see it fail.
+    // Nobody waits for the promise any more, so nobody would see it fail.
     promise.catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }
@@ -39,49 +39,28 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** The signal that ends something; disposed of, it leaves no timer. */
+/** A signal with a timer behind it; disposing of it stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
-/** Aborted with `TimedOut` after `seconds`, or with `outer`. */
+/** A signal that is aborted with `outer`, or with `TimedOut` after so many seconds. */
 export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
-  const timer = new Timer(clock);
-  timer.start(seconds * 1000, new TimedOut(seconds));
-  const signal = AbortSignal.any([outer, timer.signal]);
-  return { signal, [Symbol.dispose]: () => timer.stop() };
-}
-
-/** Aborted as `ending` is, but so much later. */
-export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
-  const timer = new Timer(clock);
-  const start = () => timer.start(ms, ending.reason as Error);
-  if (ending.aborted) start();
-  else ending.addEventListener("abort", start, { once: true });
-  const stop = () => {
-    ending.removeEventListener("abort", start);
-    timer.stop();
+  const timeUp = new AbortController();
+  const stop = new AbortController();
+  const onTime = () => timeUp.abort(new TimedOut(seconds));
+  clock.sleep(seconds * 1000, stop.signal).then(onTime, () => undefined);
+  return {
+    signal: AbortSignal.any([outer, timeUp.signal]),
+    [Symbol.dispose]: () => stop.abort(notNeeded),
   };
-  return { signal: timer.signal, [Symbol.dispose]: stop };
 }
 
-/** Aborts its signal when its time is over. */
-class Timer {
-  readonly #controller = new AbortController();
-  readonly #stopper = new AbortController();
-
-  constructor(private readonly clock: Clock) {}
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  start(ms: number, reason: Error): void {
-    this.clock.sleep(ms, this.#stopper.signal).then(
-      () => this.#controller.abort(reason),
-      () => undefined,
-    );
-  }
-
-  stop(): void {
-    this.#stopper.abort(notNeeded);
-  }
+/** A signal that is aborted `ms` milliseconds after `ending` is, and with the same reason. */
+export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
+  const over = new AbortController();
+  const stop = new AbortController();
+  const onTime = () => over.abort(ending.reason);
+  const start = () => void clock.sleep(ms, stop.signal).then(onTime, () => undefined);
+  if (ending.aborted) start();
+  else ending.addEventListener("abort", start, { once: true, signal: stop.signal });
+  return { signal: over.signal, [Symbol.dispose]: () => stop.abort(notNeeded) };
 }

@@ -1,23 +1,24 @@
-/** What a process gives the provider to work with: where its words go, the clock, the environment. */
+/** What a process gives the provider to work with. */
 import type { ClientOptions, ComputeApi } from "./api/client";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
 import type { Redactor } from "./redaction";
 
+/** What every operation of the provider may use; tests put their own in place of each. */
 export interface ProviderContext {
   messages: Messages;
   redactor: Redactor;
   clock: Clock;
   env: NodeJS.ProcessEnv;
-  /** Where the ledger lies; left out, the system's. */
+  /** Where the ledger lies. Default: the file system. */
   disk?: Disk;
-  /** Makes the client of the service; left out, the one in `api/createClient`, loaded when needed. */
+  /** Makes the client of the service. Default: the one in `api/createClient`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
-  /** For the ids of sessions and for jitter; left out, those of `node:crypto`. */
+  /** For the ids of sessions and for jitter. Default: that of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;
 }
 
-/** Where the provider's words to the person go; each text is cleaned and redacted on its way (G8). */
+/** Messages for the person who runs Pulumi. Each text is redacted on its way (G8). */
 export interface Messages {
   /** Replaces the resource's text in the Info column; not kept. */
   status(urn: string, text: string): void;

@@ -1,16 +1,16 @@
 /**
- * The ways an operation can end other than well. `rpc/errors.ts` alone turns them into gRPC; any
- * other error that reaches it is a defect of ours and is reported as one.
+ * The ways in which an operation can fail. `rpc/errors.ts` turns them into gRPC; any other error that
+ * reaches it is a defect of the provider, and is reported as one.
  */
 import metadata from "../metadata.json";
 import type { PropertyMap } from "./propertyValue";
 
-/** What a person is told of any other error. */
-export function defect(what: string): string {
+/** The message of any other error. */
+export function defectMessage(what: string): string {
   return `defect in the ${metadata.name} provider: ${what}`;
 }
 
-/** Cannot go on, and nothing needs keeping: wrong settings, a refused request, a failed Read. */
+/** The operation failed, and has nothing for the engine to keep: wrong settings, a failed Read. */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
   /** Each is shown as one line, whatever the texts in it. */
@@ -30,12 +30,12 @@ export class OperationCanceled extends OperationFailed {
   }
 }
 
-/** A function's or lookup's target does not exist. */
+/** The instance that a function asks for does not exist. */
 export class NotFound extends OperationFailed {
   override readonly name = "NotFound";
 }
 
-/** Settings are missing (`compute:apiToken`); the engine names each with the `pulumi config set` that mends it. */
+/** Required settings are missing. The engine names each with the `pulumi config set` that sets it. */
 export class MissingSettings extends OperationFailed {
   override readonly name = "MissingSettings";
   constructor(readonly settings: readonly { name: string; description: string }[]) {
@@ -44,8 +44,8 @@ export class MissingSettings extends OperationFailed {
 }
 
 /**
- * The instance exists at the service, but is not as it should be: id and state go to the engine all
- * the same (G1), which records it, and reads it again before the next update.
+ * The instance exists at the service, but is not as it should be. The engine still gets id and state (G1),
+ * records them, and reads the instance before the next update.
  */
 export class InstanceUnfinished extends Error {
   override readonly name = "InstanceUnfinished";

@@ -54,15 +54,12 @@ test("of the provider, only what speaks to the engine is loaded before the port"
   expect(elsewhere).toEqual([
     "metadata.json",
     "provider/clock.ts",
-    "provider/deferred.ts",
     "provider/errors.ts",
     "provider/executable.ts",
     "provider/main.ts",
     "provider/propertyValue.ts",
+    "provider/pulumiNames.ts",
     "provider/redaction.ts",
-    "provider/schema.ts",
-    "provider/tokens.ts",
-    "provider/versions.ts",
   ]);
   expect(bytes(ours())).toBeLessThan(64 * 1024);
 });

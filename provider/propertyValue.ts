@@ -1,6 +1,6 @@
 /**
- * A Pulumi property value, as the rest of the provider sees it: plain JSON, plus two cases of its
- * own. How each travels (signatures, sentinels) is known to `rpc/` alone.
+ * A Pulumi property value, as the provider sees it: plain JSON, secrets, unknown values, and what the
+ * provider does not open. Only `rpc/` knows how each of them travels.
  */
 export type PropertyValue =
   | null
@@ -13,7 +13,7 @@ export type PropertyValue =
   | Unknown
   | Opaque;
 
-/** Made without a prototype, so that a key such as `__proto__` is a key like any other. */
+/** Properties by name. Made without a prototype, so that `constructor` is a key like any other. */
 export interface PropertyMap {
   readonly [key: string]: PropertyValue;
 }
@@ -29,12 +29,12 @@ export class Unknown {
   static readonly value = new Unknown();
 }
 
-/** An asset, an archive, a reference or what is newer: no property of ours takes one, and none is opened. */
+/** An asset, an archive, a reference to a resource, or something newer. No input or argument takes one. */
 export class Opaque {
   constructor(readonly fields: PropertyMap) {}
 }
 
-/** Builds a map from entries, leaving out what is undefined. */
+/** A map with these entries, without those that are undefined. */
 export function propertyMap(
   entries: Readonly<Record<string, PropertyValue | undefined>>,
 ): PropertyMap {
@@ -45,11 +45,12 @@ export function propertyMap(
   return map;
 }
 
-/** `Array.isArray`, which for a read-only array forgets what is in it. */
+/** Whether it is a list; `Array.isArray` would narrow a read-only array to `any[]`. */
 export function isList(value: PropertyValue | undefined): value is readonly PropertyValue[] {
   return Array.isArray(value);
 }
 
+/** Whether it is a map of properties. */
 export function isMap(value: PropertyValue | undefined): value is PropertyMap {
   return (
     typeof value === "object" &&
@@ -82,16 +83,16 @@ export function hasSecret(value: PropertyValue | undefined): boolean {
   return some(value, (part) => part instanceof Secret);
 }
 
-/** Every text inside a secret, at any depth: what must never be printed. */
-export function secretTexts(value: PropertyValue | undefined, inside = false): string[] {
+/** Every text inside a secret, at any depth: these must never be printed. */
+export function secretTexts(value: PropertyValue | undefined, isInSecret = false): string[] {
   if (value instanceof Secret) return secretTexts(value.value, true);
-  if (typeof value === "string") return inside ? [value] : [];
-  if (isList(value)) return value.flatMap((item) => secretTexts(item, inside));
-  if (isMap(value)) return Object.values(value).flatMap((item) => secretTexts(item, inside));
+  if (typeof value === "string") return isInSecret ? [value] : [];
+  if (isList(value)) return value.flatMap((item) => secretTexts(item, isInSecret));
+  if (isMap(value)) return Object.values(value).flatMap((item) => secretTexts(item, isInSecret));
   return [];
 }
 
-/** `value`, made secret when `like` was one. */
+/** `value`, made a secret where `like` holds one. */
 export function secretLike(
   like: PropertyValue | undefined,
   value: PropertyValue | undefined,

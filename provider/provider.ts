@@ -1,18 +1,18 @@
-/** The provider behind the wire: hands each request to the resource or function it is for. */
+/** The provider: hands each request to the resource or function that it is for. */
 import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
-import { checkConfig, resolveSettings } from "./config/configuration";
-import { hideToken } from "./config/hideToken";
-import { OperationCanceled, OperationFailed } from "./errors";
-import { hasSecret, secretTexts, type PropertyMap } from "./propertyValue";
-import { isRefresh, type Provider, type Scope } from "./requests";
-import { instances } from "./instance";
-import { invoke, list } from "./functions/lookups";
-import { Session } from "./session/session";
+import { checkConfig, hideToken, resolveSettings } from "./config/configuration";
 import type { ProviderContext } from "./context";
+import { OperationCanceled, OperationFailed } from "./errors";
+import { invoke, list } from "./functions/functions";
+import { instances } from "./instance";
+import { secretTexts, type PropertyValue } from "./propertyValue";
+import { isRefresh, type Provider, type Scope } from "./requests";
+import { Session } from "./session/session";
 
+/** The provider of one process. It serves one configuration at a time, as a `Session`. */
 export function createProvider(ctx: ProviderContext): Provider {
   const { randomBytes = crypto.randomBytes } = ctx;
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
@@ -21,32 +21,44 @@ export function createProvider(ctx: ProviderContext): Provider {
   let current: { session: Session; configured: string; scope: Scope } | undefined;
 
   const session = (): Session => {
-    if (!current)
+    if (!current) {
       throw new OperationFailed("the compute provider was called before it was configured");
+    }
     return current.session;
   };
-  /** Tells the redaction of a call's secrets before anything about the call can be printed. */
-  const hide = (...maps: (PropertyMap | undefined)[]) => {
-    for (const map of maps) {
-      if (hasSecret(map)) for (const text of secretTexts(map)) ctx.redactor.hide(text);
+
+  /** Redacts the secrets in these values from now on. */
+  const hideSecrets = (values: object): void => {
+    for (const value of Object.values(values) as PropertyValue[]) {
+      for (const text of secretTexts(value)) ctx.redactor.hide(text);
+    }
+  };
+
+  /** Runs an operation once the secrets of its request are hidden, and translates its errors. */
+  const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
+    try {
+      hideSecrets(request);
+      return await operation();
+    } catch (error) {
+      throw ownError(error);
     }
   };
 
   return {
     checkConfig: (request) =>
-      guarded(() => {
+      perform(request, () => {
         hideToken(ctx, request.news);
         return checkConfig(request.news, ctx.env);
       }),
 
     configure: (request) =>
-      guarded(() => {
+      perform(request, () => {
         hideToken(ctx, request.args);
         const settings = resolveSettings(request.args, ctx.env);
         const { urn, scope } = request;
         const configured = JSON.stringify({ settings, urn, scope });
         if (current) {
-          // Attach mode: one process serves whatever provider the engine configures.
+          // In attach mode, one process serves whatever provider the engine configures.
           if (current.configured === configured) return;
           throw new OperationFailed(secondConfiguration);
         }
@@ -60,65 +72,48 @@ export function createProvider(ctx: ProviderContext): Provider {
       }),
 
     check: (request) =>
-      guarded(() => {
-        hide(request.olds, request.news);
-        current?.session.state.checked(request.urn);
+      perform(request, () => {
+        current?.session.state.beginUpdate(request.urn);
         const checked = instances.check(request, current?.scope ?? { kind: "none" });
-        hide(checked.inputs);
+        hideSecrets(checked.inputs);
         return checked;
       }),
 
     diff: (request) =>
-      guarded(() => {
-        hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.observed(request.id, request.oldOutputs);
+      perform(request, () => {
+        session().state.observe(request.id, request.oldOutputs);
         return instances.diff(session(), request);
       }),
 
-    create: (request) =>
-      guarded(() => {
-        hide(request.inputs);
-        return instances.create(session(), request);
-      }),
+    create: (request) => perform(request, () => instances.create(session(), request)),
 
     update: (request) =>
-      guarded(() => {
-        hide(request.oldInputs, request.oldOutputs, request.news);
-        session().state.observed(request.id, request.oldOutputs);
+      perform(request, () => {
+        session().state.observe(request.id, request.oldOutputs);
         return instances.update(session(), request);
       }),
 
     read: (request) =>
-      guarded(() => {
-        hide(request.inputs, request.outputs);
-        // An import and a `.get()` carry an id that the state does not hold, or not yet.
-        if (isRefresh(request)) session().state.observed(request.id, request.outputs);
-        session().state.isRead(request.urn);
+      perform(request, () => {
+        // An import and a `.get()` come with an id that the state does not hold, or not yet.
+        if (isRefresh(request)) session().state.observe(request.id, request.outputs);
+        session().state.beginRefresh(request.urn);
         return instances.read(session(), request);
       }),
 
     delete: (request) =>
-      guarded(() => {
-        hide(request.oldInputs, request.oldOutputs);
-        session().state.observed(request.id, request.oldOutputs);
+      perform(request, () => {
+        session().state.observe(request.id, request.oldOutputs);
         return instances.delete(session(), request);
       }),
 
-    invoke: (request) =>
-      guarded(() => {
-        hide(request.args);
-        return invoke(session(), request);
-      }),
-    list: (request) =>
-      guarded(() => {
-        hide(request.query);
-        return list(session(), request);
-      }),
+    invoke: (request) => perform(request, () => invoke(session(), request)),
+    list: (request) => perform(request, () => list(session(), request)),
 
-    cancel: (idle, engineGone) => {
-      if (engineGone) current?.session.abandon();
-      // With calls running it is Ctrl-C: their answers are lost if a second one ends the engine at once.
-      if (idle && !cancellation.signal.aborted) current?.session.ledger.delivered();
+    cancel: (isOrderly, isEngineGone) => {
+      if (current && isEngineGone) current.session.hasEngine = false;
+      // With calls running, Cancel is Ctrl-C. A second Ctrl-C ends the engine before it saves their answers.
+      if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.delivered();
       cancellation.abort(new Canceled());
     },
     renew: () => {
@@ -135,20 +130,16 @@ const secondConfiguration =
   "this process already serves another configuration of the provider, and can't tell the calls of the two apart. With PULUMI_DEBUG_PROVIDERS give the program one provider, or don't attach";
 
 /**
- * Turns whatever ends an operation early into one of the provider's own errors. After a request that may
- * have changed anything, the operation itself says what became of that.
+ * The error that ends an operation, as one of the provider's own. It says nothing of an instance: once a
+ * request that may have changed anything is sent, the operation itself says what became of that.
  */
-async function guarded<T>(operation: () => T | Promise<T>): Promise<T> {
-  try {
-    return await operation();
-  } catch (error) {
-    if (error instanceof RequestError) throw new OperationFailed(explain(error), { cause: error });
-    if (error instanceof Canceled) throw new OperationCanceled();
-    if (error instanceof TimedOut) {
-      throw new OperationFailed(
-        `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for an answer of the service`,
-      );
-    }
-    throw error;
+function ownError(error: unknown): unknown {
+  if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });
+  if (error instanceof Canceled) return new OperationCanceled();
+  if (error instanceof TimedOut) {
+    return new OperationFailed(
+      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for an answer of the service`,
+    );
   }
+  return error;
 }

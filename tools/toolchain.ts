@@ -8,7 +8,7 @@ import { execFile } from "node:child_process";
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { isOlder, oldestEngine } from "../provider/versions";
+import { isOlder, oldestEngine } from "../provider/executable";
 import { engineVersions, ensureGoTool, ensureHost, hosts, type Language } from "./go/tools";
 import { readIfThere, writeWhole } from "./support/files";
 import type { GoTool } from "./support/go";

@@ -159,7 +159,7 @@ async function lookTwice(
     session.listings.markWrite();
     // Another instance that was seen with the same token shows that two tokens are of one tenant (G3).
     for (const { id, origin } of instances) {
-      if (origin) session.state.observed(id, propertyMap({ [originKey]: origin }));
+      if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
     }
   }
   const checked = await Promise.all(

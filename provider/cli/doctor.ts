@@ -18,7 +18,7 @@ import { ledgerFolder } from "../ledger/folder";
 import { collect } from "../listing/collect";
 import { accountId, Connection } from "../session/connection";
 import { timeouts } from "../session/session";
-import { isOlder, oldestEngine } from "../versions";
+import { isOlder, oldestEngine } from "../executable";
 import { readPendingCreates } from "./discard";
 import { installAdvice, PulumiError, runPulumi } from "./pulumi";
 import { createContext } from "./service";

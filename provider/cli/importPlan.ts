@@ -9,7 +9,7 @@ import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { isWhole } from "../listing/snapshot";
 import { isSamePlace, originDifference } from "../origin";
-import { instanceToken } from "../tokens";
+import { instanceToken } from "../pulumiNames";
 import { describeCreator, readPendingCreates } from "./discard";
 import { readState } from "./pulumi";
 import { createSession, explainError, listService } from "./service";

@@ -7,8 +7,8 @@ import { OperationFailed } from "../errors";
 import { acceptedKey } from "../instance/state";
 import { originKey, originSchema, type Origin } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import { instanceToken } from "../tokens";
-import { oldestEngine } from "../versions";
+import { instanceToken } from "../pulumiNames";
+import { oldestEngine } from "../executable";
 
 /** The Pulumi CLI failed, or gave something that can't be read; with the next step. */
 export class PulumiError extends OperationFailed {

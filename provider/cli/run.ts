@@ -2,8 +2,8 @@
 import { Command, CommanderError } from "commander";
 import metadata from "../../metadata.json";
 import { closest } from "../closest";
-import { defect } from "../errors";
-import { executable, whatItIs } from "../executable";
+import { defectMessage } from "../errors";
+import { executable, pluginDescription } from "../executable";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
@@ -25,7 +25,7 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
   const lines = (text: string) => text.trimEnd().split("\n");
   const program = new Command(executable)
-    .description(whatItIs)
+    .description(pluginDescription)
     .version(metadata.version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -48,7 +48,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     return io.exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
-      io.warn(defect(String(error)));
+      io.warn(defectMessage(String(error)));
       // 1 is a finding of some commands.
       return 70;
     }

@@ -1,7 +1,7 @@
 /** The settings of a command: from its options, from a stack's configuration, from the environment. */
 import { type Command, Option } from "commander";
 import { checkConfig, resolveSettings } from "../config/configuration";
-import { hideToken } from "../config/hideToken";
+import { hideToken } from "../config/configuration";
 import {
   secretSettings,
   settingDescriptions,

@@ -1,4 +1,4 @@
-/** From what the engine and the environment give to the settings in force, or to what is wrong with them. */
+/** Reads the settings from the engine's configuration and the environment, and checks them. */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -6,10 +6,12 @@ import {
   propertyMap,
   reveal,
   Secret,
+  secretTexts,
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
 import { MissingSettings, OperationFailed } from "../errors";
+import type { Redactor } from "../redaction";
 import type { CheckFailure, CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/documented";
 import {
@@ -24,24 +26,37 @@ import {
   type SettingValues,
 } from "./settings";
 
-/** CheckConfig: every setting that is wrong, each named; what is not known yet is left for later (G10). */
+/** Redacts the token from now on (G8). To be called before the settings are used in any other way. */
+export function hideToken(
+  { redactor, env }: { redactor: Redactor; env: NodeJS.ProcessEnv },
+  settings: PropertyMap,
+): void {
+  for (const token of [...secretTexts(settings["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
+    if (!token) continue;
+    redactor.hide(token);
+    // The beginning tells the kind of the token, which is no secret.
+    redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
+  }
+}
+
+/** CheckConfig: names every setting that is wrong. A setting that is not known yet is not judged (G10). */
 export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckResponse {
-  const { values, failures } = read(news, env);
-  failures.push(...conflicts(values, news));
-  const inputs = propertyMap(news);
-  const token = inputs["apiToken"];
+  const token = news["apiToken"];
   return {
     // The Node SDK hands a token over in clear; wrapped, it is encrypted in the state (G8).
     inputs:
-      typeof token === "string" ? propertyMap({ ...inputs, apiToken: new Secret(token) }) : inputs,
-    failures,
+      typeof token === "string" ? propertyMap({ ...news, apiToken: new Secret(token) }) : news,
+    failures: readSettings(news, env).failures,
   };
 }
 
-/** Configure: the settings in force. The environment stands in for what the configuration leaves out. */
+/**
+ * Configure: the settings of this run. The environment stands in for what the configuration leaves out.
+ *
+ * @throws OperationFailed for a setting that is wrong, MissingSettings for a required one that is missing
+ */
 export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Settings {
-  const { values, failures } = read(args, env);
-  failures.push(...conflicts(values, args));
+  const { values, failures } = readSettings(args, env);
   if (failures.length > 0) {
     const list = failures.map(({ property, reason }) =>
       property ? `  compute:${property}: ${reason}` : `  ${reason}`,
@@ -62,7 +77,7 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
   return settingsFrom({ ...values, baseUrl, apiToken });
 }
 
-/** The engine adds a `pulumi config set` of its own, which would keep a token in clear. */
+/** The engine adds a `pulumi config set` of its own, which would store a token in clear. */
 function howToSet(name: "baseUrl" | "apiToken"): string {
   const safely = secretSettings.has(name)
     ? `A secret: use \`pulumi config set --secret compute:${name}\` or ${settingEnvironment[name]}. `
@@ -70,37 +85,37 @@ function howToSet(name: "baseUrl" | "apiToken"): string {
   return `${safely}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
 }
 
-function read(
+function readSettings(
   args: PropertyMap,
   env: NodeJS.ProcessEnv,
 ): { values: SettingValues; failures: CheckFailure[] } {
   const failures: CheckFailure[] = [];
-  const values: Partial<Record<SettingName, unknown>> = {};
   for (const key of Object.keys(args)) {
-    if (!(settingNames as string[]).includes(key)) {
-      const near = closest(key, settingNames);
-      const guess = near ? `; did you mean compute:${near}?` : "";
-      // It may be the token under a wrong name, which is encrypted by its right name only (G8).
-      failures.push({
-        property: "",
-        reason: `compute:${key}: the provider has no such setting${guess}`,
-      });
-    }
+    if ((settingNames as string[]).includes(key)) continue;
+    const near = closest(key, settingNames);
+    const guess = near ? `; did you mean compute:${near}?` : "";
+    // The value may be the token under a wrong name, so the engine must not print it (G8).
+    const reason = `compute:${key}: the provider has no such setting${guess}`;
+    failures.push({ property: "", reason });
   }
+  const values: Partial<Record<SettingName, unknown>> = {};
   for (const name of settingNames) {
     const given = args[name];
     if (hasUnknown(given)) continue;
-    const fromEnv = settingEnvironment[name];
-    const value = isGiven(given) ? reveal(given) : fromEnv && (env[fromEnv] || undefined);
+    const variable = settingEnvironment[name];
+    const value = isGiven(given) ? reveal(given) : variable && (env[variable] || undefined);
     if (value === undefined) continue;
     const parsed = settingTypes[name].safeParse(value);
-    if (parsed.success) values[name] = parsed.data;
-    else {
-      const where = isGiven(given) ? undefined : `${fromEnv} (environment)`;
+    if (parsed.success) {
+      values[name] = parsed.data;
+    } else {
       const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
-      failures.push(failure(name, given, where ? `${where} ${reason}` : reason));
+      failures.push(
+        makeFailure(name, given, isGiven(given) ? reason : `${variable} (environment) ${reason}`),
+      );
     }
   }
+  failures.push(...findConflicts(values as SettingValues, args));
   return { values: values as SettingValues, failures };
 }
 
@@ -109,8 +124,8 @@ function isGiven(value: PropertyValue | undefined): value is PropertyValue {
   return value !== undefined && reveal(value) !== null;
 }
 
-/** What can't be true together; a value that is wrong or not known yet is judged on its own. */
-function conflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
+/** Settings that contradict each other. A value that is wrong or not known yet is left out. */
+function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   const failures: CheckFailure[] = [];
   const kind = values.apiToken === undefined ? undefined : tokenKindOf(values.apiToken);
   if (values.requireTokenKind && kind && kind !== values.requireTokenKind) {
@@ -131,8 +146,8 @@ function conflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   return failures;
 }
 
-/** G9: the engine prints the value beside the property's name, so a secret one is named in the reason. */
-function failure(
+/** The engine prints the value beside the property's name, so a secret is named in the reason (G9). */
+function makeFailure(
   name: SettingName,
   value: PropertyValue | undefined,
   reason: string,
@@ -142,7 +157,7 @@ function failure(
     : { property: name, reason };
 }
 
-/** The token given as another setting's value. */
+/** Whether it is a token, which may be given as the value of a wrong setting. */
 function isToken(value: PropertyValue | undefined): boolean {
   return typeof value === "string" && tokenKindOf(value.trim()) !== undefined;
 }

@@ -1,34 +1,34 @@
 /** The provider's settings: what each is, what it may be, and its default. */
 import * as z from "zod";
+import { isLoopback } from "../api/http/address";
 import {
   documentedRequestsPerMinute,
   tokenKindOf,
   tokenPrefixes,
   type TokenKind,
 } from "../api/documented";
-import { normaliseBaseUrl } from "./baseUrl";
 
-/** A number greater than 0, also as text: `pulumi config` hands every value over as text. */
-function positive(what: string, type: (error: string) => z.ZodNumber) {
-  return z.preprocess(
+/** A number that may be given as text: `pulumi config` hands every value over as text. */
+const numeric = (type: z.ZodNumber) =>
+  z.preprocess(
     (value) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value),
-    type(`must be ${what}`),
+    type,
   );
-}
 
-const wholeNumber = positive("a whole number greater than 0", (error) =>
-  z.number({ error }).positive({ error }).int({ error }),
+const wholeNumberError = { error: "must be a whole number greater than 0" };
+const wholeNumber = numeric(
+  z.number(wholeNumberError).positive(wholeNumberError).int(wholeNumberError),
 );
 
-const secondsUpTo = (most: number) =>
-  positive(`a number of seconds greater than 0, and ${most} at the most`, (error) =>
-    z.number({ error }).positive({ error }).max(most, { error }),
-  );
+function secondsUpTo(most: number) {
+  const message = { error: `must be a number of seconds greater than 0, and ${most} at the most` };
+  return numeric(z.number(message).positive(message).max(most, message));
+}
 
-/** A day: timers can't be set for more than 24 of them, and are over at once if they are. */
+/** A day at the most: a timer of more than 24 days would fire at once. */
 const seconds = secondsUpTo(24 * 60 * 60);
-/** How long a create whose outcome is open may hold a run up (G2). */
-const mostSettlingSeconds = 60;
+/** How long a create whose outcome is not known may delay a run (G2). */
+const maxSettlingSeconds = 60;
 
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
@@ -37,14 +37,34 @@ const flag = z.preprocess(
 
 const text = z.string({ error: "must be text" }).min(1, { error: "must not be empty" });
 
-/** Every text has `error` as its message, so that no message repeats the value. */
-export const settingTypes = {
-  baseUrl: text.transform((value, context) => {
-    const url = normaliseBaseUrl(value);
-    if (typeof url === "string") return url;
-    context.addIssue({ code: "custom", message: url.problem });
+/** Becomes `https://host/v2`, without a trailing slash: the form that is compared and joined with paths. */
+const baseUrl = text.transform((value, context) => {
+  const refuse = (message: string) => {
+    context.addIssue({ code: "custom", message });
     return z.NEVER;
-  }),
+  };
+  const url = URL.parse(value.trim());
+  if (!url || !["http:", "https:"].includes(url.protocol)) {
+    return refuse("must be an address such as https://api.example.com/v2");
+  }
+  if (url.username || url.password) {
+    return refuse("must not hold a user name or password; the token is a setting of its own");
+  }
+  if (url.search || url.hash) return refuse("must not have a query or a fragment");
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    // G8: the token would cross the network in clear.
+    return refuse("must be https (plain http only for an address on this machine)");
+  }
+  const path = url.pathname.replace(/\/+$/, "");
+  if (!path.endsWith("/v2")) {
+    return refuse("must end in /v2, the version segment of the service's paths");
+  }
+  return url.origin + path;
+});
+
+/** What each setting may be. Each check has a message of its own, so that no message repeats the value. */
+export const settingTypes = {
+  baseUrl,
   apiToken: text
     .refine((value) => tokenKindOf(value) !== undefined, {
       error: `must start with ${tokenPrefixes.live} or ${tokenPrefixes.test}`,
@@ -56,8 +76,7 @@ export const settingTypes = {
   requestsPerMinute: wholeNumber,
   requestTimeoutSeconds: seconds,
   pollIntervalSeconds: seconds,
-  // G2: the provider looks for a pending create for this long at the most.
-  settlingSeconds: secondsUpTo(mostSettlingSeconds),
+  settlingSeconds: secondsUpTo(maxSettlingSeconds),
   deletePolicy: z.enum(["fail", "retain", "destroy"], {
     error: 'must be "fail", "retain" or "destroy"',
   }),
@@ -71,19 +90,22 @@ export const settingTypes = {
   leftovers: z.enum(["warn", "fail"], { error: 'must be "warn" or "fail"' }),
 } as const;
 
+/** The name of a setting. */
 export type SettingName = keyof typeof settingTypes;
+/** The names of all settings. */
 export const settingNames = Object.keys(settingTypes) as SettingName[];
 
-/** What holds where nothing is given; the delete policy's hangs on others. */
+/** The default of each setting that has one. That of the delete policy depends on other settings. */
 const defaults = {
   requestsPerMinute: documentedRequestsPerMinute,
   requestTimeoutSeconds: 30,
   pollIntervalSeconds: 3,
-  settlingSeconds: mostSettlingSeconds,
+  settlingSeconds: maxSettlingSeconds,
   validateCredentials: true,
   leftovers: "warn",
 } as const satisfies { [K in SettingName]?: unknown };
 
+/** What each setting is, for the schema, the docs and the help of the commands. */
 export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
     "Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.",
@@ -94,7 +116,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   requestsPerMinute: `The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `Longest time between two looks at the instances that are waited for, in seconds. Default ${defaults.pollIntervalSeconds}.`,
-  settlingSeconds: `How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum ${mostSettlingSeconds}.`,
+  settlingSeconds: `How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum ${maxSettlingSeconds}.`,
   deletePolicy:
     "What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).",
   destroyPath:
@@ -105,15 +127,15 @@ export const settingDescriptions: Record<SettingName, string> = {
   leftovers: `What a create does where the service shows instances that may be left of earlier creates of the same resource: \`warn\` (name them, and create) or \`fail\` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default \`${defaults.leftovers}\`.`,
 };
 
-/** Settings that are secret, and the environment variable that stands in for an absent setting. */
+/** The settings that are secret. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(["apiToken"]);
+/** The environment variables that stand in for settings. */
 export const settingEnvironment: Partial<Record<SettingName, string>> = {
   baseUrl: "COMPUTE_BASE_URL",
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-type DeletePolicy = z.infer<typeof settingTypes.deletePolicy>;
-
+/** The settings of a run, with the defaults, and with times in milliseconds. */
 export interface Settings {
   baseUrl: string;
   apiToken: string;
@@ -122,36 +144,36 @@ export interface Settings {
   requestTimeoutMs: number;
   pollIntervalMs: number;
   settlingMs: number;
-  deletePolicy: DeletePolicy;
+  deletePolicy: "fail" | "retain" | "destroy";
   destroyPath: string | undefined;
   cursorParameter: string | undefined;
   validateCredentials: boolean;
   leftovers: "warn" | "fail";
 }
 
+/** The settings that are given, each checked. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
-/** The settings in force, once each value is good and the two that are required are there. */
+/**
+ * The settings of a run, from checked values.
+ *
+ * @throws Error for a token of no kind, which the check refuses
+ */
 export function settingsFrom(
-  values: SettingValues & { baseUrl: string; apiToken: string },
+  given: SettingValues & { baseUrl: string; apiToken: string },
 ): Settings {
-  const tokenKind = tokenKindOf(values.apiToken);
+  const { baseUrl, apiToken, destroyPath, cursorParameter } = given;
+  const values = { ...defaults, ...given };
+  const { requestsPerMinute, validateCredentials, leftovers } = values;
+  const tokenKind = tokenKindOf(apiToken);
   if (!tokenKind) throw new Error("apiToken was not checked");
-  const inForce = { ...defaults, ...values };
+  const defaultPolicy = destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
   return {
-    baseUrl: values.baseUrl,
-    apiToken: values.apiToken,
-    tokenKind,
-    requestsPerMinute: inForce.requestsPerMinute,
-    requestTimeoutMs: inForce.requestTimeoutSeconds * 1000,
-    pollIntervalMs: inForce.pollIntervalSeconds * 1000,
-    settlingMs: inForce.settlingSeconds * 1000,
-    deletePolicy:
-      values.deletePolicy ??
-      (values.destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail"),
-    destroyPath: values.destroyPath,
-    cursorParameter: values.cursorParameter,
-    validateCredentials: inForce.validateCredentials,
-    leftovers: inForce.leftovers,
+    ...{ baseUrl, apiToken, tokenKind, destroyPath, cursorParameter },
+    ...{ requestsPerMinute, validateCredentials, leftovers },
+    requestTimeoutMs: values.requestTimeoutSeconds * 1000,
+    pollIntervalMs: values.pollIntervalSeconds * 1000,
+    settlingMs: values.settlingSeconds * 1000,
+    deletePolicy: given.deletePolicy ?? defaultPolicy,
   };
 }

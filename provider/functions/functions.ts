@@ -1,14 +1,35 @@
-/** What the functions are: the definition from which the schema, the checks and the docs come. */
+/** The functions (getInstance, getInstances, getAccount) and the List call. They need no state. */
 import * as z from "zod";
-import { instanceStatuses } from "../api/documented";
+import type { ListItem } from "../api/contract";
+import { instanceStatuses, type InstanceStatus } from "../api/documented";
 import { closest } from "../closest";
-import { hasSecret, reveal, type PropertyMap, type PropertyValue } from "../propertyValue";
-import type { CheckFailure } from "../requests";
-import type { FunctionToken } from "../tokens";
+import { NotFound, OperationFailed } from "../errors";
+import { isWhole, type Snapshot } from "../listing/snapshot";
+import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../propertyValue";
+import type { FunctionToken } from "../pulumiNames";
+import type {
+  CheckFailure,
+  InvokeRequest,
+  InvokeResponse,
+  ListedResource,
+  ListRequest,
+} from "../requests";
+import { timeouts, type Session } from "../session/session";
+
+/** The arguments of a function that are given. All arguments are texts. */
+type FunctionArgs = Readonly<Record<string, string | undefined>>;
+
+/** One function: the schema, the check of its arguments and the docs come from this. */
+interface FunctionDefinition {
+  description: string;
+  inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
+  run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
+}
 
 const text = z.string().min(1, { error: "must not be empty" });
 
-export const functions = {
+/** Every function, by its token. */
+export const functions: Record<FunctionToken, FunctionDefinition> = {
   "compute:index:getInstance": {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
@@ -16,7 +37,29 @@ export const functions = {
       id: { type: text.optional(), description: "Identifier of the instance." },
       name: { type: text.optional(), description: "Hostname of the instance, exactly." },
     },
+    async run(session, { id, name }, signal) {
+      const snapshot = await currentListing(session, signal);
+      const found = [...snapshot.items.values()].filter((item) =>
+        id ? item.id === id : item.name === name,
+      );
+      const what = id ? `with the id "${id}"` : `named "${name}"`;
+      const [only, ...others] = found;
+      if (!only) {
+        const doubt = snapshot.complete
+          ? ""
+          : "; the service's listing is not complete, so it may exist all the same (see compute:cursorParameter)";
+        throw new NotFound(`there is no instance ${what}${doubt}`);
+      }
+      if (others.length > 0) {
+        const ids = found.map((item) => item.id).join(", ");
+        throw new OperationFailed(
+          `there are ${found.length} instances ${what}: ${ids}. Give the id instead.`,
+        );
+      }
+      return instanceSummary(only);
+    },
   },
+
   "compute:index:getInstances": {
     description:
       "The instances that the token's tenant has, as far as the service lists them: see `complete`.",
@@ -28,48 +71,115 @@ export const functions = {
         description: "Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.",
       },
     },
+    async run(session, args, signal) {
+      const { instances, complete } = await instancesOf(session, args, signal);
+      return propertyMap({ instances: instances.map(instanceSummary), complete });
+    },
   },
+
   "compute:index:getAccount": {
     description: "The account of the token, as GET /v2/account answers; checks the token.",
     inputs: {},
+    async run(session, _args, signal) {
+      const { baseUrl, tokenKind } = session.settings;
+      const api = await session.connection.api();
+      const account = await api.account(signal);
+      // The document does not show what the answer holds, so all of it is a secret, as JSON text.
+      const details = new Secret(JSON.stringify(account ?? null));
+      return propertyMap({ tokenKind, baseUrl, details });
+    },
   },
-} as const satisfies Record<FunctionToken, unknown>;
+};
 
-/** The arguments of a function that are texts, which is all of them once `faultsOf` has found nothing. */
-export type Args = Readonly<Record<string, string | undefined>>;
+/** Runs a function, or says what is wrong with its arguments. */
+export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
+  const failures = checkArgs(request.token, request.args);
+  if (failures.length > 0) return { outputs: propertyMap({}), failures };
+  using operation = session.operation(timeouts.look);
+  const args = readArgs(request.args);
+  return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
+}
 
-/** A null is an argument left out. */
-export function argsOf(given: PropertyMap): Args {
-  const plain = Object.entries(given).map(([key, value]) => [key, reveal(value)] as const);
+/**
+ * The instances for `pulumi do compute:index:Instance list`.
+ *
+ * @throws OperationFailed for a query with a wrong argument
+ */
+export async function list(
+  session: Session,
+  { query, limit }: ListRequest,
+): Promise<ListedResource[]> {
+  const [failure] = checkArgs("compute:index:getInstances", query);
+  if (failure) throw new OperationFailed(failure.reason);
+  using operation = session.operation(timeouts.look);
+  const { instances, complete } = await instancesOf(session, readArgs(query), operation.signal);
+  if (!complete) {
+    session.ctx.messages.warning(
+      "the service's listing is not complete: there are more instances than are shown",
+    );
+  }
+  const shown = limit < 1 ? instances : instances.slice(0, limit);
+  return shown.map(({ id, name }) => ({ id, name: name ?? id }));
+}
+
+/** The instances of this status, or all, and whether the service can have no others. */
+async function instancesOf(
+  session: Session,
+  args: FunctionArgs,
+  signal: AbortSignal,
+): Promise<{ instances: ListItem[]; complete: boolean }> {
+  const status = args["status"] as InstanceStatus | undefined;
+  const snapshot = await currentListing(session, signal);
+  const instances = [...snapshot.items.values()].filter(
+    (item) => status === undefined || item.status === status,
+  );
+  return { instances, complete: isWhole(snapshot, status ? [status] : []) };
+}
+
+/** A listing that calls that come together share. */
+function currentListing({ listings }: Session, signal: AbortSignal): Promise<Snapshot> {
+  return listings.get(listings.shareable, signal);
+}
+
+function instanceSummary(item: ListItem): PropertyMap {
+  return propertyMap({
+    id: item.id,
+    name: item.name ?? "",
+    status: item.status ?? "",
+    ipv4: item.ipv4_public || undefined,
+  });
+}
+
+/** The arguments that are texts: all that are given, once `checkArgs` has found no failure. */
+function readArgs(args: PropertyMap): FunctionArgs {
+  const given = Object.entries(args).map(([name, value]) => [name, reveal(value)] as const);
   return Object.fromEntries(
-    plain.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    given.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
 }
 
-/** What is wrong with the arguments, each on its property (G9). */
-export function faultsOf(token: FunctionToken, given: PropertyMap): CheckFailure[] {
-  const failures = Object.entries(given).flatMap(([key, value]): CheckFailure[] => {
-    const reason = faultOf(key, reveal(value), functions[token].inputs);
-    return reason === undefined ? [] : [{ property: hasSecret(value) ? "" : key, reason }];
-  });
-  const { id, name } = argsOf(given);
+/** What is wrong with the arguments, each on its property (G9). A null is an argument left out. */
+function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
+  const { inputs } = functions[token];
+  const failures: CheckFailure[] = [];
+  for (const [name, value] of Object.entries(args)) {
+    const plain = reveal(value);
+    if (plain === null) continue;
+    const property = hasSecret(value) ? "" : name;
+    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    if (input) {
+      const issues = input.type.safeParse(plain).error?.issues ?? [];
+      const reason = `${name} ${issues.map((issue) => issue.message).join("; ")}`;
+      if (issues.length > 0) failures.push({ property, reason });
+    } else {
+      const near = closest(name, Object.keys(inputs));
+      const guess = near ? `; did you mean ${near}?` : "";
+      failures.push({ property, reason: `there is no argument "${name}"${guess}` });
+    }
+  }
+  const { id, name } = readArgs(args);
   if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
     failures.push({ property: "", reason: "give either id or name, one of the two" });
   }
   return failures;
-}
-
-function faultOf(
-  key: string,
-  value: PropertyValue,
-  inputs: Readonly<Record<string, { type: z.ZodType }>>,
-): string | undefined {
-  if (value === null) return undefined;
-  const input = Object.hasOwn(inputs, key) ? inputs[key] : undefined;
-  if (!input) {
-    const near = closest(key, Object.keys(inputs));
-    return `there is no argument "${key}"${near ? `; did you mean ${near}?` : ""}`;
-  }
-  const { error } = input.type.safeParse(value);
-  return error && `${key} ${error.issues.map((issue) => issue.message).join("; ")}`;
 }

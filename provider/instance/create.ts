@@ -15,7 +15,7 @@ import { originFromState, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { existenceOf } from "./existence";
 import { failureError, resumedNotice, type CreateSubject } from "./messages";
@@ -121,8 +121,8 @@ class Create implements Disposable {
 
   /** The create ends. If no engine hears the reply, the record stays open, and the next run resumes it. */
   #recordReply(): void {
-    const { ledger, isHeard } = this.#session;
-    const stage = isHeard ? { stage: "replied" as const } : {};
+    const { ledger, hasEngine } = this.#session;
+    const stage = hasEngine ? { stage: "replied" as const } : {};
     if (this.#key !== undefined) ledger.move(this.#key, { ...stage, ended: true });
   }
 

@@ -5,7 +5,7 @@ import { originKey, originToState } from "../origin";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { deleteInstance } from "./delete";
 import { outputsOfAccepted } from "./state";
 
@@ -306,7 +306,7 @@ test.each([
 ])("%s is settled as what became of it", async (_which, args, exists, how) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(stateOf(world), "anEarlierRun");
-  world.session.state.observed("i-1", oldOutputs);
+  world.session.state.observe("i-1", oldOutputs);
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world, oldOutputs).catch(() => undefined);
   expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));

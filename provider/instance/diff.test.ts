@@ -10,7 +10,7 @@ import {
 import { OperationFailed } from "../errors";
 import { originKey, originToState } from "../origin";
 import { fail, failed } from "../testing/fakeService";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
 import { instances } from ".";
@@ -156,7 +156,7 @@ const urn = urnOf("web");
 /** Diff in an update, for an instance that was made with the settings of `made`. */
 function diffOf(world: Scene, news: Values, made = world) {
   const origin = originToState(made.session.connection.place());
-  world.session.state.checked(urn);
+  world.session.state.beginUpdate(urn);
   return instances.diff(world.session, {
     urn,
     id: "i-1",
@@ -245,7 +245,7 @@ test("an instance of another account is not replaced where it would be destroyed
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  world.session.state.checked(urn);
+  world.session.state.beginUpdate(urn);
   const difference = diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: inputsOf(), news: inputsOf({ flavorId: "b" }) },
     oldOutputs: propertyMap({ ...outputsOf(inputsOf()), [originKey]: originToState(origin) }),
@@ -266,8 +266,8 @@ test.each([
 
 test("drift that a refresh has read is no replacement yet, and is not called one (G4)", async () => {
   const world = existing();
-  world.session.state.checked(urn);
-  world.session.state.isRead(urn);
+  world.session.state.beginUpdate(urn);
+  world.session.state.beginRefresh(urn);
   const { detailed } = await diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: inputsOf() },
     news: inputsOf({ name: "renamed" }),
@@ -278,7 +278,7 @@ test("drift that a refresh has read is no replacement yet, and is not called one
 
 test("an import that does not match is left to the engine, which replaces nothing then", async () => {
   const world = existing();
-  world.session.state.checked(urn);
+  world.session.state.beginUpdate(urn);
   const { detailed } = await diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: propertyMap({ name: "web" }) },
     oldOutputs: stamped(propertyMap({ name: "web" }), world.session.id),

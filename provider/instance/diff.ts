@@ -12,7 +12,7 @@ import { originDifference, originFromState, type Origin } from "../origin";
 import { hasUnknown, isList, reveal, type PropertyMap, type PropertyValue } from "../propertyValue";
 import type { DiffKind, DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stampOf } from "../stamp";
+import { stampOf } from "../origin";
 import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
 import { describeExistence, describeRetained } from "./delete";
 import { existenceOf, knownInstanceOf, type Existence } from "./existence";

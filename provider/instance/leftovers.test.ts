@@ -63,7 +63,7 @@ test("with a test token it is no warning", async () => {
 test("what a state holds is no leftover, nor what this run made, nor another resource's record", async () => {
   const world = scene();
   world.service.has("i-held", { name: "web" });
-  world.session.state.observed("i-held", inputsOf({ __run: "an-earlier-one" }));
+  world.session.state.observe("i-held", inputsOf({ __run: "an-earlier-one" }));
   await create(world, "web");
   await create(world, "web", urnOf("second"));
   expect(world.messages.warnings).toEqual([]);
@@ -72,7 +72,7 @@ test("what a state holds is no leftover, nor what this run made, nor another res
 test("an id that a call carried without a stamp may be a leftover all the same (defect 26)", async () => {
   const world = scene();
   world.service.has("i-get", { name: "web" });
-  world.session.state.observed("i-get", inputsOf());
+  world.session.state.observe("i-get", inputsOf());
   await create(world, "web");
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-get")]);
 });

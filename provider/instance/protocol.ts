@@ -15,7 +15,7 @@ import { isHashed } from "../ledger/notedName";
 import { isOpen, type LedgerRecord } from "../ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../origin";
 import { printable } from "../redaction";
-import { projectOf, sameResource } from "../urn";
+import { projectOf, isSameResource } from "../pulumiNames";
 import type { Existence } from "./existence";
 import { hasTag } from "./naming";
 
@@ -290,7 +290,7 @@ function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
     !spec.stateless &&
     spec.scope !== undefined &&
     record.scope === spec.scope &&
-    sameResource(record.urn, spec.urn) &&
+    isSameResource(record.urn, spec.urn) &&
     isSamePlace(record, spec.origin)
   );
 }

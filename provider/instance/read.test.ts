@@ -139,7 +139,7 @@ test("with another token, gone also needs another instance of ours in the listin
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
   world.service.has("i-2");
-  world.session.state.observed("i-2", outputs);
+  world.session.state.observe("i-2", outputs);
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });
@@ -149,7 +149,7 @@ test("an instance made with the other token is no witness for that tenant (G3)",
   const outputs = stateOf(made);
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
   world.service.has("i-2");
-  world.session.state.observed("i-2", stateOf(world));
+  world.session.state.observe("i-2", stateOf(world));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 });
@@ -320,7 +320,7 @@ test("an import proves no state: its own stamp may never have been saved", async
   world.service.has("i-1", { name: "web" });
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const read = await importIt(world);
-  world.session.state.observed("i-1", read?.outputs ?? empty);
+  world.session.state.observe("i-1", read?.outputs ?? empty);
   expect(world.session.state.hasId("i-1")).toBe(true);
   expect(world.session.state.isProven("i-1")).toBe(false);
   expect(settled).not.toHaveBeenCalled();

@@ -6,7 +6,7 @@ import type { Origin } from "../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../stamp";
+import { stamped } from "../origin";
 import { inputNames } from "./definition";
 import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
 import { checkStatus, unfinishedInstance } from "./ready";
@@ -79,7 +79,7 @@ function importInstance(
   const outputs = stamped(outputsOfItem(item, origin), session.id);
   const names = name === undefined ? [] : [name, notedName(name, true, settings)];
   ledger.imported(settings, urn, id, names);
-  state.observed(id, outputs);
+  state.observe(id, outputs);
   checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };
 }

@@ -326,7 +326,7 @@ test("an extra instance of a create taken over is named by the last look (G2)", 
 
 test("a call whose outputs carry the stamp of another session settles it, under whatever URN (aliases)", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
-  world.session.state.observed(id, inputsOf({ __run: "an-earlier-one" }));
+  world.session.state.observe(id, inputsOf({ __run: "an-earlier-one" }));
   expect(open(world)).toEqual([]);
 });
 
@@ -336,7 +336,7 @@ test.each([
 ])("a call with %s proves nothing (defects 2, 26)", async (_, outputs) => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const stamp = "__run" in outputs ? { __run: world.session.id } : {};
-  world.session.state.observed(id, inputsOf(stamp));
+  world.session.state.observe(id, inputsOf(stamp));
   expect(open(world)).toHaveLength(1);
 });
 
@@ -379,7 +379,7 @@ test("a create begun with another account is not settled here, and both commands
 
 test("an instance that the state holds is never adopted for another resource", async () => {
   const world = scene();
-  world.session.state.observed("i-7", inputsOf());
+  world.session.state.observe("i-7", inputsOf());
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-7", { name: generated(1) });
     throw failed("unanswered");

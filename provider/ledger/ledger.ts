@@ -5,7 +5,7 @@
  * written or read is warned of.
  */
 import { isSamePlace, type Place } from "../origin";
-import { sameResource } from "../urn";
+import { isSameResource } from "../pulumiNames";
 import { isMissing, reason, systemDisk, type Disk, type Lock, type OpenFile } from "./disk";
 import { isNoMoreNeeded, isSettled, isWorthless, removeOldLocks } from "./prune";
 import { asOf, isOpen, mayBecome, type LedgerRecord, type NewRecord, type Settled } from "./record";
@@ -161,7 +161,7 @@ export class Ledger {
       const known = here.filter((it) => it.id === id);
       if (known.length > 0) return known.filter((it) => isOpen(it) && it.stage !== "replied");
       const isLike = (it: LedgerRecord) =>
-        sameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
+        isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
       // Of several creates of one name, one made it; the others stay as they are.
       return here.filter((it) => it.id === undefined && isOpen(it) && isLike(it)).slice(0, 1);
     };

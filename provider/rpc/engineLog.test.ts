@@ -5,8 +5,8 @@ import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
 import { propertyMap } from "../propertyValue";
 import { Redactor } from "../redaction";
-import { longestText } from "./clip";
 import { EngineLog } from "./engineLog";
+import { maxMessageLength } from "./errors";
 import { instanceUrn } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { withServer } from "./testing/harness";
@@ -52,11 +52,11 @@ test("every message is cleaned with what is secret when it is said, and cut", as
   await withEngine(async (engine, log, redactor) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
-    log.debug("x".repeat(longestText * 2));
+    log.debug("x".repeat(maxMessageLength * 2));
     await log.flush();
     expect(engine.logged.map(({ message }) => message)).toEqual([
       "[2Jtoken [secret]",
-      `${"x".repeat(longestText - 1)}…`,
+      `${"x".repeat(maxMessageLength - 1)}…`,
     ]);
   });
 });

@@ -1,44 +1,48 @@
+/** Messages for the person, over the engine's log service. */
 import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { Clock } from "../clock";
 import type { Messages } from "../context";
 import type { Redactor } from "../redaction";
-import { truncate } from "./clip";
+import { truncate } from "./errors";
 
 /**
- * The engine's severities by number, so that its protocol is loaded only once there is something to
- * say. ERROR is not among them: it marks the resource as failed, and the run still exits with 0; errors
- * are returned.
+ * The engine's severities by number, so that the engine's protocol is loaded only with the first message.
+ * ERROR is not used: it marks the resource as failed, and the run still exits with 0. Errors are returned.
  */
 const severities = { debug: 0, info: 1, warning: 2 } as const;
 
-interface Line {
+interface LogMessage {
   severity: keyof typeof severities;
   text: string;
-  urn: string;
-  ephemeral: boolean;
+  urn?: string | undefined;
+  /** For the Info column only: the engine does not keep it. */
+  isEphemeral?: boolean;
 }
 
-/** How long an answer waits for what was said before it. */
+/** How long an answer waits for the messages before it. */
 const flushMs = 1000;
-/** After that the engine has not taken one line; it is given up. */
+/** How long one message may take. */
 const sendMs = 5000;
 
 /**
- * `Messages` over the engine's log service. Nothing here throws, and nothing waits but `flush`. Until
- * an engine's address is known there is nobody to tell, and messages are dropped.
+ * Sends one message after the other, so that an older status never wins. No method throws, and only
+ * `flush` waits. Without an engine's address, messages are dropped.
  */
 export class EngineLog implements Messages {
+  readonly #redactor: Redactor;
+  readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /** Settled once the engine has all that was said; undefined: it has, or has taken too long. */
-  #telling: Promise<void> | undefined;
-  /** The last line of each resource: the next follows it, so that an older status never wins. */
-  readonly #last = new Map<string, Promise<void>>();
+  /** Resolves once the engine has every message so far; undefined: it has, or it takes too long. */
+  #sent: Promise<void> | undefined;
 
-  constructor(private readonly options: { redactor: Redactor; clock: Clock }) {}
+  constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
+    this.#redactor = redactor;
+    this.#clock = clock;
+  }
 
-  /** A new engine (Handshake, Attach): from now on it is the one told. */
+  /** From now on, the engine at this address gets the messages (Handshake, Attach). */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;
     this.close();
@@ -46,60 +50,52 @@ export class EngineLog implements Messages {
   }
 
   status(urn: string, text: string): void {
-    this.#log({ severity: "info", text, urn, ephemeral: true });
+    this.#log({ severity: "info", text, urn, isEphemeral: true });
   }
-  info(text: string, urn = ""): void {
-    this.#log({ severity: "info", text, urn, ephemeral: false });
+  info(text: string, urn?: string): void {
+    this.#log({ severity: "info", text, urn });
   }
-  warning(text: string, urn = ""): void {
-    this.#log({ severity: "warning", text, urn, ephemeral: false });
+  warning(text: string, urn?: string): void {
+    this.#log({ severity: "warning", text, urn });
   }
   debug(text: string): void {
-    this.#log({ severity: "debug", text, urn: "", ephemeral: false });
+    this.#log({ severity: "debug", text });
   }
 
   /**
-   * Until the engine has all that was said so far, one second at most. After the answer to its last
-   * call the engine may be gone, and a warning on the way with it.
+   * Resolves once the engine has every message so far, or after a second. The engine may be gone after the
+   * answer to its last call, and would miss a warning that is still on its way.
    */
   async flush(): Promise<void> {
-    const telling = this.#telling;
-    if (!telling) return;
-    const patience = new AbortController();
-    // Waited for once: an engine that takes no messages does not delay every answer.
-    const giveUp = () => (this.#telling = undefined);
-    const waited = this.options.clock.sleep(flushMs, patience.signal).then(giveUp, ignore);
-    await Promise.race([telling.then(() => patience.abort()), waited]);
+    const sent = this.#sent;
+    if (!sent) return;
+    const timer = new AbortController();
+    const giveUp = this.#clock.sleep(flushMs, timer.signal).then(() => {
+      // An engine that takes no messages delays one answer, not all of them.
+      if (this.#sent === sent) this.#sent = undefined;
+    }, ignore);
+    await Promise.race([sent.then(() => timer.abort()), giveUp]);
   }
 
-  /** From now on there is nobody to tell. */
+  /** From now on, messages are dropped. */
   close(): void {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
     this.#address = undefined;
   }
 
-  #log({ text, ...line }: Line): void {
+  #log(message: LogMessage): void {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
-    // Cleaned now: what is secret then may be another matter.
-    const message = truncate(this.options.redactor.redact(text));
-    const before = this.#last.get(line.urn) ?? Promise.resolve();
-    const sent = before
-      .then(async () => send(await client, { ...line, text: message }))
+    // Redacted at once: what counts is what is secret when the message is written.
+    const text = truncate(this.#redactor.redact(message.text));
+    const sent = Promise.resolve(this.#sent)
+      .then(async () => send(await client, { ...message, text }))
       .catch(ignore)
       .finally(() => {
-        if (this.#last.get(line.urn) === sent) this.#last.delete(line.urn);
+        if (this.#sent === sent) this.#sent = undefined;
       });
-    this.#last.set(line.urn, sent);
-    // One promise for all, which the next one is added to: hundreds of answers wait for it at once.
-    const others = this.#telling;
-    const telling = sent
-      .then(() => others)
-      .then(() => {
-        if (this.#telling === telling) this.#telling = undefined;
-      });
-    this.#telling = telling;
+    this.#sent = sent;
   }
 }
 
@@ -109,20 +105,20 @@ async function connect(address: string): Promise<EngineClient> {
   return new Client(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
 }
 
-async function send(client: EngineClient, line: Line): Promise<void> {
+/** Resolves however the call ends: there is nobody to tell of a message that was not taken. */
+async function send(client: EngineClient, message: LogMessage): Promise<void> {
   const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
-  const request = new LogRequest();
-  request.setSeverity(severities[line.severity]);
-  request.setMessage(line.text);
-  request.setUrn(line.urn);
-  request.setEphemeral(line.ephemeral);
+  const request = new LogRequest()
+    .setSeverity(severities[message.severity])
+    .setMessage(message.text)
+    .setUrn(message.urn ?? "")
+    .setEphemeral(message.isEphemeral ?? false);
   await new Promise<void>((resolve) => {
-    // Refused, timed out or taken: there is nobody to tell of it.
-    const done = () => resolve();
-    client.log(request, new Metadata(), { deadline: Date.now() + sendMs }, done);
+    const deadline = Date.now() + sendMs;
+    client.log(request, new Metadata(), { deadline }, () => resolve());
   });
 }
 
 function ignore(): void {
-  // An unsent message is no reason for an operation to fail.
+  // A message that is not sent is no reason for an operation to fail.
 }

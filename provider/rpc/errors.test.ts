@@ -8,8 +8,9 @@ import {
   OperationFailed,
 } from "../errors";
 import { Secret, Unknown, propertyMap, type PropertyMap } from "../propertyValue";
-import { instanceToken } from "../tokens";
-import { longestText } from "./clip";
+import { instanceToken } from "../pulumiNames";
+import { fitState, maxMessageLength } from "./errors";
+import { decodeProperties } from "./properties";
 import { withServer } from "./testing/harness";
 
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
@@ -219,7 +220,7 @@ test("every text is cleaned: errors, reasons, check failures (G8)", async () => 
 });
 
 test("a very long message is cut, never through a character, and still arrives", async () => {
-  const long = "\u{1f600}".repeat(longestText);
+  const long = "\u{1f600}".repeat(maxMessageLength);
   const script = {
     read: rejecting(new OperationFailed(long)),
     create: rejecting(new InstanceUnfinished("i-1", { inputs, outputs }, [long])),
@@ -229,8 +230,55 @@ test("a very long message is cut, never through a character, and still arrives",
       () => new Error("answered"),
       (failure: Error) => failure,
     );
-    expect(error.message.length).toBeLessThanOrEqual(longestText);
+    expect(error.message.length).toBeLessThanOrEqual(maxMessageLength);
     expect(error.message).toMatch(/^\u{1f600}+…$/u);
     await expect(client.create({ inputs })).rejects.toMatchObject({ unfinished: { id: "i-1" } });
+  });
+});
+
+// --- the state of an unfinished instance, small enough for a trailer ---
+
+function fitted(inputs: PropertyMap, outputs: PropertyMap) {
+  const state = fitState({ inputs, outputs });
+  const bytes = state.inputs.serializeBinary().length + state.outputs.serializeBinary().length;
+  return {
+    inputs: Object.keys(decodeProperties(state.inputs)),
+    outputs: Object.keys(decodeProperties(state.outputs)),
+    leftOut: state.leftOut,
+    bytes,
+  };
+}
+
+test("a state that fits goes as it is", () => {
+  const inputs = propertyMap({ name: "web", userData: new Secret(megabytes(1)) });
+  expect(fitted(inputs, inputs)).toMatchObject({
+    inputs: ["name", "userData"],
+    outputs: ["name", "userData"],
+    leftOut: [],
+  });
+});
+
+test("of several secrets only the largest are left out, and what is no secret stays", () => {
+  const inputs = propertyMap({
+    name: new Secret("web"),
+    sshKeys: [megabytes(3)],
+    userData: new Secret(megabytes(2)),
+    password: new Secret(megabytes(1)),
+  });
+  const { bytes, ...rest } = fitted(inputs, propertyMap({ __origin: megabytes(0.5) }));
+  expect(rest).toEqual({
+    inputs: ["name", "sshKeys"],
+    outputs: ["__origin"],
+    leftOut: ["userData", "password"],
+  });
+  expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
+});
+
+test("what is no secret goes when no secret is left to leave out", () => {
+  const inputs = propertyMap({ name: "web", sshKeys: [megabytes(3)], vpcId: megabytes(1.5) });
+  expect(fitted(inputs, inputs)).toMatchObject({
+    inputs: ["name", "vpcId"],
+    outputs: ["name", "vpcId"],
+    leftOut: ["sshKeys"],
   });
 });

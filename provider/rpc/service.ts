@@ -1,37 +1,23 @@
-import type { handleUnaryCall } from "@grpc/grpc-js";
+/**
+ * The calls of `pulumirpc.ResourceProvider`: each entry decodes the engine's message, asks the provider,
+ * and encodes the answer.
+ */
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import {
-  GetSchemaResponse,
-  type CreateRequest,
-  type CreateResponse,
-  type DiffRequest,
-  type DiffResponse,
-  type ProviderHandshakeRequest,
-} from "@pulumi/pulumi/proto/provider_pb";
+import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import type { Provider } from "../requests";
-import type { Redactor } from "../redaction";
-import type { Calls } from "./calls";
-import { decodeProperties } from "./decode";
-import type { EngineLog } from "./engineLog";
-import { describe } from "./errors";
-import { changedSettings, forProvider, withInternals } from "./providerInputs";
-import { sdkAdvice } from "./sdkVersion";
-import * as replies from "./replies";
-import * as requests from "./requests";
-
-export interface ServiceDependencies {
-  provider: Provider;
-  /** Asked for more often than anything else of the provider, which is not loaded for it. */
-  schema: () => Promise<string>;
-  log: EngineLog;
-  redactor: Redactor;
-  /** Semantic version of the plugin. */
-  version: string;
-  capabilities: requests.Capabilities;
-}
+import { functionTokens, instanceToken } from "../pulumiNames";
+import type * as requests from "../requests";
+import { describeError } from "./errors";
+import { decodeProperties, encodeProperties, InvalidMessage, unknownTexts } from "./properties";
+import {
+  diffSettings,
+  newerSdkWarning,
+  omitEngineEntries,
+  withEngineEntries,
+} from "./providerInputs";
+import type { ProviderServer, ServerDependencies } from "./server";
 
 /** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
 type Service = Partial<{
@@ -40,129 +26,230 @@ type Service = Partial<{
   ]: IResourceProviderServer[Name];
 }>;
 
-/** Every call of `pulumirpc.ResourceProvider` we have; grpc-js answers UNIMPLEMENTED to the rest. */
-export function service(calls: Calls, dependencies: ServiceDependencies): Service {
-  const { provider, schema, log, redactor, version, capabilities } = dependencies;
-  const redact = (text: string) => redactor.redact(text);
+/** Every call that the provider answers; grpc-js answers UNIMPLEMENTED to the others. */
+export function providerService(server: ProviderServer, dependencies: ServerDependencies): Service {
+  const { schema, log, redactor, version } = dependencies;
 
-  /** A new engine; in attach mode the process has outlived the last one. */
-  const greet = (engineAddress: string): void => {
-    log.attach(engineAddress);
-    provider.renew();
-  };
+  const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
+    new pb.CheckResponse()
+      // Unknown inputs are allowed in updates too.
+      .setInputs(encodeProperties(inputs, "preview"))
+      .setFailuresList(failures.map(toCheckFailure));
+  const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
+    new pb.CheckFailure().setProperty(redactor.redact(property)).setReason(redactor.redact(reason));
 
   return {
-    handshake: calls.unary((request: ProviderHandshakeRequest) => {
-      greet(request.getEngineAddress());
-      return replies.handshakeReply();
+    handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
+      server.attachEngine(request.getEngineAddress());
+      return new pb.ProviderHandshakeResponse()
+        .setAcceptSecrets(true)
+        .setAcceptResources(true)
+        .setAcceptOutputs(true)
+        .setSupportsAutonamingConfiguration(true);
     }),
-    attach: calls.unary((request: PluginAttach) => {
-      greet(request.getAddress());
+    attach: server.unary((request: PluginAttach) => {
+      server.attachEngine(request.getAddress());
       return new Empty();
     }),
-    getPluginInfo: calls.unary(() => new PluginInfo().setVersion(version)),
-    getSchema: calls.unary(async () => new GetSchemaResponse().setSchema(await schema())),
-    cancel: cancel(calls, dependencies),
+    getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
+    getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
+    // Answered at once and whatever happens: the engine takes a plugin that does not answer for crashed.
+    // Never exits: Cancel comes at every normal shutdown too, with calls still running.
+    cancel: (_call, callback) => {
+      callback(null, new Empty());
+      server.cancel(server.runningCalls === 0);
+    },
 
-    checkConfig: calls.unary(async (request) => {
-      const answer = await provider.checkConfig(requests.checkConfigRequest(request));
+    checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
-      const inputs = withInternals(answer.inputs, sent);
-      const advice = sdkAdvice(sent, { plugin: version, folder: __dirname });
-      if (advice !== undefined) log.warning(advice, request.getUrn());
-      return replies.checkReply({ ...answer, inputs }, redact);
+      const { inputs, failures } = await provider.checkConfig({ news: omitEngineEntries(sent) });
+      const warning = newerSdkWarning(sent, { plugin: version, folder: __dirname });
+      if (warning !== undefined) log.warning(warning, request.getUrn());
+      return toCheckReply({ inputs: withEngineEntries(inputs, sent), failures });
     }),
-    diffConfig: calls.unary(diffConfig),
-    configure: calls.unary(async (request) => {
-      await provider.configure(requests.configureRequest(request));
-      return replies.configureReply();
+    diffConfig: server.unary((request: pb.DiffRequest) => {
+      const olds = decodeProperties(request.getOldInputs());
+      return toDiffReply(diffSettings(olds, decodeProperties(request.getNews())));
+    }),
+    configure: server.withProvider(async (provider, request: pb.ConfigureRequest) => {
+      const id = request.getId();
+      if (!id) throw new InvalidMessage("Configure gives no id of the provider resource");
+      await provider.configure({
+        urn: request.getUrn() || undefined,
+        scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
+        args: omitEngineEntries(decodeProperties(request.getArgs())),
+      });
+      // What Handshake said, once more.
+      return new pb.ConfigureResponse()
+        .setAcceptsecrets(true)
+        .setAcceptresources(true)
+        .setAcceptoutputs(true)
+        .setSupportspreview(true)
+        .setSupportsAutonamingConfiguration(true);
     }),
 
-    check: calls.unary(async (request) =>
-      replies.checkReply(
-        await provider.check(requests.checkRequest(request, capabilities)),
-        redact,
-      ),
-    ),
-    diff: calls.unary(async (request) =>
-      replies.diffReply(await provider.diff(requests.diffRequest(request, capabilities))),
-    ),
-    create: calls.unary((request) => create(provider, request, capabilities)),
-    update: calls.unary(async (request) => {
-      const outputs = await provider.update(requests.updateRequest(request, capabilities));
-      return replies.updateReply(outputs, request.getPreview());
+    check: server.withProvider(async (provider, request: pb.CheckRequest) => {
+      requireInstance(request.getType());
+      const autonaming = request.getAutonaming();
+      const answer = await provider.check({
+        urn: request.getUrn(),
+        olds: decodeProperties(request.getOlds()),
+        news: decodeProperties(request.getNews()),
+        randomSeed: request.getRandomseed_asU8(),
+        autonaming: autonaming && {
+          proposedName: autonaming.getProposedName(),
+          mode: readAutonamingMode(autonaming.getMode()),
+        },
+      });
+      return toCheckReply(answer);
     }),
-    read: calls.unary(async (request) =>
-      replies.readReply(await provider.read(requests.readRequest(request, capabilities))),
+    diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
+      toDiffReply(await provider.diff(readDiffRequest(request))),
     ),
-    delete: calls.unary(async (request) => {
-      await provider.delete(requests.deleteRequest(request, capabilities));
+    create: server.withProvider(async (provider, request: pb.CreateRequest) => {
+      requireInstance(request.getType());
+      const inputs = decodeProperties(request.getProperties());
+      const preview = request.getPreview();
+      const { id, outputs } = await provider.create({
+        ...{ urn: request.getUrn(), inputs, preview },
+        timeoutSeconds: readTimeoutSeconds(request),
+      });
+      if (id === "" && !preview) throw new Error("Create made an instance but gave no id");
+      try {
+        const reply = new pb.CreateResponse()
+          .setId(id)
+          .setProperties(encodeProperties(outputs, preview ? "preview" : "final"));
+        // grpc-js does this once more, but a failure there could not be reported.
+        reply.serializeBinary();
+        return reply;
+      } catch (error) {
+        if (preview) throw error;
+        // G1: the instance exists and costs money. With a plain error the engine would forget it; with
+        // this one the engine keeps the id, and what of the state can be sent.
+        throw new InstanceUnfinished(id, { inputs, outputs }, [
+          `instance ${id} was made, but part of its state could not be recorded ` +
+            `(${describeError(error).message}): the next \`pulumi up\` reads it again`,
+        ]);
+      }
+    }),
+    update: server.withProvider(async (provider, request: pb.UpdateRequest) => {
+      const preview = request.getPreview();
+      const outputs = await provider.update({
+        ...readDiffRequest(request),
+        timeoutSeconds: readTimeoutSeconds(request),
+        preview,
+      });
+      return new pb.UpdateResponse().setProperties(
+        encodeProperties(outputs, preview ? "preview" : "final"),
+      );
+    }),
+    read: server.withProvider(async (provider, request: pb.ReadRequest) => {
+      requireInstance(request.getType());
+      const answer = await provider.read({
+        urn: request.getUrn(),
+        id: request.getId(),
+        // Absent means an import, empty means a `.get()`.
+        inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
+        outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
+        timeoutSeconds: readTimeoutSeconds(request),
+      });
+      // A reply without id and properties says that the instance is gone.
+      if (!answer) return new pb.ReadResponse();
+      return new pb.ReadResponse()
+        .setId(answer.id)
+        .setInputs(encodeProperties(answer.inputs, "final"))
+        .setProperties(encodeProperties(answer.outputs, "final"));
+    }),
+    delete: server.withProvider(async (provider, request: pb.DeleteRequest) => {
+      requireInstance(request.getType());
+      await provider.delete({
+        urn: request.getUrn(),
+        id: request.getId(),
+        oldInputs: decodeProperties(request.getOldInputs()),
+        oldOutputs: decodeProperties(request.getProperties()),
+        timeoutSeconds: readTimeoutSeconds(request),
+      });
       return new Empty();
     }),
 
-    invoke: calls.unary(async (request) =>
-      replies.invokeReply(
-        await provider.invoke(requests.invokeRequest(request, capabilities)),
-        redact,
-      ),
-    ),
-    list: calls.streamed(async (request) => {
-      const listed = await provider.list(requests.listRequest(request, capabilities));
-      return listed.map(replies.listReply);
+    invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
+      const token = functionTokens.find((known) => known === request.getTok());
+      if (!token) throw unknownTokenError("function", request.getTok(), functionTokens);
+      const args = decodeProperties(request.getArgs());
+      const { outputs, failures } = await provider.invoke({ token, args });
+      return new pb.InvokeResponse()
+        .setReturn(encodeProperties(outputs, "final"))
+        .setFailuresList(failures.map(toCheckFailure));
+    }),
+    list: server.streaming(async (provider, request: pb.ListRequest) => {
+      requireInstance(request.getToken());
+      const query = decodeProperties(request.getQuery());
+      const listed = await provider.list({ query, limit: request.getLimit() });
+      return listed.map(({ id, name }) =>
+        new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
+      );
     }),
   };
 }
 
-/**
- * Answered at once and whatever happens, as the engine takes a plugin without this answer for
- * crashed. Never exits: Cancel comes at every normal shutdown too, with calls still running.
- */
-function cancel(
-  calls: Calls,
-  { provider, log }: ServiceDependencies,
-): handleUnaryCall<Empty, Empty> {
-  return (_call, callback) => {
-    callback(null, new Empty());
-    try {
-      provider.cancel(calls.running === 0);
-    } catch (error) {
-      log.debug(describe(error).stack);
-    }
+/** Of a Diff, and the part of an Update that is the same. */
+function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
+  requireInstance(request.getType());
+  return {
+    urn: request.getUrn(),
+    id: request.getId(),
+    oldInputs: decodeProperties(request.getOldInputs()),
+    oldOutputs: decodeProperties(request.getOlds()),
+    // The engine has applied ignoreChanges already.
+    news: decodeProperties(request.getNews()),
   };
 }
 
-/** Settings never replace an instance (G5): the engine would make every one of them anew. */
-function diffConfig(request: DiffRequest): DiffResponse {
-  const olds = decodeProperties(request.getOldInputs());
-  const news = decodeProperties(request.getNews());
-  const changes = changedSettings(forProvider(olds), forProvider(news));
-  return replies.diffReply({
-    detailed: Object.fromEntries(changes.map(({ name, kind }) => [name, kind])),
-    deleteBeforeReplace: false,
-  });
+const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = pb.PropertyDiff.Kind;
+const diffKinds: Readonly<Record<requests.DiffKind, pb.PropertyDiff.Kind>> = {
+  add: ADD,
+  "add-replace": ADD_REPLACE,
+  delete: DELETE,
+  "delete-replace": DELETE_REPLACE,
+  update: UPDATE,
+  "update-replace": UPDATE_REPLACE,
+};
+
+function toDiffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): pb.DiffResponse {
+  const changes = Object.entries(detailed);
+  const replacing = changes.filter(([, kind]) => kind.endsWith("-replace"));
+  const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
+  const reply = new pb.DiffResponse()
+    .setChanges(changes.length === 0 ? DIFF_NONE : DIFF_SOME)
+    .setDiffsList(changes.map(([name]) => name))
+    .setReplacesList(replacing.map(([name]) => name))
+    .setDeletebeforereplace(deleteBeforeReplace)
+    // Without a detailed diff, the engine shows every output as changed.
+    .setHasdetaileddiff(true);
+  for (const [name, kind] of changes) {
+    const diff = new pb.PropertyDiff().setKind(diffKinds[kind]).setInputdiff(true);
+    reply.getDetaileddiffMap().set(name, diff);
+  }
+  return reply;
 }
 
-async function create(
-  provider: Provider,
-  request: CreateRequest,
-  capabilities: requests.Capabilities,
-): Promise<CreateResponse> {
-  const decoded = requests.createRequest(request, capabilities);
-  const answer = await provider.create(decoded);
-  const { preview } = decoded;
-  if (answer.id === "" && !preview) throw new Error("Create made an instance but gave no id");
-  try {
-    const reply = replies.createReply(answer, preview);
-    // grpc-js does this once more, but then a failure can't be helped.
-    reply.serializeBinary();
-    return reply;
-  } catch (error) {
-    if (preview) throw error;
-    // G1: the instance exists and costs money. Were the engine told of a plain error, it would
-    // forget it; this way it keeps the id, and what of the state can be sent.
-    throw new InstanceUnfinished(answer.id, { inputs: decoded.inputs, outputs: answer.outputs }, [
-      `instance ${answer.id} was made, but part of its state could not be recorded ` +
-        `(${describe(error).message}): the next \`pulumi up\` reads it again`,
-    ]);
-  }
+function readAutonamingMode(mode: number): requests.AutonamingMode {
+  const known = (["propose", "enforce", "disable"] as const)[mode];
+  if (known === undefined) throw new InvalidMessage(`autonaming mode ${mode} is not known`);
+  return known;
+}
+
+/** 0 where the program sets none, and for a number that is no time. */
+function readTimeoutSeconds(request: { getTimeout(): number }): number {
+  const seconds = request.getTimeout();
+  return seconds > 0 ? seconds : 0;
+}
+
+function requireInstance(type: string): void {
+  if (type !== instanceToken) throw unknownTokenError("resource", type, [instanceToken]);
+}
+
+function unknownTokenError(what: string, token: string, known: readonly string[]): InvalidMessage {
+  const quoted = JSON.stringify(token);
+  return new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
 }

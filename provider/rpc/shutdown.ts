@@ -1,54 +1,54 @@
+/** How the process ends: with a signal, or with the engine. */
 import type { Clock } from "../clock";
-import type { Provider } from "../requests";
 import type { ProviderServer } from "./server";
 
-/** The engine kills a plugin five seconds after SIGINT. */
+/** How long running calls get after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;
-/** Nobody waits any more, but a POST under way may still bring its id, for the ledger. */
+/**
+ * How long running calls get when the engine is gone. Nobody waits any more, but a POST under way may
+ * still bring its id, for the ledger.
+ */
 export const afterEngineMs = 15_000;
-/** With no call running, only a peer that does not read can hold this up. */
+/** With no call running, only a peer that does not read can delay the exit. */
 const idleMs = 250;
 
-export interface ShutdownDependencies {
-  provider: Provider;
-  server: ProviderServer;
-  clock: Clock;
-  /** Whether the end of stdin is the end of the engine, which says no goodbye when it is killed. */
-  engineOwnsStdin: boolean;
-}
-
 /**
- * Ends the process with a signal or with the engine: at once when no call is running, else when those
- * running have been cancelled and answered. A second signal does not wait.
+ * Exits at a signal, or when the engine is gone: at once with no call running, else when the running calls
+ * have been cancelled and answered. A second signal does not wait.
+ *
+ * `isStdinOfEngine`: the end of stdin is the end of the engine, which says nothing when it is killed.
  */
-export function endWith({ provider, server, clock, engineOwnsStdin }: ShutdownDependencies): void {
-  let ending = false;
-  const end = (patienceMs: number, how: { orderly: boolean; engineGone: boolean }): void => {
-    ending = true;
-    const isIdle = server.running === 0;
+export function exitWithEngine(
+  server: Pick<ProviderServer, "cancel" | "drain" | "runningCalls">,
+  clock: Clock,
+  isStdinOfEngine: boolean,
+): void {
+  let isEnding = false;
+  const end = (patienceMs: number, how: { isOrderly: boolean; isEngineGone: boolean }): void => {
+    isEnding = true;
+    const isIdle = server.runningCalls === 0;
     // Drained when idle too, which takes no time: the last answer may still be on its way out.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : patienceMs)]).finally(exit);
-    provider.cancel(isIdle && how.orderly, how.engineGone);
+    server.cancel(isIdle && how.isOrderly, how.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (ending) exit();
-    // The goodbye of an engine that sends no Cancel before it (3.180); Ctrl-C reaches the engine alone. Any
-    // other signal, or the end of stdin, may well be the death of an engine that saved nothing.
-    const orderly = signal === "SIGINT" && engineOwnsStdin;
-    end(afterSignalMs, { orderly, engineGone: false });
+    if (isEnding) exit();
+    // An engine sends SIGINT when it is done; some (3.180) send no Cancel before it. A Ctrl-C at the
+    // terminal reaches the engine alone. After other signals, the engine may not have saved the answers.
+    end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
-  if (engineOwnsStdin) {
+  if (isStdinOfEngine) {
     process.stdin.on("error", () => undefined);
     process.stdin.on("close", () => {
-      if (!ending) end(afterEngineMs, { orderly: false, engineGone: true });
+      if (!isEnding) end(afterEngineMs, { isOrderly: false, isEngineGone: true });
     });
     process.stdin.resume();
   }
 }
 
-/** Not by letting the event loop run dry: this also writes the compile cache. */
+/** At once, not when nothing is left to wait for. A regular exit also writes the compile cache. */
 function exit(): never {
   process.exit(0);
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
+import { isCommand, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
-import { isByEngine, isByHand } from "./arguments";
+
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { bundlePlugin, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
@@ -56,8 +57,8 @@ test.each([
   [["--tracing=x", "-v", "9", "127.0.0.1:41"], true],
   [["--logtostderr", "--tracing", "http://t:1"], false],
 ])("whether %j comes from the engine: %s; it is no command", (argv, byEngine) => {
-  expect(isByEngine(argv)).toBe(byEngine);
-  expect(isByHand(argv)).toBe(false);
+  expect(isStartedByEngine(argv)).toBe(byEngine);
+  expect(isCommand(argv)).toBe(false);
 });
 
 test.each([
@@ -67,7 +68,7 @@ test.each([
   ["--version"],
   ["Doctor"],
 ])("%s is typed by a person", (...argv) => {
-  expect(isByHand(argv)).toBe(true);
+  expect(isCommand(argv)).toBe(true);
 });
 
 test("the port is the first and only thing on stdout, whatever goes wrong later", async () => {

@@ -1,69 +1,78 @@
-/**
- * The creates of this session: one of a name at a time, and the instances that came of them. An instance
- * that was made or taken over here is adopted by no other create; one that was taken over is not destroyed.
- */
 import type { Listings } from "../listing/listings";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 
 /** An instance whose create was answered with `InstanceUnfinished`. */
 export interface Unfinished {
+  /** Of its record in the ledger. */
   key: string;
   id: string;
   outputs: PropertyMap;
+  /** Only a listing begun after this mark (`Listings.markWrite`) can show the instance. */
   after: number;
 }
 
+/**
+ * The creates of a session, one of each name at a time, and the instances that came of them. No create takes
+ * over an instance of another create here, and no delete destroys an instance that was taken over here.
+ */
 export class Creates {
-  readonly #names = new KeyedLocks();
-  /** By name: the mark in the order of listings at which the outcome of its last POST was decided. */
-  readonly #settled = new Map<string, number>();
-  readonly #made = new Set<string>();
+  readonly #listings: Listings;
+  readonly #locks = new KeyedLocks();
+  /** By name: the mark (`Listings.markWrite`) at which the outcome of its last POST was decided. */
+  readonly #settledAt = new Map<string, number>();
+  /** Ids of the instances that were created or taken over. */
+  readonly #ids = new Set<string>();
   readonly #takenOver = new Set<string>();
+  /** By the resource's URN. */
   readonly #unfinished = new Map<string, Unfinished>();
 
-  constructor(private readonly listings: Listings) {}
+  constructor(listings: Listings) {
+    this.#listings = listings;
+  }
 
   /** Runs `create` once no other create of this name is under way. */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
-    return this.#names.run(name, signal, create);
+    return this.#locks.run(name, signal, create);
   }
 
-  /** The outcome of this name's POST is decided: the next create of it takes a baseline begun after that. */
+  /** The outcome of this name's POST is decided: the baseline of its next create is begun after that. */
   noteSettled(name: string): void {
-    const newest = this.listings.latest?.begun ?? 0;
-    // Marks before the newest listing's ask nothing of any listing to come.
-    for (const [other, mark] of this.#settled) if (mark < newest) this.#settled.delete(other);
-    this.#settled.set(name, this.listings.markWrite());
+    this.#settledAt.set(name, this.#listings.markWrite());
   }
 
+  /** The mark of the last `noteSettled` of this name; 0 where there is none. */
   settledAt(name: string): number {
-    return this.#settled.get(name) ?? 0;
+    return this.#settledAt.get(name) ?? 0;
   }
 
+  /** This session has created the instance. */
   noteMade(id: string): void {
-    this.#made.add(id);
+    this.#ids.add(id);
   }
 
+  /** This session has taken over an instance of an earlier, unanswered create. */
   noteTakenOver(id: string): void {
-    this.#made.add(id);
+    this.#ids.add(id);
     this.#takenOver.add(id);
   }
 
-  /** Whether it was made or taken over here. */
+  /** Whether this session has created the instance, or taken it over. */
   has(id: string): boolean {
-    return this.#made.has(id);
+    return this.#ids.has(id);
   }
 
+  /** Whether this session has taken the instance over. */
   hasTakenOver(id: string): boolean {
     return this.#takenOver.has(id);
   }
 
-  /** An error hook may have the engine ask again: then this instance is waited for, whatever else happens. */
+  /** An error hook may make the engine ask again: that create then goes on with this instance. */
   noteUnfinished(urn: string, unfinished: Unfinished): void {
     this.#unfinished.set(urn, unfinished);
   }
 
+  /** The instance that an earlier create of this resource left unfinished. */
   unfinished(urn: string): Unfinished | undefined {
     return this.#unfinished.get(urn);
   }

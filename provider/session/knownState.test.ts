@@ -18,7 +18,7 @@ test.each([
 ])("outputs with the stamp of %s", (_whose, run, proves) => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  world.session.state.observed("i-1", outputsOf(world, run ?? world.session.id));
+  world.session.state.observe("i-1", outputsOf(world, run ?? world.session.id));
   expect(world.session.state.isProven("i-1")).toBe(proves);
   expect(settled.mock.calls).toEqual(
     proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
@@ -27,7 +27,7 @@ test.each([
 
 test("an id that any call carried is never to be adopted, whoever holds it", () => {
   const world = scene();
-  world.session.state.observed("i-1", propertyMap({}));
+  world.session.state.observe("i-1", propertyMap({}));
   expect(world.session.state.hasId("i-1")).toBe(true);
   expect(world.session.state.hasId("i-2")).toBe(false);
 });
@@ -37,21 +37,21 @@ test("what is proven belongs to the place of its outputs, not to that of the set
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const there = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
   const outputs = propertyMap({ [originKey]: originToState(there), __run: "an-earlier-run" });
-  world.session.state.observed("i-1", outputs);
+  world.session.state.observe("i-1", outputs);
   expect(settled.mock.calls).toEqual([[expect.objectContaining(there), "i-1", "state"]]);
 });
 
 test("a witness is another listed instance that was seen with the same token (G3)", () => {
   const world = scene();
   const { state } = world.session;
-  state.observed("i-1", outputsOf(world, "r", "old-token"));
-  state.observed("i-2", outputsOf(world, "r", "new-token"));
+  state.observe("i-1", outputsOf(world, "r", "old-token"));
+  state.observe("i-2", outputsOf(world, "r", "new-token"));
   expect(state.showsAnother(listing("i-1", "i-2"), "i-1", "old-token")).toBe(false);
 
-  state.observed("i-3", outputsOf(world, "r", "old-token"));
+  state.observe("i-3", outputsOf(world, "r", "old-token"));
   expect(state.showsAnother(listing("i-2", "i-3"), "i-1", "old-token")).toBe(true);
   expect(state.showsAnother(listing("i-2"), "i-1", "old-token")).toBe(false);
   // Found with the new token, it has been seen with both.
-  state.observed("i-3", outputsOf(world, "r", "new-token"));
+  state.observe("i-3", outputsOf(world, "r", "new-token"));
   expect(state.showsAnother(listing("i-3"), "i-1", "old-token")).toBe(true);
 });

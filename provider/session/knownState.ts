@@ -1,56 +1,45 @@
-/**
- * What the calls of this session have told of the state: the engine shows a provider no more of it.
- * Only the stamp of another session proves that a state held an instance.
- */
 import type { Ledger } from "../ledger/ledger";
-import { originFromState, type Place } from "../origin";
+import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
-import { wasInState } from "../stamp";
 
+/**
+ * What a session knows of Pulumi's state. The engine shows a provider no more of the state than its calls for
+ * single resources carry: an id, and the outputs that the state has for it, or is about to have.
+ */
 export class KnownState {
-  /** The tokens that each carried instance was seen with, as hashes. */
-  readonly #tokens = new Map<string, Set<string>>();
-  /** Ids that a state held. */
+  readonly #ledger: Ledger;
+  readonly #configured: Place;
+  readonly #sessionId: string;
+  /** By the id of each instance that a call named: hashes of the tokens it was seen with. */
+  readonly #tokenHashes = new Map<string, Set<string>>();
+  /** Ids of instances that a state surely held. */
   readonly #proven = new Set<string>();
-  /** Resources that Check has met since they were last read: a Diff is of an update, not a refresh. */
+  /** URNs of the resources that Check has seen since their last Read. */
   readonly #inUpdate = new Set<string>();
 
-  constructor(
-    private readonly ledger: Ledger,
-    private readonly settings: Place,
-    /** `Session.id`. */
-    private readonly session: string,
-  ) {}
+  constructor(ledger: Ledger, configured: Place, sessionId: string) {
+    this.#ledger = ledger;
+    this.#configured = configured;
+    this.#sessionId = sessionId;
+  }
 
   /**
-   * A call carried this id and these outputs. That alone proves no state that holds them, and is enough
-   * never to adopt the instance; the stamp of another session is proof.
+   * A call came with this id and these outputs. Where the outputs prove that a state held the instance, the
+   * ledger's records of it are settled.
    */
-  observed(id: string, outputs: PropertyMap): void {
+  observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
-    addTo(this.#tokens, id, origin?.tokenHash);
-    if (!wasInState(outputs, this.session)) return;
+    const hashes = this.#tokenHashes.get(id) ?? new Set();
+    if (origin) hashes.add(origin.tokenHash);
+    this.#tokenHashes.set(id, hashes);
+    if (!wasInState(outputs, this.#sessionId)) return;
     this.#proven.add(id);
-    this.ledger.settleId(origin ?? this.settings, id, "state");
+    this.#ledger.settleId(origin ?? this.#configured, id, "state");
   }
 
-  /** Check met this resource: what follows is an update. */
-  checked(urn: string): void {
-    this.#inUpdate.add(urn);
-  }
-
-  /** Read met this resource: a Diff that follows without a Check is a refresh's. */
-  isRead(urn: string): void {
-    this.#inUpdate.delete(urn);
-  }
-
-  isInUpdate(urn: string): boolean {
-    return this.#inUpdate.has(urn);
-  }
-
-  /** Whether any call carried this id: it may be someone's, so it is not to be adopted. */
+  /** Whether a call came with this id: the instance may be someone's, so no create takes it over. */
   hasId(id: string): boolean {
-    return this.#tokens.has(id);
+    return this.#tokenHashes.has(id);
   }
 
   /** Whether it is proven that a state held this instance. */
@@ -59,19 +48,27 @@ export class KnownState {
   }
 
   /**
-   * Whether this listing shows another instance that was seen with the token of this hash: then it is
-   * of the same tenant (G3).
+   * Whether this listing shows another instance that was seen with the token of this hash. Then the listing
+   * is of the same tenant as that token (G3).
    */
   showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
-    return [...this.#tokens].some(
-      ([known, tokens]) => known !== id && tokens.has(tokenHash) && listed.has(known),
+    return [...this.#tokenHashes].some(
+      ([other, hashes]) => other !== id && hashes.has(tokenHash) && listed.has(other),
     );
   }
-}
 
-/** Adds to the set of this key, which is there from then on. */
-function addTo(sets: Map<string, Set<string>>, key: string, value: string | undefined): void {
-  const set = sets.get(key) ?? new Set<string>();
-  sets.set(key, set);
-  if (value !== undefined) set.add(value);
+  /** Check came for this resource: a Diff that follows is an update's. */
+  beginUpdate(urn: string): void {
+    this.#inUpdate.add(urn);
+  }
+
+  /** Read came for this resource: a Diff that follows without a Check is a refresh's. */
+  beginRefresh(urn: string): void {
+    this.#inUpdate.delete(urn);
+  }
+
+  /** Whether the next Diff of this resource is an update's. */
+  isInUpdate(urn: string): boolean {
+    return this.#inUpdate.has(urn);
+  }
 }

@@ -1,7 +1,3 @@
-/**
- * The provider once it is configured: the settings in force, and all that the operations of one session
- * share. Two sessions share nothing but the ledger on the disk.
- */
 import { deadline, type Ending } from "../abort";
 import { cursorIgnored } from "../advice";
 import type { Settings } from "../config/settings";
@@ -19,17 +15,17 @@ import { KnownState } from "./knownState";
 
 /** Whose run a session is, as Configure tells. */
 export interface Owner {
-  /** From Handshake or Attach to the last Cancel; a random id. */
+  /** The session's random id. */
   session: string;
   /** The provider resource's own id. */
   scope: string | undefined;
-  /** `pulumi do --stateless`: all creates share a URN and nothing else. */
+  /** Whether the run is `pulumi do --stateless`: all its creates share a URN and nothing else. */
   stateless: boolean;
   /** The URN of the program's own provider resource; undefined: the default one. */
   provider: string | undefined;
 }
 
-/** The owner where a command has a session: it creates nothing. */
+/** The owner of a command's session, which creates nothing. */
 const byHand: Owner = {
   session: "by-hand",
   scope: undefined,
@@ -37,33 +33,42 @@ const byHand: Owner = {
   provider: undefined,
 };
 
-/**
- * How long an operation may take, in seconds, where `customTimeouts` says nothing: one that changes
- * something, and one that only looks.
- */
+/** Default time-outs, in seconds: of an operation that changes something, and of one that only looks. */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
+/**
+ * A configured provider, from the engine's Handshake or Attach to its last Cancel: the settings, and what
+ * all operations share. Two sessions share only the ledger on the disk.
+ */
 export class Session {
+  readonly settings: Settings;
+  readonly ctx: ProviderContext;
+  readonly owner: Owner;
+  /** Aborted by Cancel; another one after each Handshake. */
+  readonly canceled: () => AbortSignal;
   readonly connection: Connection;
   readonly listings: Listings;
   readonly poller: Poller;
   readonly room: CreateSlots;
   readonly ledger: Ledger;
   readonly creates: Creates;
-  /** What the calls of this session have told of the state. */
   readonly state: KnownState;
   readonly notices: Notices;
-
-  readonly #warnedOf = new Set<string>();
-  #isHeard = true;
+  /** Whether there is an engine to take the answers. */
+  hasEngine = true;
+  /** What has been warned of. */
+  readonly #warnings = new Set<string>();
 
   constructor(
-    readonly settings: Settings,
-    readonly ctx: ProviderContext,
-    /** Aborted by Cancel; a new one after each Handshake. */
-    readonly canceled: () => AbortSignal,
-    readonly owner: Owner = byHand,
+    settings: Settings,
+    ctx: ProviderContext,
+    canceled: () => AbortSignal,
+    owner: Owner = byHand,
   ) {
+    this.settings = settings;
+    this.ctx = ctx;
+    this.canceled = canceled;
+    this.owner = owner;
     this.connection = new Connection(settings, ctx, canceled);
     this.listings = new Listings(
       async (signal) => {
@@ -72,7 +77,10 @@ export class Session {
           api,
           {
             cursorParameter: settings.cursorParameter,
-            onCursorIgnored: (why) => this.#warnOfCursor(why),
+            onCursorIgnored: (why) => {
+              if (!this.#isFirstOf("cursor")) return;
+              ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
+            },
           },
           signal,
         );
@@ -104,41 +112,34 @@ export class Session {
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
+  /** A random id, in the stamp of the instances that this session creates. */
   get id(): string {
     return this.owner.session;
   }
 
-  /** The URN of the program's own provider resource, for the commands that name it. */
+  /** The URN of the program's own provider resource; undefined: the default one. */
   get provider(): string | undefined {
     return this.owner.provider;
   }
 
-  /** Whether there is an engine that is given the answers. */
-  get isHeard(): boolean {
-    return this.#isHeard;
-  }
-
-  /** The engine is gone: no answer is heard any more. */
-  abandon(): void {
-    this.#isHeard = false;
-  }
-
-  /** Clock time by which an instance of a POST at that date (ISO 8601) is in every listing. */
-  settledBy(at: string): number {
+  /**
+   * When every listing has an instance that was posted at this date (ISO 8601): milliseconds on the scale of
+   * `Clock.now`.
+   */
+  settledBy(postedAt: string): number {
     const { clock } = this.ctx;
-    // A wall clock that was set back makes nothing longer than the settling time.
-    const age = Math.max(0, clock.date().getTime() - Date.parse(at));
+    // A wall clock that was set back does not make the wait longer than the settling time.
+    const age = Math.max(0, clock.date().getTime() - Date.parse(postedAt));
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
-  /** What the service's own limits do to many instances alike is said of the first one only. */
-  warnOnce(matter: string, text: string, urn: string): void {
-    if (this.#warnedOf.has(matter)) return;
-    this.#warnedOf.add(matter);
+  /** A warning that may hold for many instances alike, said of the first one only. */
+  warnOnce(subject: string, text: string, urn: string): void {
+    if (!this.#isFirstOf(subject)) return;
     this.ctx.messages.warning(`${text}. Others of this run may be like it`, urn);
   }
 
-  /** What ends one operation: Ctrl-C, or its time-out. */
+  /** The signal that ends one operation: Ctrl-C, or its time-out. */
   operation(seconds: number): Ending {
     return deadline(this.ctx.clock, seconds, this.canceled());
   }
@@ -149,10 +150,9 @@ export class Session {
     await this.connection.close();
   }
 
-  #cursorWarned = false;
-  #warnOfCursor(why: string): void {
-    if (this.#cursorWarned) return;
-    this.#cursorWarned = true;
-    this.ctx.messages.warning(cursorIgnored(this.settings.cursorParameter, why));
+  #isFirstOf(subject: string): boolean {
+    const isFirst = !this.#warnings.has(subject);
+    this.#warnings.add(subject);
+    return isFirst;
   }
 }

@@ -1,12 +1,12 @@
-/** Where V8's compiled code is kept between starts, which saves half of the start-up time. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { executable } from "../executable";
 
 /**
- * Beside the plugin, so that it goes when the plugin goes; else in the person's own cache, never in
- * a directory shared with others, who could put code of theirs there.
+ * Where V8's compiled code is kept between starts, which saves half of the start-up time: beside the
+ * plugin, so that both are removed together, or else in the person's own cache. A shared directory, such
+ * as /tmp, would let others put their own code there.
  */
 export function cacheDirectory(plugin: string): string {
   try {

@@ -1,6 +1,6 @@
 /**
- * The start of the single executable: the bundle inside it, with what V8 kept of it. Node's compile
- * cache is for files, so this does the same for a bundle that is none.
+ * The start of the single executable: runs the bundle inside it, with V8's compiled code from an earlier
+ * start. Node's own compile cache is for files only.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,17 +9,18 @@ import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { cacheDirectory } from "./cacheDirectory";
 
-/** Put here by the build. V8 itself compares no more than the length of a source. */
+/** Defined by the build. V8 itself compares only the length of a source with that of the cached code. */
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
-// Its bytes are all ASCII, which the build sees to.
+// The build makes sure that all of it is ASCII.
 const source = Buffer.from(getRawAsset("provider.js")).toString("latin1");
 const cache = cacheFile();
 const cachedData = cache === undefined ? undefined : readCache(cache);
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
-// At the end of a run for the engine, whose address is last: by then what such runs need is compiled.
+// Written at the end of a run that an engine started, whose address is the last argument: by then V8 has
+// compiled what the runs of an engine need.
 if (cache !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
   process.on("exit", () => writeCache(cache));
 }
@@ -31,7 +32,8 @@ function cacheFile(): string | undefined {
     const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;
     return join(cacheDirectory(folder), name);
   } catch {
-    return undefined; // nobody's home: slower to start, and nothing else
+    // There is no home directory. Without a cache, the start is slower.
+    return undefined;
   }
 }
 
@@ -50,6 +52,6 @@ function writeCache(file: string): void {
     writeFileSync(temporary, script.createCachedData());
     renameSync(temporary, file);
   } catch {
-    // Slower to start, and nothing else.
+    // Without a cache, the start is slower.
   }
 }

@@ -1,12 +1,12 @@
 /**
- * What npm puts into node_modules/.bin, for whatever Node the project has: the SDK runs on an older
- * one than the plugin does. So this file is built for any Node, and says so where it is too old.
+ * The plugin as npm puts it into node_modules/.bin. It runs on the project's own Node, which may be new enough
+ * for the SDK but too old for the plugin. This file is built for any Node, and says if the Node is too old.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 
-/** What undici and Pulumi's protocol ask for. */
+/** The oldest Node that undici and `@pulumi/pulumi` run on. */
 const oldest = metadata.sdk.nodejs.pluginNode;
 
 const [oldestMajor = 0, oldestMinor = 0] = oldest.split(".").map(Number);
@@ -14,7 +14,7 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
-  // The engine puts a line of its own before it, which takes this for a defect.
+  // The engine puts a line before this, which says that the plugin has a bug.
   process.stderr.write(
     `
 

@@ -1,4 +1,4 @@
-/** What the launcher starts, as `bin/start.js`: the bundle beside it, with what V8 kept of it. */
+/** What the launcher runs (`bin/start.js`): starts the bundle beside it, with V8's compile cache. */
 import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDirectory } from "./cacheDirectory";
@@ -6,6 +6,6 @@ import { cacheDirectory } from "./cacheDirectory";
 try {
   enableCompileCache(cacheDirectory(__dirname));
 } catch {
-  // Slower to start, and nothing else.
+  // Without a cache, the start is slower.
 }
 createRequire(__filename)(join(__dirname, "provider.js"));

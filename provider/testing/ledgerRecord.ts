@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Ledger } from "../ledger/ledger";
 import type { LedgerRecord, NewRecord } from "../ledger/record";
-import { instanceToken } from "../tokens";
+import { instanceToken } from "../pulumiNames";
 
 /** What a create tells the ledger when it begins. */
 export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewRecord {

@@ -6,7 +6,7 @@ import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pr
 import { Session, type Owner } from "../session/session";
 import type { Messages, ProviderContext } from "../context";
 import { Redactor } from "../redaction";
-import { instanceToken } from "../tokens";
+import { instanceToken } from "../pulumiNames";
 import { FakeService } from "./fakeService";
 import { temporaryFolder } from "./temporaryFolder";
 import { VirtualClock } from "./virtualClock";

@@ -1,6 +1,6 @@
 /** What must hold in every state of the world, in words that a violation is told with. */
 import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
-import { sameResource } from "../../provider/urn";
+import { isSameResource } from "../../provider/pulumiNames";
 import type { Failure } from "../../provider/instance/protocol";
 import type { Model, Scene } from "./slice";
 import type { Instance, Row, Run, World } from "./world";
@@ -64,7 +64,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
       throw new Violation(`${made.id} is made by a repeat, and ${it.id} came of the first POST`);
     }
     const isHere = row?.baseUrl === spec.origin.baseUrl;
-    const isSame = row?.scope === spec.scope && sameResource(row?.urn ?? "", spec.urn);
+    const isSame = row?.scope === spec.scope && isSameResource(row?.urn ?? "", spec.urn);
     // Under another provider resource it may be another stack's whose run goes on: then it is named.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
     const isOfOtherScope = row?.urn === spec.urn && !isNamed;

@@ -9,7 +9,7 @@ import * as record from "../../provider/ledger/record";
 import * as origin from "../../provider/origin";
 import * as naming from "../../provider/instance/naming";
 import * as redaction from "../../provider/redaction";
-import * as urn from "../../provider/urn";
+import * as pulumiNames from "../../provider/pulumiNames";
 import type { Rules } from "./slice";
 
 export interface Mutant {
@@ -31,7 +31,7 @@ const known: Record<string, unknown> = {
   "../ledger/record": record,
   "../origin": origin,
   "../redaction": redaction,
-  "../urn": urn,
+  "../pulumiNames": pulumiNames,
   "./naming": naming,
 };
 

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { propertyMap, Secret, Unknown } from "../../provider/propertyValue";
 import { instanceUrn } from "../../provider/rpc/testing/client";
-import { instanceToken } from "../../provider/tokens";
+import { instanceToken } from "../../provider/pulumiNames";
 import { inputs, lasting, urnOf } from "./support/stack";
 import { until } from "./support/until";
 import { liveToken, userData, withWorld } from "./support/world";

@@ -2,7 +2,7 @@
 import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";
-import { stampOf } from "../../provider/stamp";
+import { stampOf } from "../../provider/origin";
 import type { LogLine } from "../engine/support/conversations/callLog";
 import type { Calls } from "./engine";
 

@@ -5,7 +5,7 @@
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
-import { instanceToken } from "../../provider/tokens";
+import { instanceToken } from "../../provider/pulumiNames";
 
 /** A resource in the state. */
 export interface Held {

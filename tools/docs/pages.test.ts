@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
-import { instanceToken } from "../../provider/tokens";
+import { instanceToken } from "../../provider/pulumiNames";
 import { exampleLanguages } from "../sdk/examples";
 import { isOnRegistry, problemWith } from "./links";
 import { anchorsOf, blocksOf, linksOf, type Page } from "./markdown";

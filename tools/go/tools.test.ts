@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { oldestEngine } from "../../provider/versions";
+import { oldestEngine } from "../../provider/executable";
 import { root } from "../support/paths";
 import { engineVersions } from "./tools";
 

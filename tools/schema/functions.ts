@@ -1,7 +1,7 @@
 /** The functions in the schema: their inputs by definition, their outputs as `invoke` gives them. */
 import type * as z from "zod";
 import { functions } from "../../provider/functions/functions";
-import { functionTokens, type FunctionToken } from "../../provider/tokens";
+import { functionTokens, type FunctionToken } from "../../provider/pulumiNames";
 import { ref, text, typeOf, type Property } from "./property";
 
 const summaryToken = "compute:index:InstanceSummary";

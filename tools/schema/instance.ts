@@ -10,7 +10,7 @@ import {
   type InputName,
   type Output,
 } from "../../provider/instance/definition";
-import { instanceToken } from "../../provider/tokens";
+import { instanceToken } from "../../provider/pulumiNames";
 import { exampleUsage } from "../sdk/examples";
 import { functionSchema } from "./functions";
 import { ref, text, typeOf, type Property } from "./property";

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { isOlder } from "../../provider/versions";
+import { isOlder } from "../../provider/executable";
 import { captured, runCommand } from "./command";
 import { hashOf, readIfThere, writeWhole } from "./files";
 import { withLock } from "./lock";

@@ -9,9 +9,8 @@ import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../../propertyValue";
-import { instanceToken } from "../../tokens";
-import { decodeProperties } from "../decode";
-import { encodeProperties } from "../encode";
+import { instanceToken } from "../../pulumiNames";
+import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 
 export const instanceUrn = `urn:pulumi:dev::project::${instanceToken}::web`;

@@ -5,7 +5,7 @@ import {
 } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import type { PropertyMap } from "../../propertyValue";
-import { decodeProperties } from "../decode";
+import { decodeProperties } from "../properties";
 
 /** A call that failed, with what its details say. */
 export class CallFailed extends Error {

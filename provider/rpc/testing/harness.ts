@@ -2,9 +2,8 @@ import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
-import { instanceToken } from "../../tokens";
 import { EngineLog } from "../engineLog";
-import { createServer, type ProviderServer } from "../server";
+import { ProviderServer } from "../server";
 import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type Recorded } from "./scriptedProvider";
@@ -17,6 +16,8 @@ export interface Harness {
   messages: Messages;
   redactor: Redactor;
   calls: Recorded[];
+  /** One entry for each time the provider was loaded. */
+  loads: true[];
 }
 
 /** Starts one for `body` and stops it again. */
@@ -31,17 +32,20 @@ export async function withServer(
   const log = new EngineLog({ redactor, clock });
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
-  const server = createServer({
-    provider,
+  const loads: true[] = [];
+  const server = new ProviderServer({
+    loadProvider: async () => {
+      loads.push(true);
+      return provider;
+    },
     schema: async () => '{"name":"compute"}',
     log,
     redactor,
     version: "1.2.3",
-    capabilities: { resources: [instanceToken], functions: ["compute:index:getInstance"] },
   });
   const client = connect(await server.listen());
   try {
-    await body({ client, server, engine, messages: log, redactor, calls });
+    await body({ client, server, engine, messages: log, redactor, calls, loads });
   } finally {
     client.close();
     server.stop();

@@ -5,17 +5,14 @@ import { Secret, propertyMap, type PropertyValue } from "../../../provider/prope
 import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
-import { createServer, type ProviderServer } from "../../../provider/rpc/server";
+import { ProviderServer } from "../../../provider/rpc/server";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
-import { readSchema } from "../../../provider/schema";
+import { readSchema } from "../../../provider/executable";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Redactor } from "../../../provider/redaction";
-import { functionTokens, instanceToken } from "../../../provider/tokens";
 
 export type Settings = Readonly<Record<string, PropertyValue>>;
-
-const capabilities = { resources: [instanceToken], functions: functionTokens };
 
 /** Quick where a test waits for it; no answer is given up because the machine is busy. */
 const quick: Settings = {
@@ -59,13 +56,12 @@ export class Plugin {
       clock,
       env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1" },
     });
-    const server = createServer({
-      provider,
+    const server = new ProviderServer({
+      loadProvider: async () => provider,
       schema: readSchema,
       log,
       redactor,
       version: metadata.version,
-      capabilities,
     });
     const client = connect(await server.listen());
     const given = { ...quick, ...settings };

@@ -20,7 +20,7 @@ export interface LogLine {
   /** Whether the call carries old inputs; the new ones are always there. */
   inputs?: Existence;
   outputs?: Existence;
-  /** The stamp `__run` in the outputs of the call or of the answer (provider/stamp.ts). */
+  /** The stamp `__run` in the outputs of the call or of the answer (provider/origin.ts). */
   stamp?: string;
   /** "lost": the engine was gone before the answer came. */
   answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";

@@ -1,11 +1,12 @@
 import { expect, test } from "@jest/globals";
-import { NotFound, OperationFailed } from "../errors";
+import { NotFound } from "../errors";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
 import { answered } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
-import { invoke, list } from "./lookups";
+import { invoke, list } from "./functions";
 
-const call = ({ session }: Scene, name: string, args: Record<string, PropertyValue> = {}) =>
+type Name = "getInstance" | "getInstances" | "getAccount";
+const call = ({ session }: Scene, name: Name, args: Record<string, PropertyValue> = {}) =>
   invoke(session, { token: `compute:index:${name}`, args: propertyMap(args) });
 
 function populated(): Scene {
@@ -103,13 +104,6 @@ test("getAccount with a refused token is the service's error", async () => {
     throw answered(401, "GET");
   };
   expect(await errorOf(call(world, "getAccount"))).toMatchObject({ status: 401 });
-});
-
-test.each(["getNothing", "toString"])("there is no function %s", async (name) => {
-  expect(await errorOf(call(scene(), name))).toBeInstanceOf(OperationFailed);
-  expect(
-    await errorOf(invoke(scene().session, { token: name, args: propertyMap({}) })),
-  ).toBeInstanceOf(OperationFailed);
 });
 
 const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>

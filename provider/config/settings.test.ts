@@ -1,5 +1,10 @@
 import { expect, test } from "@jest/globals";
-import { normaliseBaseUrl } from "./baseUrl";
+import { settingTypes } from "./settings";
+
+function readBaseUrl(given: string): string | undefined {
+  const { data, error } = settingTypes.baseUrl.safeParse(given);
+  return data ?? error?.issues.map((issue) => issue.message).join();
+}
 
 test.each([
   ["https://api.example.com/v2", "https://api.example.com/v2"],
@@ -9,7 +14,7 @@ test.each([
   ["http://127.0.0.2/v2/", "http://127.0.0.2/v2"],
   ["http://[::1]:9/v2", "http://[::1]:9/v2"],
 ])("%s is used as %s", (given, used) => {
-  expect(normaliseBaseUrl(given)).toBe(used);
+  expect(readBaseUrl(given)).toBe(used);
 });
 
 test.each([
@@ -21,7 +26,7 @@ test.each([
   ["https://api.example.com/", "must end in /v2"],
   ["https://api.example.com/v1", "must end in /v2"],
 ])("%s is refused: %s", (given, why) => {
-  expect(normaliseBaseUrl(given)).toEqual({ problem: expect.stringContaining(why) });
+  expect(readBaseUrl(given)).toContain(why);
 });
 
 test.each([
@@ -31,5 +36,5 @@ test.each([
   "http://localhost.example.com/v2",
   "http://a.localhost/v2",
 ])("the token never crosses a network in clear: %s is refused (G8)", (given) => {
-  expect(normaliseBaseUrl(given)).toEqual({ problem: expect.stringContaining("must be https") });
+  expect(readBaseUrl(given)).toContain("must be https");
 });

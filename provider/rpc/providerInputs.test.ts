@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { sdkAdvice } from "./sdkVersion";
+import { newerSdkWarning } from "./providerInputs";
 
 const advice = (version: string | number | undefined) =>
-  sdkAdvice(version === undefined ? {} : { version }, { plugin: "0.9.5", folder: "/there" });
+  newerSdkWarning(version === undefined ? {} : { version }, { plugin: "0.9.5", folder: "/there" });
 
 test.each(["0.9.6", "0.10.0", "1.0.0", "v0.9.6", "0.10.0-beta.1"])(
   "an SDK of version %s needs a newer plugin than 0.9.5",
