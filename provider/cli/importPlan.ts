@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { importCommand, importPlanCommand, logicalName, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
-import { instanceStatuses } from "../api/documented";
+import { instanceStatuses } from "../api/serviceConstants";
 import { OperationFailed } from "../errors";
 import type { LedgerRecord } from "../ledger/record";
 import { isWhole } from "../listing/snapshot";

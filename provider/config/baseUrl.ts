@@ -1,5 +1,5 @@
 /** The base address of the service, in the one form that is compared, stored and joined with paths. */
-import { isLoopback } from "../api/http/address";
+import { isLoopback } from "../api/http/loopback";
 
 /** `https://host/v2` (without a trailing slash), or what is wrong with it. */
 export function normaliseBaseUrl(value: string): string | { problem: string } {

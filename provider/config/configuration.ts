@@ -11,7 +11,7 @@ import {
 } from "../propertyValue";
 import { MissingSettings, OperationFailed } from "../errors";
 import type { CheckFailure, CheckResponse } from "../requests";
-import { tokenKindOf, tokenPrefixes } from "../api/documented";
+import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
   secretSettings,
   settingDescriptions,

@@ -5,7 +5,7 @@ import {
   tokenKindOf,
   tokenPrefixes,
   type TokenKind,
-} from "../api/documented";
+} from "../api/serviceConstants";
 import { normaliseBaseUrl } from "./baseUrl";
 
 /** A number greater than 0, also as text: `pulumi config` hands every value over as text. */

@@ -1,6 +1,6 @@
 /** What the functions are: the definition from which the schema, the checks and the docs come. */
 import * as z from "zod";
-import { instanceStatuses } from "../api/documented";
+import { instanceStatuses } from "../api/serviceConstants";
 import { closest } from "../closest";
 import { hasSecret, reveal, type PropertyMap, type PropertyValue } from "../propertyValue";
 import type { CheckFailure } from "../requests";

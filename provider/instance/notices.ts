@@ -1,6 +1,6 @@
 /** Notices that a run prints once, however many of its resources they are about. */
 import type { LedgerRecord } from "../ledger/record";
-import type { TokenKind } from "../api/documented";
+import type { TokenKind } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 import {
   leftoversNotice,

@@ -1,8 +1,8 @@
 /** What an error answer may repeat of the request: nothing of its user data (G8). */
 import { expect, test } from "@jest/globals";
-import type { CreateBody } from "./contract";
-import { redactUserData } from "./http/echo";
-import { createBody } from "./testing/testClient";
+import type { CreateBody } from "../contract";
+import { redactUserData } from "./redactUserData";
+import { createBody } from "../testing/testClient";
 
 const script = [
   "#cloud-config",
