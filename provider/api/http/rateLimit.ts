@@ -57,18 +57,16 @@ export function createRateLimit(options: Options): AcquirePermit {
   let requestEnded = new AbortController();
 
   return (method, path, signal) => {
-    let endpoint = endpoints.find((it) => it.method === method && it.path === path);
-    if (!endpoint) endpoints.push((endpoint = new Endpoint(method, path, limit, random)));
-    return firstInQueue(endpoint, signal);
-  };
-
-  /** First come, first served. */
-  function firstInQueue(endpoint: Endpoint, signal: AbortSignal): Promise<Permit> {
-    return queues.run(`${endpoint.method} ${endpoint.path}`, signal, async () => {
+    const known = endpoints.find((it) => it.method === method && it.path === path);
+    const endpoint = known ?? new Endpoint(method, path, limit, random);
+    if (!known) endpoints.push(endpoint);
+    // First come, first served.
+    return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
         for (let ms = msToWait(endpoint); ms > 0; ms = msToWait(endpoint)) {
           const wake = AbortSignal.any([signal, requestEnded.signal]);
+          // No longer than a minute, since `ms` may be Infinity.
           await clock.sleep(Math.min(ms, windowMs), wake).catch(() => signal.throwIfAborted());
         }
       } finally {
@@ -76,9 +74,9 @@ export function createRateLimit(options: Options): AcquirePermit {
       }
       return permitFor(endpoint);
     });
-  }
+  };
 
-  /** Infinity: until a request under way ends. */
+  /** How long until this endpoint may have a permit. Infinity: until a request under way ends. */
   function msToWait(endpoint: Endpoint): number {
     const now = clock.now();
     const { method, underWay } = endpoint;
@@ -89,16 +87,17 @@ export function createRateLimit(options: Options): AcquirePermit {
     return Math.max(toFreeMs, msToSlot(endpoint, now), endpoint.msToWait(now));
   }
 
-  /** Endpoints counted together go at even distances, or a burst of one would use up the window. */
+  /**
+   * Endpoints that are counted together go at even distances and take turns. Otherwise a burst of one would
+   * use up the window, and keep the others out for a minute.
+   */
   function msToSlot(endpoint: Endpoint, now: number): number {
-    const others = countedWith(endpoint).filter((it) => it !== endpoint);
-    if (others.length === 0) return 0;
-    const lastOfOthers = Math.max(...others.map(({ lastPermitAt }) => lastPermitAt));
-    const { lastPermitAt } = endpoint;
-    // It leaves the next slot to another that can take it.
-    const isOthersTurn = others.some((it) => it.isWaiting && it.msToWait(now) <= 0);
-    const slots = isOthersTurn && lastPermitAt > lastOfOthers ? 2 : 1;
-    return Math.max(lastPermitAt, lastOfOthers) + (slots * windowMs) / limit - now;
+    const counted = countedWith(endpoint);
+    if (counted.length === 1) return 0;
+    const slotMs = windowMs / limit;
+    const lastPermitAt = Math.max(...counted.map((it) => it.lastPermitAt));
+    const turns = counted.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
+    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + turns * slotMs) - now;
   }
 
   function countedWith(endpoint: Endpoint): Endpoint[] {
@@ -172,10 +171,10 @@ class Endpoint {
     return this.underWay + this.endTimes.length;
   }
 
-  /** By the back-off alone. Infinity: until a request under way ends. */
+  /** How long the back-off holds the next request. Infinity: until a request under way ends. */
   msToWait(now: number): number {
     if (this.#pausesInARow === 0) return this.lastPermitAt + this.#distanceMs - now;
-    // A request from before the pause would be taken for the probe.
+    // While one is under way: it is the probe, or began before the pause and would be taken for it.
     return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
   }
 

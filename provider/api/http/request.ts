@@ -2,7 +2,7 @@
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
-import { type ReadBody, errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
+import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
 /** Tries of a request in all. Those that end with a 429 are not counted. */
@@ -14,6 +14,9 @@ const firstDelayMs = 500;
  * reason of the signal that cancelled it. A POST needs a permit, and is sent at most once (G2).
  */
 export type Send = <T>(request: HttpRequest, read: ReadBody<T>, permit?: Permit) => Promise<T>;
+
+/** Makes of a 2xx what the caller asked for. @throws RequestError (`unreadable`) if it can't. */
+export type ReadBody<T> = (response: HttpResponse) => T;
 
 /** Strings together the steps that each request takes. */
 export function createSend(
@@ -62,9 +65,9 @@ export function createSend(
       const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
       // Make an error of what is no success.
-      if (!isSuccess(status)) throw errorOf(request, response, options.baseUrl);
+      if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
       // Read the body.
-      return read(response, request);
+      return read(response);
     } finally {
       // Tell the rate limit how the request ended, so that a 429 holds back the next one.
       endPermit(end);
@@ -87,7 +90,7 @@ async function logged(
   try {
     const response = await sending;
     const { status, body } = response;
-    const inBody = isSuccess(status) ? undefined : readEnvelope(response, redact)?.requestId;
+    const inBody = isSuccess(status) ? undefined : readEnvelope(response)?.requestId;
     const requestId = inBody ?? header(response, "x-request-id") ?? "";
     log(`${status} ${body.length} bytes${requestId && ` ${requestId}`} in`);
     return response;

@@ -5,32 +5,38 @@ import type { Page } from "../client";
 import { tolerant } from "../contract";
 import { RequestError, type ServiceError } from "../errors";
 import type { Accepted } from "../postOutcome";
-import type { HttpRequest, HttpResponse } from "./transport";
+import type { HttpResponse } from "./transport";
 
-/** Makes of a 2xx what the caller asked for. @throws RequestError (`unreadable`) if it can't. */
-export type ReadBody<T> = (response: HttpResponse, request: HttpRequest) => T;
-
-/** GET /v2/account. "Response: not shown", so JSON, text and an empty body all count. */
-export const readAccount: ReadBody<unknown> = (response, request) => {
-  const json = parseJson(response, request.redact);
+/**
+ * GET /v2/account. Its response is "not shown", so JSON, text and an empty body all count.
+ * @throws RequestError (`unreadable`) if the body is too long.
+ */
+export function readAccount(response: HttpResponse): unknown {
+  const json = parseJson(response);
   if ("value" in json) return json.value;
-  if (response.isTruncated) throw unreadable(response, request, json.problem);
-  return request.redact(response.body.toString("utf8")).trim() || undefined;
-};
+  if (response.isTruncated) throw unreadable(response, json.problem);
+  return response.request.redact(response.body.toString("utf8")).trim() || undefined;
+}
 
-/** GET /v2/instances. Items are read one by one: an odd one never spoils the others. */
-export const readPage: ReadBody<Page> = (response, request) => {
-  const { data, has_more } = readAs(tolerant.list, response, request);
+/**
+ * GET /v2/instances. Items are read one by one: an odd one never spoils the others.
+ * @throws RequestError (`unreadable`) if the body is no list.
+ */
+export function readPage(response: HttpResponse): Page {
+  const { data, has_more } = readAs(tolerant.list, response);
   const items = readEach(tolerant.listItem, data);
   return { items, hasMore: has_more, unreadable: data.length - items.length };
-};
+}
 
-/** The 202 of POST /v2/instances. Only the id is needed: with it, everything else can be looked up (G1). */
-export const readAccepted: ReadBody<Accepted> = (response, request) => {
-  const { id, name, status, created_at, networks } = readAs(tolerant.accepted, response, request);
+/**
+ * The 202 of POST /v2/instances. Only the id is needed: with it, everything else can be looked up (G1).
+ * @throws RequestError (`unreadable`) if the body has no id.
+ */
+export function readAccepted(response: HttpResponse): Accepted {
+  const { id, name, status, created_at, networks } = readAs(tolerant.accepted, response);
   const readable = readEach(tolerant.network, networks ?? []);
   return { id, name, status, createdAt: created_at, networks: readable };
-};
+}
 
 function readEach<T extends z.ZodType>(type: T, values: readonly unknown[]): z.infer<T>[] {
   return values
@@ -38,26 +44,19 @@ function readEach<T extends z.ZodType>(type: T, values: readonly unknown[]): z.i
     .flatMap((it) => (it.success ? [it.data] : []));
 }
 
-function readAs<T extends z.ZodType>(
-  type: T,
-  response: HttpResponse,
-  request: HttpRequest,
-): z.infer<T> {
-  const json = parseJson(response, request.redact);
-  if ("problem" in json) throw unreadable(response, request, json.problem);
+function readAs<T extends z.ZodType>(type: T, response: HttpResponse): z.infer<T> {
+  const json = parseJson(response);
+  if ("problem" in json) throw unreadable(response, json.problem);
   const read = type.safeParse(json.value);
   if (read.success) return read.data;
   // Names the fields, never their values.
   const fields = read.error.issues.map((issue) => issue.path.join(".") || "the answer as a whole");
   const names = [...new Set(fields)].join(", ");
-  throw unreadable(response, request, `has wrong or missing fields: ${names}`);
+  throw unreadable(response, `has wrong or missing fields: ${names}`);
 }
 
-function unreadable(
-  { status }: HttpResponse,
-  { method, path }: HttpRequest,
-  problem: string,
-): RequestError {
+function unreadable({ status, request }: HttpResponse, problem: string): RequestError {
+  const { method, path } = request;
   const cause = `the body of the answer ${problem}`;
   return new RequestError({ kind: "unreadable", method, path, status, cause });
 }
@@ -66,19 +65,16 @@ function unreadable(
  * The error of a response that is no success. A redirect is not followed, so that the token goes nowhere
  * else (G8) and a POST is not sent twice (G2).
  */
-export function errorOf(
-  { method, path, redact }: HttpRequest,
-  response: HttpResponse,
-  baseUrl: string,
-): RequestError {
-  const { status } = response;
+export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
+  const { status, request } = response;
+  const { method, path, redact } = request;
   const failure = { kind: "answered", method, path, status } as const;
   const location = status < 400 ? header(response, "location") : undefined;
   if (location !== undefined) {
     return new RequestError({ ...failure, cause: redact(redirected(location, baseUrl)) });
   }
-  const service = readEnvelope(response, redact);
-  const excerpt = service ? "" : excerptOf(response, redact);
+  const service = readEnvelope(response);
+  const excerpt = service ? "" : excerptOf(response);
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
   const cause = service?.message ?? (excerpt ? `${phrase}: ${excerpt}` : phrase);
   return new RequestError({ ...failure, service, cause });
@@ -96,16 +92,14 @@ function redirected(location: string, baseUrl: string): string {
   return `redirected to ${where}, ${refused}. If the service is there, set compute:baseUrl to it`;
 }
 
-type Redact = HttpRequest["redact"];
-
 /** The error envelope ("Errors"), with every field fit to be shown; undefined if the body is none. */
-export function readEnvelope(response: HttpResponse, redact: Redact): ServiceError | undefined {
-  const json = parseJson(response, redact);
+export function readEnvelope(response: HttpResponse): ServiceError | undefined {
+  const json = parseJson(response);
   const read = "value" in json ? tolerant.error.safeParse(json.value) : undefined;
   if (!read?.success) return undefined;
   const { code, message, doc_url, request_id } = read.data.error;
   const shown = (text: string | undefined, maxLength: number) =>
-    (text && oneLine(text, maxLength, redact)) || undefined;
+    (text && oneLine(text, maxLength, response.request.redact)) || undefined;
   return {
     code: shown(code, 100),
     message: shown(message, 1000),
@@ -114,10 +108,7 @@ export function readEnvelope(response: HttpResponse, redact: Redact): ServiceErr
   };
 }
 
-function parseJson(
-  response: HttpResponse,
-  redact: Redact,
-): { value: unknown } | { problem: string } {
+function parseJson(response: HttpResponse): { value: unknown } | { problem: string } {
   if (response.isTruncated) return { problem: "is too long" };
   // Unlike `toString`, this drops a byte order mark.
   const text = new TextDecoder().decode(response.body);
@@ -133,7 +124,8 @@ function parseJson(
   const encoding = header(response, "content-encoding");
   // Never decoded, since a few bytes could become gigabytes.
   if (encoding) {
-    return { problem: `is encoded (${oneLine(encoding, 30, redact)}), which was not asked for` };
+    const shown = oneLine(encoding, 30, response.request.redact);
+    return { problem: `is encoded (${shown}), which was not asked for` };
   }
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
@@ -142,7 +134,7 @@ function parseJson(
 const maxTextLength = 16_384;
 
 /** Text from outside as one line, redacted before it is cut: half a secret would not be recognised. */
-export function oneLine(text: string, maxLength: number, redact: Redact): string {
+export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
   const line = redact(text.slice(0, maxTextLength).replace(/\s+/g, " ")).trim();
   return (line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line).toWellFormed();
 }
@@ -156,7 +148,8 @@ function isHtml(response: HttpResponse): boolean {
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning(response));
 }
 
-function excerptOf(response: HttpResponse, redact: Redact): string {
+function excerptOf(response: HttpResponse): string {
+  const { redact } = response.request;
   const text = beginning(response);
   if (!isHtml(response)) return oneLine(text, 200, redact);
   const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");

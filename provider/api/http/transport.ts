@@ -30,6 +30,7 @@ export interface HttpRequest {
 
 /** What the service answered. */
 export interface HttpResponse {
+  request: HttpRequest;
   status: number;
   /** By names in small letters. */
   headers: Record<string, string | string[] | undefined>;
@@ -71,7 +72,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
       // service had read the POST (G2).
       const own = request.method === "POST" ? connect() : undefined;
       try {
-        return await exchange(own ?? kept, request, onSend);
+        return await sendOver(own ?? kept, request, onSend);
       } finally {
         void own?.destroy();
       }
@@ -79,18 +80,19 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     close: () => kept.close(),
   };
 
-  function exchange(
+  function sendOver(
     dispatcher: Dispatcher,
-    { method, path, target, body, cancelUnsent, cancelSent, redact }: HttpRequest,
+    request: HttpRequest,
     onSend: () => void,
   ): Promise<HttpResponse> {
+    const { method, path, body, cancelUnsent, cancelSent } = request;
     const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
     /** Aborted when the outcome is known. */
     const settled = new AbortController();
     const { signal } = settled;
     /** Set when there is a connection and the first byte is about to leave: from then on it is sent. */
     let controller: Dispatcher.DispatchController | undefined;
-    let head: Pick<HttpResponse, "status" | "headers"> | undefined;
+    let head: { status: number; headers: HttpResponse["headers"] } | undefined;
     const chunks: Buffer[] = [];
     let bodyBytes = 0;
 
@@ -101,7 +103,8 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     }
     function respond(isTruncated: boolean): void {
       const { status, headers } = head ?? { status: 0, headers: {} };
-      settle(() => resolve({ status, headers, body: Buffer.concat(chunks), isTruncated }));
+      const all = Buffer.concat(chunks);
+      settle(() => resolve({ request, status, headers, body: all, isTruncated }));
     }
     function fail(cause: string, lasting = false): void {
       const { status } = head ?? {};
@@ -137,7 +140,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     dispatcher.dispatch(
       {
         origin,
-        path: target,
+        path: request.target,
         method,
         headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
         ...(body === undefined ? {} : { body }),
@@ -167,7 +170,8 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         onResponseEnd: () => respond(false),
         onResponseError: (_, error) => {
           const stage = head ? "answering" : controller ? "sent" : "connecting";
-          fail(redact(networkErrorMessage(error, baseUrl, stage)), isCertificateError(error));
+          const cause = request.redact(networkErrorMessage(error, baseUrl, stage));
+          fail(cause, isCertificateError(error));
         },
       },
     );
