@@ -2,7 +2,7 @@
 import { isLoopback } from "./loopback";
 
 /** How far a request had come. */
-export type Stage = "connecting" | "sent" | "answering";
+type Stage = "connecting" | "sent" | "answering";
 
 /** Codes of OpenSSL and Node for a certificate that does not prove who the service is. */
 const certificateCodes =

@@ -10,21 +10,49 @@ const maxTries = 4;
 const firstDelayMs = 500;
 
 /**
- * Sends a request and gives what `read` makes of the response. Rejects with `RequestError`, or with the
- * reason of the signal that cancelled it. A POST needs a permit, and is sent at most once (G2).
+ * Sends a request and gives what `read` makes of a 2xx. Rejects with `RequestError`, or with the reason of
+ * the signal that cancelled the request. A POST needs a permit, and is sent at most once (G2).
  */
-export type Send = <T>(request: HttpRequest, read: ReadBody<T>, permit?: Permit) => Promise<T>;
+export type Send = <T>(
+  request: HttpRequest,
+  read: (response: HttpResponse) => T,
+  permit?: Permit,
+) => Promise<T>;
 
-/** Makes of a 2xx what the caller asked for. @throws RequestError (`unreadable`) if it can't. */
-export type ReadBody<T> = (response: HttpResponse) => T;
-
-/** Strings together the steps that each request takes. */
+/** Makes the function that takes each request through all its steps. */
 export function createSend(
   options: ClientOptions,
   acquire: AcquirePermit,
   transport: Transport,
 ): Send {
   const { clock, random, onFailedTry } = options;
+
+  const sendOnce: Send = async (request, read, createPermit) => {
+    const { method, path, endpoint, cancelUnsent } = request;
+    // Wait for the rate limit. A create has waited before, and brings its permit.
+    const permit = createPermit ?? (await acquire(method, endpoint, cancelUnsent));
+    const endPermit = permit.use();
+    if (!endPermit) {
+      const cause = "its permit was used up or given back";
+      throw new RequestError({ kind: "unsendable", method, path, cause, lasting: true });
+    }
+    let end: RequestEnd = { sent: false };
+    try {
+      // Send the request, wait for the whole response, and write the debug log.
+      const sending = transport.send(request, () => (end = { sent: true }));
+      const response = await logged(request, sending, options);
+      const { status } = response;
+      const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
+      end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
+      // A status that is no success is an error.
+      if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
+      // Read the body.
+      return read(response);
+    } finally {
+      // Tell the rate limit how the request ended, so that a 429 holds back the next one.
+      endPermit(end);
+    }
+  };
 
   return async (request, read, permit) => {
     for (let failedTries = 0; ;) {
@@ -42,37 +70,6 @@ export function createSend(
       }
     }
   };
-
-  async function sendOnce<T>(
-    request: HttpRequest,
-    read: ReadBody<T>,
-    postPermit: Permit | undefined,
-  ): Promise<T> {
-    const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit. A create has waited before, and brings its permit.
-    const permit = postPermit ?? (await acquire(method, endpoint, cancelUnsent));
-    const endPermit = permit.use();
-    if (!endPermit) {
-      const cause = "its permit was used up or given back";
-      throw new RequestError({ kind: "unsendable", method, path, cause, lasting: true });
-    }
-    let end: RequestEnd = { sent: false };
-    try {
-      // Send the request, wait for the whole response, and write the debug log.
-      const sending = transport.send(request, () => (end = { sent: true }));
-      const response = await logged(request, sending, options);
-      const { status } = response;
-      const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
-      end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
-      // Make an error of what is no success.
-      if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
-      // Read the body.
-      return read(response);
-    } finally {
-      // Tell the rate limit how the request ended, so that a 429 holds back the next one.
-      endPermit(end);
-    }
-  }
 }
 
 /** COMPUTE_DEBUG=1: writes one redacted line a request, with nothing of a body but the request_id (G8). */

@@ -126,7 +126,11 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
       drop();
     }
     function onTimeout(): void {
-      const stage = !controller ? "no connection to" : head ? "no whole answer of" : "no answer of";
+      const stage = !controller
+        ? "no connection to"
+        : head
+          ? "no complete answer from"
+          : "no answer from";
       fail(`${stage} ${host} within ${requestTimeoutMs / 1000} s`);
       drop();
     }
