@@ -1,4 +1,4 @@
-/** Without sockets: what sends requests is given, and all time is the clock's. */
+/** The client without sockets: `connect` is a fake of undici, and all time is on a virtual clock. */
 import { expect, test } from "@jest/globals";
 import type { Dispatcher } from "undici";
 import { VirtualClock } from "../testing/virtualClock";

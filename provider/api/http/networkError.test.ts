@@ -1,4 +1,4 @@
-/** What a person is told of the network's faults (G9), those too that no socket here can be made to have. */
+/** The messages for errors of the network (G9), also for those that a test can't bring about with sockets. */
 import { expect, test } from "@jest/globals";
 import { isCertificateError, networkErrorMessage } from "./networkError";
 

@@ -226,6 +226,18 @@ test("after a pause one request tries the way, and only its success lets the oth
   expect(order).toEqual(["a@0", "b@13", "c@14.2"]);
 });
 
+test("the request that tries the way waits until those from before the pause have ended", async () => {
+  const { clock, enter, order, request } = setUp(100);
+  const slow = await enter("POST");
+  await request("refused", "POST", tooMany());
+  void request("next", "POST");
+  await clock.advance(10_000);
+  expect(order).toEqual(["refused@0"]);
+  slow.end(answered);
+  await clock.advance(0);
+  expect(order).toEqual(["refused@0", "next@10"]);
+});
+
 test("after a pause there is no burst: half the limit's rate, then more of it with time, then all", async () => {
   // 10 a second.
   const { clock, order, request } = setUp(600);

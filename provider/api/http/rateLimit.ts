@@ -134,8 +134,8 @@ export function createRateLimit(options: Options): AcquirePermit {
 
 /**
  * The window and the back-off of one endpoint. After a 429 comes a pause, then one request at a time until
- * one is let in, then even distances that grow shorter. A burst after the pause would take all that came
- * free, and keep out those who share the token and want a single request (docs/scaling.md).
+ * one is not refused, then even distances that grow shorter. A burst after the pause would take all that
+ * came free, and keep out others who share the token and want a single request (docs/scaling.md).
  */
 class Endpoint {
   readonly method: string;
@@ -149,10 +149,10 @@ class Endpoint {
   readonly endTimes: number[] = [];
   readonly #perSecond: number;
   readonly #random: () => number;
-  /** Pauses since a request was let in. */
+  /** Pauses since a request was last answered with another status than 429. */
   #pausesInARow = 0;
   #pausedUntil = 0;
-  /** After a pause, while the one request is under way that shows whether the pause was long enough. */
+  /** Whether the one request is under way that shows if the pause was long enough. */
   #isProbing = false;
   /** Part of the limit at which requests go; at 1 there are no distances. */
   #rate = 1;
@@ -174,7 +174,7 @@ class Endpoint {
   /** How long the back-off holds the next request. Infinity: until a request under way ends. */
   msToWait(now: number): number {
     if (this.#pausesInARow === 0) return this.lastPermitAt + this.#distanceMs - now;
-    // While one is under way: it is the probe, or began before the pause and would be taken for it.
+    // A request under way is the probe, or began before the pause and would be taken for the probe.
     return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
   }
 
@@ -191,7 +191,7 @@ class Endpoint {
     this.underWay--;
     if (sent) this.endTimes.push(now);
     if (this.#pausesInARow > 0 && !this.#isProbing) {
-      // It began before the pause: its 429 is of the same burst, and its success says nothing.
+      // It began before the pause: its 429 belongs to the same burst, and its success proves nothing.
       if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
       return undefined;
     }
