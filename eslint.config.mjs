@@ -22,7 +22,7 @@ const outside = {
 const shapes = {
   regex: "/api/contract$",
   allowTypeImports: true,
-  message: "The shapes take long to load: types only, and values from api/documented.",
+  message: "The shapes take long to load: types only, and values from api/serviceConstants.",
 };
 const loadedLater = {
   regex: "^zod$|/(api|instance|functions)(/|$)",

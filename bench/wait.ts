@@ -2,7 +2,7 @@
  * Creates and the wait for their instances: the time beyond the slowest instance's own, the list requests,
  * and how long after "ACTIVE at the service" each Create returns.
  */
-import { pageLimit } from "../provider/api/documented";
+import { pageLimit } from "../provider/api/serviceConstants";
 import { figure, type Figure } from "./figure";
 import { inputsOf, Plugin, urnOf } from "./plugin";
 import { countsOf, startService } from "./service";

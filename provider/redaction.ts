@@ -1,17 +1,22 @@
-/** What leaves the plugin for a person's eyes passes through here (G8). */
+/** Keeps secrets out of all text that leaves the plugin for a person's eyes (G8). */
 
-/** Shorter ones are ordinary words: blanking them would garble the text and hide nothing. */
-const shortest = { secret: 6, line: 16, part: 8, parted: 16 } as const;
+/** Characters. A shorter secret is an ordinary word: to hide it would garble the text and hide nothing. */
+const shortestSecret = 6;
+/** Of a secret of several lines, each line that is at least this long is hidden by itself. */
+const shortestLine = 16;
+/** `hideParts` hides parts of at least this length. */
+const partLength = 8;
+const shortestWithParts = 16;
 
-/** What stands for a secret. */
+/** Stands in the text in place of a secret. */
 export const redactionMark = "[secret]";
 
-/** What a terminal, or one who reads its output, takes for the end of a line. */
+/** What a terminal, or a program that reads its output, takes for the end of a line. */
 const lineBreaks = /[\n\v\f\r\u0085\u2028\u2029]+/g;
 
-/** Keeps tabs; drops what could move a terminal's cursor or reorder its text. */
+/** What could move a terminal's cursor or reorder its text, but for tabs. */
 const controlCharacters =
-  // eslint-disable-next-line no-control-regex -- these are what must go
+  // eslint-disable-next-line no-control-regex -- these are the ones to remove
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** One line of well-formed text that moves no cursor; secrets stay in it. */
@@ -19,13 +24,14 @@ export function printable(text: string): string {
   return text.toWellFormed().replace(lineBreaks, " ").replace(controlCharacters, "");
 }
 
+/** Knows the secrets of this process, and hides them in text. */
 export class Redactor {
   readonly #secrets = new Set<string>();
   #longestFirst: string[] | undefined;
-  /** Every stretch of `shortest.part` characters of what no part may be shown of. */
+  /** Each run of `partLength` characters of the secrets that `hideParts` was given. */
   readonly #parts = new Set<string>();
 
-  /** From now on `secret`, and each longer line of it, is blanked wherever it turns up. */
+  /** From now on, hides `secret` and each longer line of it wherever it turns up. */
   hide(secret: string): void {
     const whole = [
       secret.trim(),
@@ -34,31 +40,31 @@ export class Redactor {
       Buffer.from(secret).toString("base64"),
     ];
     const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    for (const text of whole) if (text.length >= shortest.secret) this.#secrets.add(text);
-    for (const text of lines) if (text.length >= shortest.line) this.#secrets.add(text);
+    for (const text of whole) if (text.length >= shortestSecret) this.#secrets.add(text);
+    for (const text of lines) if (text.length >= shortestLine) this.#secrets.add(text);
     this.#longestFirst = undefined;
   }
 
-  /** And any part of it that tells something, as a service shows it that masks or cuts what it repeats. */
+  /** From now on, hides every longer part of `secret`: a service may mask or cut what it repeats. */
   hideParts(secret: string): void {
-    if (secret.length < shortest.parted) return;
-    for (let end = shortest.part; end <= secret.length; end++) {
-      this.#parts.add(secret.slice(end - shortest.part, end));
+    if (secret.length < shortestWithParts) return;
+    for (let end = partLength; end <= secret.length; end++) {
+      this.#parts.add(secret.slice(end - partLength, end));
     }
   }
 
   /**
-   * One line: an id, a name or a status from the service must not be able to make lines of its own.
-   * A message of several is cleaned line by line.
+   * Makes one printable line without secrets: an id, a name or a status from the service must not be able
+   * to make lines of its own. The caller splits a message of several lines.
    */
   redact(text: string): string {
     const line = printable(this.#redact(text));
-    // Once more, since what is gone now may have stood inside a secret.
+    // Once more, since a removed character may have stood inside a secret.
     return this.#redact(line);
   }
 
   #redact(text: string): string {
-    // Longest first, so that a secret's line does not leave the rest of it behind.
+    // Longest first: if a line of a secret went first, the rest of the secret would stay.
     this.#longestFirst ??= [...this.#secrets].sort((a, b) => b.length - a.length);
     let result = text;
     for (const secret of this.#longestFirst) {
@@ -70,10 +76,10 @@ export class Redactor {
   #redactParts(text: string): string {
     let result = "";
     let done = 0;
-    for (let end = shortest.part; end <= text.length; end++) {
-      const start = end - shortest.part;
+    for (let end = partLength; end <= text.length; end++) {
+      const start = end - partLength;
       if (!this.#parts.has(text.slice(start, end))) continue;
-      // What overlaps the last part is of the same one.
+      // A part that overlaps the last one is hidden by the same mark.
       if (start >= done) result += text.slice(done, start) + redactionMark;
       done = end;
     }

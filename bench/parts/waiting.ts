@@ -1,6 +1,6 @@
 /** Waiting for instances that take 10 s ± 1, as many as the service takes at once. */
 import { join } from "node:path";
-import { documentedRequestsPerMinute } from "../../provider/api/documented";
+import { documentedRequestsPerMinute } from "../../provider/api/serviceConstants";
 import { settingsFrom } from "../../provider/config/settings";
 import { root } from "../../tools/support/paths";
 import { besidePeers, type Figure, type PartResult } from "../figure";

@@ -152,7 +152,7 @@ test("a slow drip of bytes does not put off the time-out, which is for the whole
     });
     const failure = await failureOf(client.account(never));
     expect(failure).toMatchObject({ kind: "unanswered", status: 200 });
-    expect(failure.message).toMatch(/no whole answer of 127\.0\.0\.1:\d+ within 0\.06 s/);
+    expect(failure.message).toMatch(/no complete answer from 127\.0\.0\.1:\d+ within 0\.06 s/);
   });
 });
 

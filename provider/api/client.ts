@@ -11,36 +11,34 @@ export type { Accepted } from "./postOutcome";
 export interface Page {
   items: ListItem[];
   hasMore: boolean;
-  /** Items that could not be read (no id, not an object): counted, so that a listing with one never proves absence. */
+  /** How many items could not be read (no id, not an object). A listing with one never proves absence. */
   unreadable: number;
 }
 
+/** The query of GET /v2/instances. */
 export interface PageQuery {
   /** 1 to 100. */
   limit: number;
   status?: InstanceStatus;
-  /** Name and value of the cursor parameter, where the service has one (`compute:cursorParameter`). */
+  /** Name and value of the cursor parameter, if the service has one (`compute:cursorParameter`). */
   cursor?: { parameter: string; value: string };
 }
 
 /**
- * The service, with a method for each call of its document. Each but `createInstance` rejects with `RequestError`,
- * or with the signal's reason when it was aborted before the request was sent.
+ * The service, with a method for each call of its document. Each but `createInstance` rejects with
+ * `RequestError`, or with the signal's reason if the signal ended it.
  */
 export interface ComputeApi {
-  /** GET /v2/account. The answer is not shown in the document: any 200 counts, JSON or not. */
+  /** GET /v2/account. Its response is not shown in the document: any 2xx counts, JSON or not. */
   account(signal: AbortSignal): Promise<unknown>;
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
-  /**
-   * Waits until the rate limit lets a POST go (G6); rejects with the signal's reason. Each permit is
-   * either used or released.
-   */
+  /** Waits until the rate limit lets a POST go (G6). Each permit has to be used or released. */
   createPermit(signal: AbortSignal): Promise<CreatePermit>;
   /**
-   * POST /v2/instances, once, on a fresh connection (G2). Never rejects, and uses up the permit. When
-   * `unsent` is aborted before a byte was sent, nothing is (`notSent`); when `grace` is aborted, an answer
-   * that has not come is no longer waited for (`unclear`).
+   * POST /v2/instances, once, on a fresh connection (G2). Never rejects, and uses up the permit. If
+   * `unsent` is aborted before a byte was sent, nothing is sent (`notSent`). If `grace` is aborted after
+   * that, the response is no longer waited for (`unclear`).
    */
   createInstance(
     body: CreateBody,
@@ -53,12 +51,9 @@ export interface ComputeApi {
   close(): Promise<void>;
 }
 
-/**
- * Lets one POST leave. It counts towards the limit from when it is given until a minute after the end of its
- * request; not at all where nothing was sent.
- */
+/** Lets one POST leave. It counts towards the limit until a minute after the end of its request. */
 export interface CreatePermit {
-  /** Gives an unused one back. Does nothing after use, or when it was given back before. */
+  /** Gives an unused permit back, which then does not count. Does nothing after use, or a second time. */
   release(): void;
 }
 
@@ -67,7 +62,7 @@ export interface ClientOptions {
   /** As `normaliseBaseUrl` gives it: https, or http on loopback, and ends in /v2. */
   baseUrl: string;
   token: string;
-  /** For one HTTP request as a whole: connecting, sending, and the last byte of the answer. */
+  /** For one HTTP request as a whole: connecting, sending, and the last byte of the response. */
   requestTimeoutMs: number;
   /** The service's own limit; 5 % less is used (G6). */
   requestsPerMinute: number;
@@ -76,22 +71,23 @@ export interface ClientOptions {
   /** `pulumi-compute/VERSION`. */
   userAgent: string;
   clock: Clock;
-  /** Removes control characters and redacts secrets (G8). */
+  /** Removes control characters and secrets from text (G8). */
   redact: (text: string) => string;
   /** COMPUTE_DEBUG=1: takes one redacted line a request. */
   debug?: ((line: string) => void) | undefined;
-  /** Told once each time a 429 makes an endpoint pause. */
+  /** Called once for each pause that a 429 begins. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
-  /** Told of each try that failed, also where it is made again. */
+  /** Called for each failed try of a GET or DELETE, also if another one follows. */
   onFailedTry?: ((error: RequestError) => void) | undefined;
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up, in both cases. */
+  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or their small-letter forms. */
   env: Readonly<Record<string, string | undefined>>;
   /** 0 up to 1, for jitter. */
   random: () => number;
-  /** Makes what sends requests: one for each POST, one for all others. Left out: undici's, through the proxy of `env`. */
+  /** Makes what sends requests: one for each POST, one for all others. Default: undici, with `env`'s proxy. */
   connect?: (() => Dispatcher) | undefined;
 }
 
+/** An endpoint that pauses after a 429. */
 export interface SlowedDown {
   method: string;
   path: string;

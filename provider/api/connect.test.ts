@@ -1,4 +1,4 @@
-/** Without sockets: what sends requests is given, and all time is the clock's. */
+/** The client without sockets: `connect` is a fake of undici, and all time is on a virtual clock. */
 import { expect, test } from "@jest/globals";
 import type { Dispatcher } from "undici";
 import { VirtualClock } from "../testing/virtualClock";
@@ -45,7 +45,7 @@ test("a POST has a connection of its own; an answer leaves no timer", async () =
 
 test.each<[string, string, React]>([
   ["no connection to", "notSent", () => undefined],
-  ["no answer of", "unclear", (handler) => handler.onRequestStart?.(controller, {})],
+  ["no answer from", "unclear", (handler) => handler.onRequestStart?.(controller, {})],
 ])("%s compute.test within the time-out: %s", async (words, kind, react) => {
   const { client, clock } = setUp(react);
   const post = create(client);

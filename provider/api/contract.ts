@@ -1,12 +1,12 @@
 /**
- * The wire contract of the Compute Instances Service, API v2.0: field names, and the shape of every
- * body as the client reads it, tolerantly, since the document does not say which fields are always
- * present. (The emulator holds what it sends against strict forms of its own.)
+ * The wire contract of the Compute Instances Service, API v2.0: the shape of every body as the client reads
+ * it. It is tolerant, since the document does not say which fields are always present. The emulator checks
+ * what it sends against strict shapes of its own.
  */
 import * as z from "zod";
 import { printable } from "../redaction";
 
-export * from "./documented.js";
+export * from "./serviceConstants.js";
 
 /** Body of POST /v2/instances. `user_data` is Base64. */
 export const createBody = z.object({
@@ -17,21 +17,22 @@ export const createBody = z.object({
   ssh_keys: z.array(z.string()).optional(),
   user_data: z.string().optional(),
 });
+/** Body of POST /v2/instances. */
 export type CreateBody = z.infer<typeof createBody>;
 
-/**
- * Texts reach the state, and from there a terminal: what JSON can say and a line of text should not hold
- * (half a character, ESC, bidi marks) is mended or dropped (G8).
- */
+/** Texts reach the state, and from there a terminal, so control and bidi characters are dropped (G8). */
 const text = z.string().transform(printable);
 
-/** An id has to stay what it is, or what it names could be taken for gone (G3): an odd one is not read. */
+/**
+ * An id is never changed, or the instance that it names could be taken for gone (G3). One that is not
+ * printable is not read.
+ */
 const id = z
   .string()
   .min(1)
   .refine((value) => value === printable(value) && !value.includes("\t"));
 
-/** A field that is dropped, not fatal, when it has another type than the document says. */
+/** A field of another type than the document says is dropped, and fails nothing. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 
 const network = z.object({
@@ -70,5 +71,7 @@ export const tolerant = {
     }),
   }),
 };
+/** An instance as a listing shows it ("List envelope"). */
 export type ListItem = z.infer<typeof listItem>;
+/** An element of `networks` in the 202 ("Network"). */
 export type WireNetwork = z.infer<typeof network>;

@@ -1,75 +1,59 @@
 /**
- * The client of the service. Loading this module loads undici and zod, so the plugin imports it when
- * it makes its first request.
+ * Makes the client of the service. This module loads undici and zod, so the plugin imports it when it
+ * makes its first request.
  */
-import type { ClientOptions, ComputeApi, CreatePermit, PageQuery } from "./client";
+import type { ClientOptions, ComputeApi, PageQuery } from "./client";
 import { paths } from "./contract";
 import { RequestError } from "./errors";
-import { addressOf } from "./http/address";
-import { type Read, readAccepted, readAccount, readNothing, readPage } from "./http/answers";
-import { Connections } from "./http/connections";
-import { debugLog } from "./http/debugLog";
-import { redactUserData } from "./http/echo";
-import { type HttpRequest, chain } from "./http/exchange";
-import { pace } from "./http/pace";
-import { Permit, RateLimit } from "./http/rateLimit";
-import { throwOnErrorStatus } from "./http/refuseErrors";
-import { withRetry } from "./http/retry";
-import { send } from "./http/send";
+import { type Permit, createRateLimit } from "./http/rateLimit";
+import { redactUserData } from "./http/redactUserData";
+import { createSend } from "./http/request";
+import { readAccepted, readAccount, readPage } from "./http/response";
+import { type HttpRequest, createTransport } from "./http/transport";
 import { outcomeOf } from "./postOutcome";
 
-const MiB = 1024 * 1024;
-
-/** @throws when a proxy variable cannot be used. */
+/** @throws if a proxy variable is not an address. */
 export function createClient(options: ClientOptions): ComputeApi {
-  const { redact, clock, destroyPath } = options;
-  const address = addressOf(options.baseUrl);
-  const connections = new Connections(address, options);
+  const { redact, destroyPath } = options;
+  const baseUrl = new URL(options.baseUrl);
+  /** What stands before a path of the document (/v2/…) on this origin; mostly nothing. */
+  const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
+  const acquire = createRateLimit(options);
+  const transport = createTransport(baseUrl, options);
+  const send = createSend(options, acquire, transport);
 
-  const limit = new RateLimit(options);
-
-  // The order of the links, outermost first. Around them come the reading of the answer and, but for a
-  // POST, withRetry.
-  const exchange = chain(
-    [throwOnErrorStatus(address.origin), pace(limit, clock), debugLog(options)],
-    send(address, connections, options),
-  );
-  function request<T>(call: HttpRequest, read: Read<T>): Promise<T> {
-    return withRetry(call, async () => read(await exchange(call), call), options);
-  }
-
-  function callOf(
+  function requestTo(
     method: HttpRequest["method"],
     path: string,
     signal: AbortSignal,
     more: Partial<HttpRequest> = {},
   ): HttpRequest {
-    const target = address.prefix + path;
-    const signals = { unsent: signal, underWay: signal };
-    return { method, path, endpoint: path, target, maxBytes: MiB, redact, ...signals, ...more };
+    const target = pathPrefix + path;
+    const signals = { cancelUnsent: signal, cancelSent: signal };
+    return { method, path, endpoint: path, target, redact, ...signals, ...more };
   }
 
   return {
-    account: (signal) => request(callOf("GET", paths.account, signal), readAccount),
+    account: (signal) => send(requestTo("GET", paths.account, signal), readAccount),
 
     listPage(query, signal) {
-      const target = `${address.prefix}${paths.instances}?${search(query)}`;
-      const call = callOf("GET", paths.instances, signal, { target, maxBytes: 8 * MiB });
-      return request(call, readPage);
+      const target = `${pathPrefix}${paths.instances}?${queryString(query)}`;
+      return send(requestTo("GET", paths.instances, signal, { target }), readPage);
     },
 
-    createPermit: (signal) => limit.enter("POST", paths.instances, signal),
+    createPermit: (signal) => acquire("POST", paths.instances, signal),
 
     async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);
       try {
-        const call = callOf("POST", paths.instances, signal, {
-          underWay: grace,
-          permit: ownPermit(permit),
+        const request = requestTo("POST", paths.instances, signal, {
+          cancelSent: grace,
           body: JSON.stringify(body),
           redact: redactUserData(body, redact),
         });
-        return { kind: "accepted", accepted: readAccepted(await exchange(call), call) };
+        // The only permits that this client gives.
+        const accepted = await send(request, readAccepted, permit as Permit);
+        return { kind: "accepted", accepted };
       } catch (error) {
         return outcomeOf(error, signal);
       } finally {
@@ -80,29 +64,25 @@ export function createClient(options: ClientOptions): ComputeApi {
     async destroyInstance(id, signal) {
       if (!destroyPath) throw new Error("compute:destroyPath is not set");
       const path = destroyPath.replace("{id}", () => pathSegment(id, destroyPath));
-      const more = { endpoint: destroyPath, statusIsEnough: true };
-      await request(callOf("DELETE", path, signal, more), readNothing);
+      const request = requestTo("DELETE", path, signal, { endpoint: destroyPath });
+      await send(request, () => undefined);
     },
 
-    close: () => connections.close(),
+    close: () => transport.close(),
   };
 }
 
-/** @throws where it is none of `createPermit`: without one nothing is sent. */
-function ownPermit(permit: CreatePermit): Permit {
-  if (permit instanceof Permit) return permit;
-  const cause = "its permit is none of this client";
-  throw new RequestError({ kind: "unsendable", method: "POST", path: paths.instances, cause });
-}
-
-function search({ limit, status, cursor }: PageQuery): string {
+function queryString({ limit, status, cursor }: PageQuery): string {
   const query = new URLSearchParams({ limit: String(limit) });
   if (status) query.set("status", status);
   if (cursor) query.set(cursor.parameter, cursor.value);
   return query.toString();
 }
 
-/** An id is the service's word: one that would lead to another path is not used. */
+/**
+ * The id comes from the service, so it may not lead to another path.
+ * @throws RequestError if the id can't be one segment of a path.
+ */
 function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);
   throw new RequestError({

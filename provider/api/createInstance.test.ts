@@ -135,7 +135,7 @@ test("a POST that is not answered in time is unclear, and not repeated (G2)", as
       testClient(baseUrl, { requestTimeoutMs: 60, clock: selfMovingClock({ quietMs: 60 }) }),
     );
     expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
-    expect((await failedPost(outcome)).message).toMatch(/no answer of .* within/);
+    expect((await failedPost(outcome)).message).toMatch(/no answer from .* within/);
   });
 });
 

@@ -1,21 +1,19 @@
-/**
- * One class for every way a request to the service can fail. What callers decide on are two
- * questions: what kind of failure it is, and whether the service may have acted all the same.
- */
+/** The one error class for requests to the service. */
 
+/** How a request failed, and with that whether the service may have acted. */
 export type FailureKind =
   /** No request can be made of what was asked for. */
   | "unsendable"
   /** No connection was made: not one byte of the request left this machine. */
   | "unreachable"
-  /** Sent, and no whole answer came: reset, time-out, cut body. */
+  /** Sent, and no whole response came: reset, time-out, cut body. */
   | "unanswered"
-  /** An answer came that is not what the document says: not JSON, wrong types, too large. */
+  /** A response came that is not what the document says: not JSON, wrong types, too large. */
   | "unreadable"
-  /** An answer with an error status (4xx, 5xx), or a redirect, which is never followed. */
+  /** A response with an error status (4xx, 5xx), or a redirect, which is never followed. */
   | "answered";
 
-/** The fields of the error envelope ("Errors"); each may be missing in a real answer. */
+/** The fields of the error envelope ("Error envelope"); each may be missing in a real response. */
 export interface ServiceError {
   code?: string | undefined;
   message?: string | undefined;
@@ -23,32 +21,34 @@ export interface ServiceError {
   requestId?: string | undefined;
 }
 
+/** What a `RequestError` is made of. */
 export interface RequestFailure {
   kind: FailureKind;
   method: string;
   /** Path only, never the whole address. */
   path: string;
-  /** What happened, in words a person can use; already cleaned and redacted. */
+  /** What happened, in words a person can use; already redacted. */
   cause: string;
-  /** HTTP status, when an answer came. */
+  /** HTTP status, if a response came. */
   status?: number | undefined;
   service?: ServiceError | undefined;
-  /** Seconds change nothing about it: a certificate that proves nothing now won't on the next try. */
+  /** A retry within seconds would fail as well, for example because of the certificate. */
   lasting?: boolean;
 }
 
+/** A request that failed. Its message names method, path, cause, and what the service said. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly kind: FailureKind;
   readonly method: string;
   readonly path: string;
   readonly status: number | undefined;
-  /** Empty where the answer carried no error envelope. */
+  /** Empty if the response carried no error envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
-    super(describe(failure), options);
+    super(messageOf(failure), options);
     this.kind = failure.kind;
     this.method = failure.method;
     this.path = failure.path;
@@ -57,25 +57,24 @@ export class RequestError extends Error {
     this.lasting = failure.lasting ?? false;
   }
 
-  /** Whether the answer carried the document's error envelope. */
+  /** Whether the response carried the document's error envelope. */
   get hasEnvelope(): boolean {
     return this.service.code !== undefined || this.service.message !== undefined;
   }
 
-  /** Worth asking again, for a request that changes nothing. */
+  /** Whether a retry may succeed, for a request that changes nothing. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";
     return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;
   }
 }
 
-function describe({ method, path, cause, status, service }: RequestFailure): string {
-  const what = `${method} ${path}: ${cause}`;
+function messageOf({ method, path, cause, status, service }: RequestFailure): string {
   const details = [
-    status === undefined ? undefined : `HTTP ${status}`,
+    status && `HTTP ${status}`,
     service?.code && `code ${service.code}`,
     service?.requestId && `request_id ${service.requestId}`,
     service?.docUrl && `see ${service.docUrl}`,
   ].filter(Boolean);
-  return details.length ? `${what} (${details.join(", ")})` : what;
+  return `${method} ${path}: ${cause}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }

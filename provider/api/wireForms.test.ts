@@ -1,6 +1,6 @@
 /**
- * Answers in odd forms, as servers, proxies and attackers send them: those that are sound count as any other,
- * and of those that no sense can be made of a person is told what is wrong with them.
+ * Responses in odd forms, as servers, proxies and attackers send them. A readable one counts like any other.
+ * For an unreadable one, the error says what is wrong with it.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

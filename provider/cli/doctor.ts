@@ -9,7 +9,7 @@ import metadata from "../../metadata.json";
 import { deadline, TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
 import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
-import { pageLimit } from "../api/documented";
+import { pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import { systemClock } from "../clock";
 import type { Settings } from "../config/settings";

@@ -13,7 +13,7 @@ import {
 import { MissingSettings, OperationFailed } from "../errors";
 import type { Redactor } from "../redaction";
 import type { CheckFailure, CheckResponse } from "../requests";
-import { tokenKindOf, tokenPrefixes } from "../api/documented";
+import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
   secretSettings,
   settingDescriptions,

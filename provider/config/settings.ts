@@ -1,12 +1,12 @@
 /** The provider's settings: what each is, what it may be, and its default. */
 import * as z from "zod";
-import { isLoopback } from "../api/http/address";
+import { isLoopback } from "../api/http/loopback";
 import {
   documentedRequestsPerMinute,
   tokenKindOf,
   tokenPrefixes,
   type TokenKind,
-} from "../api/documented";
+} from "../api/serviceConstants";
 
 /** A number that may be given as text: `pulumi config` hands every value over as text. */
 const numeric = (type: z.ZodNumber) =>

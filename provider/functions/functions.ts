@@ -1,7 +1,7 @@
 /** The functions (getInstance, getInstances, getAccount) and the List call. They need no state. */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
-import { instanceStatuses, type InstanceStatus } from "../api/documented";
+import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
 import { isWhole, type Snapshot } from "../listing/snapshot";

@@ -1,6 +1,6 @@
 /** What a create tells the person: why it failed, pending creates, and leftovers (G2, G9). */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
-import type { TokenKind } from "../api/documented";
+import type { TokenKind } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ProviderContext } from "../context";
 import { OperationFailed } from "../errors";

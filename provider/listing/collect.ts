@@ -5,7 +5,7 @@
  */
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
-import { pageLimit, type InstanceStatus } from "../api/documented";
+import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Snapshot } from "./snapshot";
 

@@ -3,7 +3,7 @@
  * listing and shows it to all of them.
  */
 import { notNeeded, raceAbort } from "../abort";
-import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/documented";
+import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { Listings } from "../listing/listings";

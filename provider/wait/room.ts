@@ -4,7 +4,7 @@
  * are held back before their POST until a listing would show theirs.
  */
 import { notNeeded } from "../abort";
-import { pageLimit } from "../api/documented";
+import { pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { Snapshot } from "../listing/snapshot";

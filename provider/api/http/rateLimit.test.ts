@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../testing/virtualClock";
-import { type Ending, type Permit, RateLimit } from "./rateLimit";
+import { type Permit, type RequestEnd, createRateLimit } from "./rateLimit";
 
-const answered: Ending = { sent: true, answered: true };
-const lost: Ending = { sent: true, answered: false };
-const tooMany = (retryAfterMs?: number): Ending => ({ sent: true, tooMany: true, retryAfterMs });
+const answered: RequestEnd = { sent: true, status: 200 };
+const lost: RequestEnd = { sent: true };
+const tooMany = (retryAfterMs?: number): RequestEnd => ({ sent: true, status: 429, retryAfterMs });
 const never = new AbortController().signal;
 
 type Method = "GET" | "POST";
@@ -14,14 +14,14 @@ type Method = "GET" | "POST";
 function setUp(limit: number, random = 0.5) {
   const clock = new VirtualClock();
   const pauses: number[] = [];
-  const rateLimit = new RateLimit({
+  const acquire = createRateLimit({
     clock,
     random: () => random,
     requestsPerMinute: Math.ceil(limit / 0.95),
     onSlowedDown: ({ retryInMs }) => pauses.push(retryInMs),
   });
   const enter = (method: Method, signal = never): Promise<Use> =>
-    rateLimit.enter(method, "/v2/instances", signal).then(inUse);
+    acquire(method, "/v2/instances", signal).then(inUse);
   const order: string[] = [];
   /** A request that ends at once, noted with the second it went out. */
   const request = (name: string, method: Method = "GET", ending = answered) =>
@@ -34,7 +34,7 @@ function setUp(limit: number, random = 0.5) {
 }
 
 interface Use {
-  end: (ending: Ending) => void;
+  end: (ending: RequestEnd) => void;
 }
 
 function inUse(permit: Permit): Use {
@@ -150,6 +150,7 @@ test("a request that waits is aborted at once, and leaves neither a place nor a 
   await request("first", "POST");
   const abort = new AbortController();
   const waiting = enter("POST", abort.signal);
+  await clock.advance(0);
   expect(clock.sleeping).toBe(1);
   const reason = new Error("cancelled");
   abort.abort(reason);
@@ -225,6 +226,18 @@ test("after a pause one request tries the way, and only its success lets the oth
   expect(order).toEqual(["a@0", "b@13", "c@14.2"]);
 });
 
+test("the request that tries the way waits until those from before the pause have ended", async () => {
+  const { clock, enter, order, request } = setUp(100);
+  const slow = await enter("POST");
+  await request("refused", "POST", tooMany());
+  void request("next", "POST");
+  await clock.advance(10_000);
+  expect(order).toEqual(["refused@0"]);
+  slow.end(answered);
+  await clock.advance(0);
+  expect(order).toEqual(["refused@0", "next@10"]);
+});
+
 test("after a pause there is no burst: half the limit's rate, then more of it with time, then all", async () => {
   // 10 a second.
   const { clock, order, request } = setUp(600);
@@ -277,7 +290,7 @@ const arrival = fc.record({
   after: fc.integer({ min: 0, max: 40_000 }),
   takes: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 70_000 })),
   method: fc.constantFrom<Method>("GET", "POST"),
-  ending: fc.constantFrom<Ending>(
+  ending: fc.constantFrom<RequestEnd>(
     answered,
     answered,
     answered,

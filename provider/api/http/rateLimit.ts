@@ -1,231 +1,212 @@
 /**
- * The service's rate limit as the client keeps it (G6): a sliding window for each endpoint, which the
- * document lists by method and path. A 429 that an endpoint's own count can't explain shows that the
- * service counts by path, or that others share the token: from then on the endpoints of that path are
- * counted together, at even distances, and take turns.
+ * The service's rate limit as this client keeps it (G6): a sliding window for each endpoint, which is a
+ * method and a path ("Limits"), and a back-off after a 429. If the requests of an endpoint can't explain
+ * a 429, the service counts by path, or others use the token too. From then on the endpoints of that path
+ * are counted together, get permits at even distances, and take turns.
  */
 import { notNeeded } from "../../abort";
+import { KeyedLocks } from "../../locks";
 import type { ClientOptions, CreatePermit } from "../client";
-import { type BackOff, type BackOffOptions, PauseThenSpread } from "./backOff";
 
-export interface RateLimitOptions extends Pick<
-  ClientOptions,
-  "clock" | "random" | "requestsPerMinute" | "onSlowedDown"
-> {
-  /** Another choice than ours, for the comparison of docs/scaling.md. */
-  backOff?: ((options: BackOffOptions) => BackOff) | undefined;
-}
-
-/** How a request ended, as far as the limit is concerned. */
-export type Ending =
-  /** Nothing was sent: it does not count. */
-  | { sent: false }
-  /** Sent; `answered` when the service let it in. */
-  | { sent: true; answered: boolean }
-  /** A 429, with the pause the service asks for, if it does. */
-  | { sent: true; tooMany: true; retryAfterMs: number | undefined };
+type Options = Pick<ClientOptions, "clock" | "random" | "requestsPerMinute" | "onSlowedDown">;
 
 const windowMs = 60_000;
-/** Of the service's limit; 5 % is left to what else uses the token. */
-const share = 0.95;
-/** With less than this part of the limit used, our own requests don't explain a 429. */
-const explained = 0.9;
+/** The part of the service's limit that is used. The rest is left to other users of the token. */
+const usedPart = 0.95;
+/** Requests that fill less than this part of the limit don't explain a 429. */
+const explainingPart = 0.9;
 /**
- * Requests under way at a time, but for GETs. Each POST has a connection of its own, and all of them
- * would run into the same 429; this many use up the documented limit unless an answer takes over 6 s.
+ * How many permits for other methods than GET may be out. Each POST has a connection of its own, and all
+ * of them would meet the same 429. A hundred fill the documented limit unless a response takes over 6 s.
  */
-const mostUnderWay = 100;
+const maxWritesUnderWay = 100;
+const firstPauseMs = 1000;
+const longestPauseMs = 30_000;
+/** Part of the limit: the lowest rate after a 429, and what each second without a 429 adds to the rate. */
+const rateStep = 0.01;
+
+/** How a request ended. */
+export interface RequestEnd {
+  /** Whether the first byte left this machine. A request that was not sent does not count. */
+  sent: boolean;
+  /** The HTTP status; undefined if no response came. */
+  status?: number;
+  /** How long a 429 asks to wait, if it does. */
+  retryAfterMs?: number | undefined;
+}
 
 /** Lets one request go. */
-export class Permit implements CreatePermit {
-  #end: ((ending: Ending) => void) | undefined;
-
-  constructor(end: (ending: Ending) => void) {
-    this.#end = end;
-  }
-
-  release(): void {
-    this.use()?.({ sent: false });
-  }
-
-  /** Gives what has to be told how the request ended; undefined where it was used or released before. */
-  use(): ((ending: Ending) => void) | undefined {
-    const end = this.#end;
-    this.#end = undefined;
-    return end;
-  }
+export interface Permit extends CreatePermit {
+  /** Returns what has to be called at the end of the request; undefined if used or released before. */
+  use(): ((end: RequestEnd) => void) | undefined;
 }
 
-/** Belongs to one client: two providers do not know of each other. */
-export class RateLimit {
-  readonly #paths = new Map<string, PathLimit>();
+/**
+ * Resolves when a request may be sent, and rejects with the signal's reason if that comes first. `path`
+ * is a template if the path holds an id.
+ */
+export type AcquirePermit = (method: string, path: string, signal: AbortSignal) => Promise<Permit>;
 
-  constructor(private readonly options: RateLimitOptions) {}
+/** Makes the rate limit of one client. Two clients do not know of each other. */
+export function createRateLimit(options: Options): AcquirePermit {
+  const { clock, random, requestsPerMinute, onSlowedDown } = options;
+  const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
+  const endpoints: Endpoint[] = [];
+  const pathsCountedTogether = new Set<string>();
+  const queues = new KeyedLocks();
+  let requestEnded = new AbortController();
 
-  /**
-   * Resolves when a request may be sent; rejects with the signal's reason while it waits. `path` is a
-   * template where the path holds an id.
-   */
-  enter(method: string, path: string, signal: AbortSignal): Promise<Permit> {
-    const limit = this.#paths.get(path) ?? new PathLimit(path, this.options);
-    this.#paths.set(path, limit);
-    return limit.enter(method, signal);
-  }
-}
-
-/** A request that was let go. */
-interface Started {
-  method: string;
-  at: number;
-  /** Infinity while it is under way. */
-  endedAt: number;
-}
-
-interface Endpoint {
-  backOff: BackOff;
-  /** First come, first served. */
-  waiting: Set<(permit: Permit) => void>;
-}
-
-/** The endpoints of one path. */
-class PathLimit {
-  readonly #limit: number;
-  /** By method; the one that a permit was given to last stands last. */
-  readonly #endpoints = new Map<string, Endpoint>();
-  /**
-   * Requests that count: each from its permit until a window after its end. The service counts it at some
-   * moment in between, so no 60 seconds hold too many, by its clock or by ours.
-   */
-  #started: Started[] = [];
-  /** The endpoints are counted together. */
-  #together = false;
-  #lastAt = -Infinity;
-  #alarm: { at: number; off: AbortController } | undefined;
-
-  constructor(
-    private readonly path: string,
-    private readonly options: RateLimitOptions,
-  ) {
-    this.#limit = Math.max(1, Math.floor(options.requestsPerMinute * share));
-  }
-
-  enter(method: string, signal: AbortSignal): Promise<Permit> {
-    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return promise;
-    }
-    const { waiting } = this.#endpoint(method);
-    const onAbort = () => {
-      waiting.delete(grant);
-      reject(signal.reason as Error);
-      this.#admit();
-    };
-    const grant = (permit: Permit) => {
-      waiting.delete(grant);
-      signal.removeEventListener("abort", onAbort);
-      resolve(permit);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    waiting.add(grant);
-    this.#admit();
-    return promise;
-  }
-
-  #endpoint(method: string): Endpoint {
-    let endpoint = this.#endpoints.get(method);
-    if (!endpoint) {
-      const options = { random: this.options.random, limit: this.#limit };
-      const backOff = this.options.backOff?.(options) ?? new PauseThenSpread(options);
-      endpoint = { backOff, waiting: new Set() };
-      this.#endpoints.set(method, endpoint);
-    }
-    return endpoint;
-  }
-
-  #admit(): void {
-    const now = this.options.clock.now();
-    this.#forgetOld(now);
-    let wait = 0;
-    while (wait === 0) {
-      wait = Infinity;
-      for (const [method, endpoint] of this.#endpoints) {
-        const [grant] = endpoint.waiting;
-        if (!grant) continue;
-        wait = Math.min(wait, this.#msToWait(method, endpoint, now));
-        if (wait > 0) continue;
-        // They take turns, so that none starves another.
-        this.#endpoints.delete(method);
-        this.#endpoints.set(method, endpoint);
-        grant(this.#permit(method, endpoint.backOff, now));
-        break;
+  return (method, path, signal) => {
+    const known = endpoints.find((it) => it.method === method && it.path === path);
+    const endpoint = known ?? new Endpoint(method, path, limit, random);
+    if (!known) endpoints.push(endpoint);
+    // First come, first served.
+    return queues.run(`${method} ${path}`, signal, async () => {
+      endpoint.isWaiting = true;
+      try {
+        for (let ms = msToWait(endpoint); ms > 0; ms = msToWait(endpoint)) {
+          const wake = AbortSignal.any([signal, requestEnded.signal]);
+          // No longer than a minute, since `ms` may be Infinity.
+          await clock.sleep(Math.min(ms, windowMs), wake).catch(() => signal.throwIfAborted());
+        }
+      } finally {
+        endpoint.isWaiting = false;
       }
-    }
-    this.#wakeIn(wait);
-  }
-
-  /** 0: go; Infinity: when a request under way ends. */
-  #msToWait(method: string, { backOff }: Endpoint, now: number): number {
-    const counted = this.#counted(method);
-    const underWay = counted.filter((it) => it.method === method && it.endedAt === Infinity);
-    if (method !== "GET" && underWay.length >= mostUnderWay) return Infinity;
-    const toFree = counted.length < this.#limit ? 0 : firstEnd(counted) + windowMs + 1 - now;
-    // A burst of one method would use up the window for the other.
-    const evenly = this.#together && this.#endpoints.size > 1;
-    const toNext = evenly ? this.#lastAt + windowMs / this.#limit - now : 0;
-    return Math.max(toFree, toNext, backOff.msToWait(now));
-  }
-
-  #forgetOld(now: number): void {
-    this.#started = this.#started.filter(({ endedAt }) => now - endedAt <= windowMs);
-  }
-
-  /** What shares a window with requests of this method. */
-  #counted(method: string): Started[] {
-    return this.#started.filter((it) => this.#together || it.method === method);
-  }
-
-  #permit(method: string, backOff: BackOff, now: number): Permit {
-    const started: Started = { method, at: now, endedAt: Infinity };
-    this.#started.push(started);
-    this.#lastAt = now;
-    backOff.start(now);
-    return new Permit((ending) => {
-      this.#end(started, backOff, ending);
-      this.#admit();
+      return permitFor(endpoint);
     });
+  };
+
+  /** How long until this endpoint may have a permit. Infinity: until a request under way ends. */
+  function msToWait(endpoint: Endpoint): number {
+    const now = clock.now();
+    const { method, underWay } = endpoint;
+    if (method !== "GET" && underWay >= maxWritesUnderWay) return Infinity;
+    const isFull = requestsInWindow(endpoint, now) >= limit;
+    const ends = countedWith(endpoint).map(({ endTimes: [first = Infinity] }) => first);
+    const toFreeMs = isFull ? Math.min(...ends) + windowMs + 1 - now : 0;
+    return Math.max(toFreeMs, msToSlot(endpoint, now), endpoint.msToWait(now));
   }
 
-  #end(started: Started, backOff: BackOff, ending: Ending): void {
-    const now = this.options.clock.now();
-    started.endedAt = ending.sent ? now : -Infinity;
-    if (!("tooMany" in ending)) return backOff.end(started.at, ending.sent && ending.answered);
-    this.#forgetOld(now);
-    if (this.#counted(started.method).length < this.#limit * explained) this.#together = true;
-    const pause = backOff.tooMany(started.at, now, ending.retryAfterMs);
-    if (pause !== undefined) {
-      this.options.onSlowedDown?.({ method: started.method, path: this.path, retryInMs: pause });
-    }
+  /**
+   * Endpoints that are counted together go at even distances and take turns. Otherwise a burst of one would
+   * use up the window, and keep the others out for a minute.
+   */
+  function msToSlot(endpoint: Endpoint, now: number): number {
+    const counted = countedWith(endpoint);
+    if (counted.length === 1) return 0;
+    const slotMs = windowMs / limit;
+    const lastPermitAt = Math.max(...counted.map((it) => it.lastPermitAt));
+    const turns = counted.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
+    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + turns * slotMs) - now;
   }
 
-  /** Sets the one timer; none while nobody waits, so that an idle client keeps no process alive. */
-  #wakeIn(ms: number): void {
-    const { clock } = this.options;
-    const at = clock.now() + ms;
-    if (this.#alarm?.at === at) return;
-    this.#alarm?.off.abort(notNeeded);
-    this.#alarm = undefined;
-    if (ms === Infinity) return;
-    const off = new AbortController();
-    this.#alarm = { at, off };
-    const ring = () => {
-      if (this.#alarm?.off === off) this.#alarm = undefined;
-      this.#admit();
+  function countedWith(endpoint: Endpoint): Endpoint[] {
+    if (!pathsCountedTogether.has(endpoint.path)) return [endpoint];
+    return endpoints.filter(({ path }) => path === endpoint.path);
+  }
+
+  function requestsInWindow(endpoint: Endpoint, now: number): number {
+    return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
+  }
+
+  function permitFor(endpoint: Endpoint): Permit {
+    endpoint.start(clock.now());
+    let isOpen = true;
+    const use = () => {
+      if (!isOpen) return undefined;
+      isOpen = false;
+      return (end: RequestEnd) => endRequest(endpoint, end);
     };
-    clock.sleep(ms, off.signal).then(ring, () => undefined);
+    return { use, release: () => use()?.({ sent: false }) };
+  }
+
+  function endRequest(endpoint: Endpoint, end: RequestEnd): void {
+    const now = clock.now();
+    const { method, path } = endpoint;
+    const pauseMs = endpoint.end(now, end);
+    const isExplained = requestsInWindow(endpoint, now) >= limit * explainingPart;
+    if (end.status === 429 && !isExplained) pathsCountedTogether.add(path);
+    if (pauseMs !== undefined) onSlowedDown?.({ method, path, retryInMs: pauseMs });
+    requestEnded.abort(notNeeded);
+    requestEnded = new AbortController();
   }
 }
 
-function firstEnd(started: readonly Started[]): number {
-  return started.reduce((first, { endedAt }) => Math.min(first, endedAt), Infinity);
+/**
+ * The window and the back-off of one endpoint. After a 429 comes a pause, then one request at a time until
+ * one is not refused, then even distances that grow shorter. A burst after the pause would take all that
+ * came free, and keep out others who share the token and want a single request (docs/scaling.md).
+ */
+class Endpoint {
+  readonly method: string;
+  readonly path: string;
+  /** Whether a request waits for the next permit. */
+  isWaiting = false;
+  lastPermitAt = -Infinity;
+  /** Permits whose request has not ended. */
+  underWay = 0;
+  /** When the requests of the last minute ended, in that order. */
+  readonly endTimes: number[] = [];
+  readonly #perSecond: number;
+  readonly #random: () => number;
+  /** Pauses since a request was last answered with another status than 429. */
+  #pausesInARow = 0;
+  #pausedUntil = 0;
+  /** Whether the one request is under way that shows if the pause was long enough. */
+  #isProbing = false;
+  /** Part of the limit at which requests go; at 1 there are no distances. */
+  #rate = 1;
+  #distanceMs = 0;
+
+  constructor(method: string, path: string, requestsPerMinute: number, random: () => number) {
+    this.method = method;
+    this.path = path;
+    this.#perSecond = requestsPerMinute / 60;
+    this.#random = random;
+  }
+
+  /** A request counts from its permit until a minute after its end. The service counts it in between. */
+  requestsInWindow(now: number): number {
+    while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
+    return this.underWay + this.endTimes.length;
+  }
+
+  /** How long the back-off holds the next request. Infinity: until a request under way ends. */
+  msToWait(now: number): number {
+    if (this.#pausesInARow === 0) return this.lastPermitAt + this.#distanceMs - now;
+    // A request under way is the probe, or began before the pause and would be taken for the probe.
+    return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
+  }
+
+  start(now: number): void {
+    this.underWay++;
+    this.#isProbing = this.#pausesInARow > 0;
+    this.lastPermitAt = now;
+    const evenMs = 1000 / (this.#rate * this.#perSecond);
+    this.#distanceMs = this.#rate < 1 ? evenMs * (0.5 + this.#random()) : 0;
+  }
+
+  /** Returns the length of the pause that begins; undefined if none does. */
+  end(now: number, { sent, status, retryAfterMs }: RequestEnd): number | undefined {
+    this.underWay--;
+    if (sent) this.endTimes.push(now);
+    if (this.#pausesInARow > 0 && !this.#isProbing) {
+      // It began before the pause: its 429 belongs to the same burst, and its success proves nothing.
+      if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
+      return undefined;
+    }
+    this.#isProbing = false;
+    if (status === undefined) return undefined;
+    if (status !== 429) {
+      this.#pausesInARow = 0;
+      this.#rate = Math.min(1, this.#rate + rateStep / (this.#rate * this.#perSecond));
+      return undefined;
+    }
+    if (this.#pausesInARow === 0) this.#rate = Math.max(rateStep, this.#rate / 2);
+    const ownMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + this.#random() / 2);
+    const pauseMs = retryAfterMs ?? Math.min(longestPauseMs, ownMs);
+    this.#pausesInARow++;
+    this.#pausedUntil = now + pauseMs;
+    return pauseMs;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { retryAfterMs } from "./pace";
+import { retryAfterMs } from "./response";
 
 const now = new Date("2026-01-01T00:00:00Z");
 

@@ -1,4 +1,4 @@
-/** A client for tests: nothing of it but what a test overrides depends on chance or on time. */
+/** A client for tests. Neither chance nor real time has a part in it, unless a test overrides an option. */
 import type { ClientOptions, ComputeApi } from "../client";
 import { createClient } from "../createClient";
 import type { CreateBody } from "../contract";
@@ -13,7 +13,7 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   return {
     baseUrl,
     token: testToken,
-    // Longer than the clock jumps by itself: real sockets get the time they need.
+    // Further away than the clock jumps by itself, so that real sockets get the time they need.
     requestTimeoutMs: 3_600_000,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
@@ -25,7 +25,7 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   };
 }
 
-/** Back-off takes no time. With `quietMs` a time-out takes so long at least. */
+/** A clock on which a back-off takes no real time. With `quietMs`, a time-out takes at least that long. */
 export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   const clock = new VirtualClock();
   clock.autoAdvance(options);
@@ -36,7 +36,7 @@ export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): 
   return createClient(testOptions(baseUrl, more));
 }
 
-/** The error a call ends with; fails the test when it ends otherwise. */
+/** The error that a call ends with; fails the test if the call ends otherwise. */
 export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
   const outcome = await call.then(
     (value) => ({ value }),
@@ -50,7 +50,7 @@ export const never = new AbortController().signal;
 
 export const createBody: CreateBody = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
 
-/** A permit and a POST. */
+/** Waits for a permit, and sends a POST. */
 export async function create(
   client: ComputeApi,
   {
@@ -62,14 +62,14 @@ export async function create(
   return client.createInstance(body, permit, signals);
 }
 
-/** What a POST failed with; fails the test when it did not. */
+/** The error of a POST; fails the test if the POST has none. */
 export async function failedPost(post: Promise<PostOutcome>): Promise<RequestError> {
   const outcome = await post;
   if ("failure" in outcome && outcome.failure instanceof RequestError) return outcome.failure;
   throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
 }
 
-/** Runs a test against a scripted server, and fails it when the script was not kept to. */
+/** Runs a test against a scripted server, and fails it if the requests were not those of the script. */
 export async function withServer<T>(
   script: Step[],
   test: (server: ScriptedServer) => Promise<T>,

@@ -1,8 +1,8 @@
-/** What an error answer may repeat of the request: nothing of its user data (G8). */
+/** An error response may repeat the request, but no part of its user data is shown (G8). */
 import { expect, test } from "@jest/globals";
-import type { CreateBody } from "./contract";
-import { redactUserData } from "./http/echo";
-import { createBody } from "./testing/testClient";
+import type { CreateBody } from "../contract";
+import { redactUserData } from "./redactUserData";
+import { createBody } from "../testing/testClient";
 
 const script = [
   "#cloud-config",
@@ -25,7 +25,7 @@ function shown(message: string, more: Partial<CreateBody> = {}): string {
   return redactUserData(body, (text) => text)(message);
 }
 
-test("a part of a line is blotted out, however it was cut", () => {
+test("a part of a line is redacted, however it was cut", () => {
   expect(shown("bad value 'Tr0ub4dor&3' in user_data")).toBe("bad value '[secret] in user_data");
   expect(shown("…sswd: {list: 'root:Tr0ub…")).toBe("…[secret]…");
   expect(shown("near Tr0ub4***")).toBe("near [secret]***");
@@ -56,7 +56,7 @@ test("shorter runs and other words stay", () => {
   expect(shown("flavor_id is missing")).toBe("flavor_id is missing");
 });
 
-test("what was blotted out before is left as it is", () => {
+test("what was redacted before is left as it is", () => {
   const user_data = Buffer.from("password: my-secret").toString("base64");
   const hide = redactUserData({ ...createBody, user_data }, (text) =>
     text.replace("token", "[secret]"),

@@ -1,10 +1,9 @@
-/** What a person is told of the network's faults (G9), those too that no socket here can be made to have. */
+/** The messages for errors of the network (G9), also for those that a test can't bring about with sockets. */
 import { expect, test } from "@jest/globals";
-import { addressOf } from "./http/address";
-import { networkErrorMessage, isCertificateError } from "./http/faultWords";
+import { isCertificateError, networkErrorMessage } from "./networkError";
 
-const service = addressOf("https://api.example.com/v2");
-const local = addressOf("http://127.0.0.1:8080/v2");
+const service = new URL("https://api.example.com/v2");
+const local = new URL("http://127.0.0.1:8080/v2");
 const fault = (code: string, message = "") => Object.assign(new Error(message), { code });
 
 test.each([

@@ -1,0 +1,92 @@
+/** Errors of the network, in words a person can use (G9). */
+import { isLoopback } from "./loopback";
+
+/** How far a request had come. */
+type Stage = "connecting" | "sent" | "answering";
+
+/** Codes of OpenSSL and Node for a certificate that does not prove who the service is. */
+const certificateCodes =
+  /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE|DECRYPT)|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)/;
+
+const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
+
+const messages: Readonly<Record<string, (host: string) => string>> = {
+  ECONNREFUSED: (host) => `the connection to ${host} was refused`,
+  ENOTFOUND: (host) => `the host of ${host} could not be found`,
+  EAI_AGAIN: (host) => `the host of ${host} could not be looked up just now`,
+  UND_ERR_CONNECT_TIMEOUT: (host) => `no connection to ${host}: it timed out`,
+  ETIMEDOUT: (host) => `no connection to ${host}: it timed out`,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => "the answer was cut short",
+  HPE_INVALID_EOF_STATE: () => "the answer was cut short",
+  UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
+};
+
+/** What happened, with the host of the service, and with the error's code if its meaning is not certain. */
+export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): string {
+  const { host } = baseUrl;
+  const code = codeOf(error);
+  const message = messages[code];
+  if (message) return message(host);
+  if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code)) {
+    return brokenConnection(baseUrl, stage);
+  }
+  if (code === "HPE_INVALID_CONSTANT") {
+    return `what ${host} answered is not HTTP${otherScheme(baseUrl)}`;
+  }
+  if (code.startsWith("UND_ERR_PRX_")) return `the proxy could not be used (${error.message})`;
+  if (error.message.startsWith("Proxy response")) {
+    return `the proxy refused to connect to ${host} (${error.message})`;
+  }
+  // OpenSSL's own message names its source files.
+  if (opensslCodes.test(code)) {
+    return `no TLS connection could be made with ${host} (${code})${otherScheme(baseUrl)}`;
+  }
+  if (isCertificateError(error)) return `the certificate of ${host} ${certificateProblem(code)}`;
+  const text = error.message || error.name;
+  return code && !text.includes(code) ? `${text} (${code})` : text;
+}
+
+/** Whether the certificate did not prove who the service is; the next try would end in the same way. */
+export function isCertificateError(error: Error): boolean {
+  const code = codeOf(error);
+  return certificateCodes.test(code) && !opensslCodes.test(code);
+}
+
+function brokenConnection(baseUrl: URL, stage: Stage): string {
+  switch (stage) {
+    case "connecting":
+      return `the connection to ${baseUrl.host} broke while it was being made${otherScheme(baseUrl)}`;
+    case "sent":
+      // A TLS server closes a plain http connection without a word.
+      return `the connection broke before an answer came${isTls(baseUrl) ? "" : otherScheme(baseUrl)}`;
+    case "answering":
+      return "the connection broke in the middle of the answer";
+  }
+}
+
+function certificateProblem(code: string): string {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return `has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`;
+    case "CERT_NOT_YET_VALID":
+      return `is not valid yet (${code}): this machine's clock may be wrong`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+    case "HOSTNAME_MISMATCH":
+      return `is for another host (${code}): compute:baseUrl has to name the host as the certificate does`;
+    default:
+      return `is not trusted (${code}); for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate`;
+  }
+}
+
+/** A wrong scheme shows only as a broken connection. Plain http is allowed on loopback only. */
+function otherScheme(baseUrl: URL): string {
+  if (!isTls(baseUrl)) return " (is it an https address?)";
+  return isLoopback(baseUrl.hostname) ? " (is it a plain http address?)" : "";
+}
+
+const isTls = ({ protocol }: URL) => protocol === "https:";
+
+function codeOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "";
+}
