@@ -1,7 +1,7 @@
 /** The service without sockets answers as it does over them, and starts again as new. */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
-import { inProcess, type InProcessRequest } from "./inProcess";
+import { startInProcess, type InProcessRequest } from "./inProcess";
 import { seeded } from "./random";
 
 const authorization = "Bearer sk_test_acme_1";
@@ -29,7 +29,7 @@ const options = () => ({
 });
 
 test("the answers are those over sockets: status, headers and body", async () => {
-  using service = inProcess(options());
+  using service = startInProcess(options());
   await using emulator = await startEmulator(options());
   for (const request of conversation) {
     const { method, target, body } = request;
@@ -48,7 +48,7 @@ test("the answers are those over sockets: status, headers and body", async () =>
 });
 
 test("faults of instances and of lists strike what they are given with, or scripted for", () => {
-  using service = inProcess(options());
+  using service = startInProcess(options());
   service.answer(post("web"), [{ kind: "endsAs", status: "LOST" }]);
   service.control.settle();
   expect(JSON.parse(service.answer(list).body)).toMatchObject({ data: [{ status: "LOST" }] });
@@ -61,7 +61,7 @@ test("faults of instances and of lists strike what they are given with, or scrip
 
 test("after a reset all is as when new", () => {
   let random = seeded(1);
-  using service = inProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
+  using service = startInProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
   const run = () => {
     random = seeded(1);
     return [post("a"), post("b"), post("c"), list].map((it) => service.answer(it));

@@ -2,15 +2,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "./clock";
 import { startEmulator } from "./index";
-import { RateLimiter } from "./rateLimit";
+import { createRateLimiter } from "./rateLimit";
 import { caller } from "./testClient";
 
 function limiter(window: "sliding" | "fixed", limit = 3) {
   const clock = new VirtualClock();
-  const limited = new RateLimiter(limit, window, clock);
+  const admit = createRateLimiter(limit, window, clock);
   const admitted = (count: number) =>
-    Array.from({ length: count }, () => limited.admit("GET /x", "t")).filter(Boolean).length;
-  return { clock, limited, admitted };
+    Array.from({ length: count }, () => admit("GET /x", "t")).filter(Boolean).length;
+  return { clock, admit, admitted };
 }
 
 describe("a sliding window", () => {
@@ -51,10 +51,10 @@ test("a fixed window starts again with each minute of the clock", () => {
 });
 
 test("each token and each endpoint has a limit of its own", () => {
-  const { limited, admitted } = limiter("sliding");
+  const { admit, admitted } = limiter("sliding");
   expect(admitted(4)).toBe(3);
-  expect(limited.admit("GET /x", "another")).toBe(true);
-  expect(limited.admit("POST /x", "t")).toBe(true);
+  expect(admit("GET /x", "another")).toBe(true);
+  expect(admit("POST /x", "t")).toBe(true);
 });
 
 test("GET and POST of a path share the limit when the scope is the path", async () => {

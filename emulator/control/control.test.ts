@@ -96,7 +96,7 @@ describe("over HTTP", () => {
     ]);
     const hanging = await remote.fault({ kind: "hang", path: "/v2/account" });
     const reply = ask("GET", "/account");
-    await emulator.control.scripted(hanging.id)?.firstHit;
+    await emulator.control.faults().find(({ id }) => id === hanging.id)?.firstHit;
     await remote.releaseFault(hanging.id);
     expect((await reply).status).toBe(200);
     await remote.clearFaults();
