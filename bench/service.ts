@@ -1,29 +1,29 @@
-/** The service: the emulator as a process of its own, asked over its control API. */
+/** The emulator as the benchmarks use it: a process of its own. */
 import { EmulatorProcess } from "../tools/support/emulatorProcess";
-
-export type Service = EmulatorProcess;
 
 export const token = "sk_test_bench";
 
-/** So high that what is measured is never the wait for the limit. */
+/** So high that no measurement contains a wait for the rate limit. */
 export const noLimit = 10_000_000;
 
-/** The cursor parameter that the service takes; without one it would show 100 instances. */
+/** The emulator's cursor parameter. Without one, a listing would show 100 instances at most. */
 export const cursorParameter = "starting_after";
 
-export async function startService(options: {
-  provisioningSeconds: string;
-  requestsPerMinute?: number;
-}): Promise<Service> {
+export async function startService({
+  provisioningSeconds = "0",
+  requestsPerMinute = noLimit,
+}): Promise<EmulatorProcess> {
   return EmulatorProcess.start({
-    "provisioning-seconds": options.provisioningSeconds,
-    "requests-per-minute": options.requestsPerMinute ?? noLimit,
+    "provisioning-seconds": provisioningSeconds,
+    "requests-per-minute": requestsPerMinute,
     "cursor-parameter": cursorParameter,
   });
 }
 
 /** List requests, and all requests, since `forgetRequests`. */
-export async function countsOf({ control }: Service): Promise<{ listings: number; all: number }> {
+export async function requestCounts({
+  control,
+}: EmulatorProcess): Promise<{ listings: number; all: number }> {
   const counts = await control.counts();
   return {
     listings: counts["GET /v2/instances"] ?? 0,

@@ -14,7 +14,7 @@ export type RateWindow = (typeof rateWindows)[number];
 
 export const rateScopes = ["endpoint", "path"] as const;
 /** `endpoint`: GET and POST of a path have a limit each, as the document lists them; `path`: they share one. */
-export type RateScope = (typeof rateScopes)[number];
+type RateScope = (typeof rateScopes)[number];
 
 /** The body of GET /v2/account: any JSON, or any text (also none) with its content type. */
 export type AccountBody = { json: unknown } | { text: string; contentType?: string };

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { inputsOf, Plugin, urnOf } from "../bench/plugin";
+import { inputsOf, startPlugin, urnOf, type Plugin } from "../bench/plugin";
 import { noLimit } from "../bench/service";
 import { ensureBuilt } from "./build";
 import { EmulatorProcess } from "./support/emulatorProcess";
@@ -35,7 +35,7 @@ async function main(minutes: string): Promise<void> {
     ...{ "provisioning-seconds": "0-2", "destroy-path": destroyPath },
     ...{ "requests-per-minute": noLimit, "cursor-parameter": "starting_after" },
   });
-  await using plugin = await Plugin.start(executable);
+  await using plugin = await startPlugin(executable);
   await plugin.configure(service, { destroyPath, pollIntervalSeconds: 0.5 });
   const openFirst = openFiles(plugin);
   const end = performance.now() + lastsMs;
@@ -50,7 +50,7 @@ async function main(minutes: string): Promise<void> {
       const line = { memory: Infinity, open: 0 };
       for (let look = 0; look < looksALine && performance.now() < end; look++) {
         await wait(lookEveryMs);
-        line.memory = Math.min(line.memory, plugin.memoryMB);
+        line.memory = Math.min(line.memory, plugin.memoryMB());
         line.open = Math.max(line.open, openFiles(plugin));
       }
       lines.push(line);
@@ -102,7 +102,7 @@ async function wave({ client }: Plugin): Promise<number> {
 
 /** 0 where the system does not show them. */
 function openFiles({ pid }: Plugin): number {
-  return process.platform === "linux" ? readdirSync(`/proc/${pid}/fd`).length : 0;
+  return process.platform === "linux" ? readdirSync(`/proc/${String(pid)}/fd`).length : 0;
 }
 
 /** How much more, as a share, the last third of a series holds than the third before it. */

@@ -48,7 +48,7 @@ export interface NewInstance {
 }
 
 /** The fields of an instance that a listing shows. */
-export type InstanceItem = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
+type InstanceItem = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
 
 /** Which instances a listing asks for. */
 export interface PageQuery {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { chosenRows, measuredRows } from "../../bench/report/table";
+import { tableRows } from "../../bench/figure";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import { inputNames, isRequired, outputs, traitsOf } from "../../provider/instance/definition";
 import { ToolError } from "../support/main";
@@ -18,7 +18,7 @@ export const readmeTables = {
       ["Setting", "Meaning"],
       settingNames.map((name) => [`\`compute:${name}\``, settingDescriptions[name]]),
     ),
-  measured: () => table(measuredHead, chosenRows()),
+  measured: () => table(measuredHead, tableRows("chosen")),
 } satisfies Tables;
 
 /** The pages by path. */
@@ -38,7 +38,7 @@ export const docsPages: Readonly<Record<string, Tables>> = {
         Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
       ),
   },
-  "docs/performance.md": { measured: () => table(measuredHead, measuredRows()) },
+  "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },
 };
 
 /** The page, formatted, with each `<!-- table: NAME -->` … `<!-- end -->` (a list, a chooser) filled in. */
