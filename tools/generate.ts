@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { registryPages } from "./docs/registry";
 import { docsPages, pageWithTables, readmeTables } from "./docs/tables";
 import { ensureGoTool } from "./go/tools";
-import { packageSchema } from "./schema/packageSchema";
-import { generatedFiles } from "./sdk/files";
+import { packageSchema } from "./sdk/schema";
+
 import { sdkNames } from "./sdk/languages";
-import { writeSdk } from "./sdk/write";
+import { generatedFiles, writeSdk } from "./sdk/write";
 import { captured } from "./support/command";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";

@@ -9,7 +9,7 @@ import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { ensureProduct } from "../support/inputs";
 import { root, toolsDir } from "../support/paths";
-import { generatedFiles } from "./files";
+import { generatedFiles } from "./write";
 import { sdkLanguages, type Language } from "./languages";
 import { writeNpmPackage } from "./npmPackage";
 
