@@ -13,9 +13,8 @@ import {
 import { connect } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
 import { instanceToken } from "../provider/tokens";
-import type { EmulatorProcess } from "../tools/support/emulatorProcess";
-import { firstLine } from "../tools/support/firstLine";
-import { cursorParameter, noLimit, token } from "./service";
+import { firstLine } from "../tools/support/command";
+import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 
 /** The URN of an instance resource in the benchmarks' stack. */
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;

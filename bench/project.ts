@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { captured } from "../tools/support/command";
-import type { EmulatorProcess } from "../tools/support/emulatorProcess";
 import { ownPulumi } from "../tools/support/ownPulumi";
 import { root } from "../tools/support/paths";
-import { cursorParameter, noLimit, token } from "./service";
+import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 import type { Tools } from "./tools";
 
 /** The engine writes no snapshot after each step, so that a run takes only the time of its work. */

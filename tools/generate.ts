@@ -7,8 +7,8 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { registryPages } from "./docs/registry";
-import { docsPages, pageWithTables, readmeTables } from "./docs/tables";
+
+import { docsPages, pageWithTables, readmeTables, registryPages } from "./docs/tables";
 import { ensureGoTool } from "./go/tools";
 import { packageSchema } from "./sdk/schema";
 

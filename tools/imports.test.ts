@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "@jest/globals";
 import ts from "typescript";
-import { root } from "./support/paths";
-import { repositoryFiles } from "./support/repository";
+import { root, repositoryFiles } from "./support/paths";
 
 type Imports = ReadonlyMap<string, readonly string[]>;
 

@@ -7,9 +7,8 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { inputsOf, startPlugin, urnOf, type Plugin } from "../bench/plugin";
-import { noLimit } from "../bench/service";
+import { startService } from "../bench/service";
 import { ensureBuilt } from "./build";
-import { EmulatorProcess } from "./support/emulatorProcess";
 import { runTool, say, ToolError } from "./support/main";
 
 const destroyPath = "/v2/instances/{id}";
@@ -31,9 +30,9 @@ async function main(minutes: string): Promise<void> {
   const lastsMs = Number(minutes) * 60_000;
   if (!(lastsMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
   const executable = await ensureBuilt();
-  await using service = await EmulatorProcess.start({
-    ...{ "provisioning-seconds": "0-2", "destroy-path": destroyPath },
-    ...{ "requests-per-minute": noLimit, "cursor-parameter": "starting_after" },
+  await using service = await startService({
+    "provisioning-seconds": "0-2",
+    "destroy-path": destroyPath,
   });
   await using plugin = await startPlugin(executable);
   await plugin.configure(service, { destroyPath, pollIntervalSeconds: 0.5 });

@@ -16,7 +16,7 @@ export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
 }
 
 async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
-  await using service = await startService({});
+  await using service = await startService();
   const measure = async (pluginFolder: string, isOurs: boolean) => {
     using project = await yamlProject(tools, {
       ...{ count: 1, pluginFolder },
@@ -55,7 +55,7 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
   const measureOurs = async (env: NodeJS.ProcessEnv) => {
-    await using service = await startService({});
+    await using service = await startService();
     const pluginFolder = tools.ours.folder;
     using project = await yamlProject(tools, { count, pluginFolder, service });
     await project.run("config", "set", "compute:pollIntervalSeconds", "0.05");

@@ -2,11 +2,10 @@
  * Whole runs of the engine beside a dynamic provider and beside Terraform: first a run that creates all instances, then a
  * preview that reads them back. The size is one that the service's rate limit allows the peers.
  */
-import type { EmulatorProcess } from "../../tools/support/emulatorProcess";
 import { say } from "../../tools/support/main";
 import { figure, seconds, takeTurns, type Figure, type Unit } from "../figure";
 import { dynamicProject, terraformProject, yamlProject, type Project } from "../project";
-import { requestCounts, startService } from "../service";
+import { requestCounts, startService, type EmulatorProcess } from "../service";
 import type { Tools } from "../tools";
 
 interface Run {
@@ -24,7 +23,7 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
     create: (service: EmulatorProcess) => Project | Promise<Project>,
     commands: { up: readonly string[]; preview: readonly string[] },
   ) => {
-    await using service = await startService({ provisioningSeconds });
+    await using service = await startService({ "provisioning-seconds": provisioningSeconds });
     using project = await create(service);
     const runOnce = async (args: readonly string[]): Promise<Run> => {
       await service.control.forgetRequests();

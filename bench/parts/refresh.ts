@@ -24,7 +24,7 @@ export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
 
 /** In each run, a new plugin reads instances that another one has created. */
 async function listRequests(tools: Tools, size: number, runs: number): Promise<number[]> {
-  await using service = await startService({});
+  await using service = await startService();
   await using creator = await startPlugin(tools.ours.executable);
   await creator.configure(service, { pollIntervalSeconds: 0.05 });
   const names = Array.from({ length: size }, (_, n) => `web-${n}`);

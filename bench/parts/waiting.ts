@@ -19,11 +19,15 @@ interface Wait {
 async function createAndWait(
   tools: Tools,
   size: number,
-  options: { provisioningSeconds: string; requestsPerMinute?: number },
+  provisioningSeconds: string,
+  requestsPerMinute = noLimit,
 ): Promise<Wait> {
-  await using service = await startService(options);
+  await using service = await startService({
+    "provisioning-seconds": provisioningSeconds,
+    "requests-per-minute": requestsPerMinute,
+  });
   await using plugin = await startPlugin(tools.ours.executable);
-  await plugin.configure(service, { requestsPerMinute: options.requestsPerMinute ?? noLimit });
+  await plugin.configure(service, { requestsPerMinute });
 
   const start = Date.now();
   const names = Array.from({ length: size }, (_, n) => `web-${n}`);
@@ -51,7 +55,7 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
   const sizes = quick ? [1, 100] : [1, 10, 100, 300, 1000];
   const provisioningSeconds = quick ? "4-6" : "9-11";
   const bySize = Object.fromEntries(
-    sizes.map((size) => [size, () => createAndWait(tools, size, { provisioningSeconds })]),
+    sizes.map((size) => [size, () => createAndWait(tools, size, provisioningSeconds)]),
   );
   const samples = await takeTurns(quick ? 1 : 3, bySize, { warm: false });
   return sizes.map((size) =>
@@ -66,9 +70,8 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
 export async function limit(tools: Tools): Promise<Figure[]> {
   const size = 1000;
   const requestsPerMinute = documentedRequestsPerMinute;
-  const options = { provisioningSeconds: "9-11", requestsPerMinute };
   const what = `${size} instances within ${requestsPerMinute} requests a minute`;
-  const wait = await createAndWait(tools, size, options);
+  const wait = await createAndWait(tools, size, "9-11", requestsPerMinute);
   const pages = Math.ceil(size / pageLimit.max);
   return [
     totalTime(what, [wait]),

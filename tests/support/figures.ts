@@ -1,6 +1,6 @@
 /** Figures that a test counted: shown at once, and once more at the end by `tools/support/jest.ts`. */
 import { appendFileSync } from "node:fs";
-import { figuresVariable, words, type Figures } from "../../tools/support/figures";
+import { figuresVariable, words, type Figures } from "../../tools/support/jest";
 
 export function reportFigures(of: string, figures: Figures["figures"]): void {
   const file = process.env[figuresVariable];

@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { lackOfGo, testUnless } from "../support/unless";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage } from "./runtime";
 import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
 import { platforms } from "./platforms";

@@ -2,9 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage, ensureRuntime } from "./runtime";
 import type { Platform } from "./platforms";
-import { ensureRuntime } from "./runtime";
 
 const rule = `\n${"=".repeat(80)}\n\n`;
 

@@ -6,7 +6,6 @@ import { extract } from "tar";
 import { captured } from "../support/command";
 import { ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
-import { lockedPackage } from "./lockfile";
 import { platforms, type Platform } from "./platforms";
 
 /** The package's directory, from the root: as npm installed it for this machine, or else fetched. */
@@ -47,4 +46,21 @@ async function fetch(package_: string, integrity: string, target: string): Promi
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** What package-lock.json says about a package. */
+interface LockedPackage {
+  version: string;
+  /** "sha512-…", of the package's tarball. */
+  integrity: string;
+  license?: string;
+}
+
+/** By the path in node_modules: "node_modules/undici". */
+export function lockedPackage(path: string): LockedPackage {
+  const text = readFileSync(join(root, "package-lock.json"), "utf8");
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
+  const found = packages[path];
+  if (found === undefined) throw new Error(`package-lock.json lacks ${path}`);
+  return found;
 }

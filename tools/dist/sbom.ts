@@ -1,7 +1,7 @@
 /** The software bill of materials (CycloneDX): what is inside, neither more nor less, by package-lock.json. */
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage } from "./runtime";
 import { packageName, packagesOf } from "./notices";
 import { platforms, type Platform } from "./platforms";
 

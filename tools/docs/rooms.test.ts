@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../support/paths";
-import { repositoryFiles } from "../support/repository";
+import { root, repositoryFiles } from "../support/paths";
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const [, section = ""] = architecture.split(/^## (?:Rooms|Guarantees)$/m);

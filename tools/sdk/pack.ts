@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import metadata from "../../metadata.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
-import { ensureProduct } from "../support/inputs";
+import { ensureProduct } from "../support/products";
 import { root, toolsDir } from "../support/paths";
 import { generatedFiles } from "./write";
 import { sdkLanguages, type Language } from "./languages";

@@ -9,19 +9,18 @@ import { exampleBlock, titleOf } from "./examples";
 import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
 
 export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {
-  const { generator, folder = ".", complete, example, install }: SdkLanguage =
-    sdkLanguages[language];
-  const program = await ensureGoTool(generator);
-  await captured(program, ["-schema", schema, "-language", language, "-out", out]);
-  const directory = join(out, folder);
-  await complete(directory);
-  const readme = `# ${metadata.displayName} for Pulumi, in ${titleOf(example)}
+  const sdk: SdkLanguage = sdkLanguages[language];
+  const generator = await ensureGoTool(sdk.generator);
+  await captured(generator, ["-schema", schema, "-language", language, "-out", out]);
+  const directory = join(out, sdk.folder ?? ".");
+  await sdk.complete(directory);
+  const readme = `# ${metadata.displayName} for Pulumi, in ${titleOf(sdk.example)}
 
 ${metadata.description}
 
-${install}
+${sdk.install}
 
-${exampleBlock(example)}
+${exampleBlock(sdk.example)}
 
 The settings (\`compute:baseUrl\`, \`compute:apiToken\` and more), what a delete does, and everything else:
 <${metadata.homepage}>

@@ -5,11 +5,10 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { isOlder } from "../../provider/versions";
 import { captured, runCommand } from "./command";
-import { hashOf, readIfThere, writeWhole } from "./files";
-import { withLock } from "./lock";
+import { hashOf, readIfThere, writeWhole, fieldOf, isMissing } from "./files";
+import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
-import { fieldOf, isMissing } from "./errors";
 
 interface Script {
   module: string;
@@ -137,7 +136,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
     say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
   }, 15_000);
   try {
-    const { code } = await runCommand("go", arguments_, {
+    const code = await runCommand("go", arguments_, {
       cwd: directoryOf(tool.module),
       env: goEnvironment(),
       onLine(line) {

@@ -3,11 +3,43 @@
  * failed and how to run it alone, the slowest files; ends with `N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { describeFigures, figuresVariable, readFigures, type Figures } from "./figures";
 import { root } from "./paths";
+
+/** The environment variable that names the file to which tests write their figures, one JSON document per line. */
+export const figuresVariable = "COMPUTE_FIGURES";
+
+/** What a test has counted: how many cases, how many went wrong. */
+export interface Figures {
+  /** What was counted. */
+  of: string;
+  figures: Readonly<Record<string, number>>;
+}
+
+function readFigures(file: string): Figures[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Figures);
+}
+
+/** One line for each, and a last line with the sums of those that count cases. */
+function describeFigures(all: readonly Figures[]): string[] {
+  const cases = all.filter(({ figures }) => "cases" in figures);
+  const sums: Record<string, number> = {};
+  for (const { figures } of cases) {
+    for (const [what, count] of Object.entries(figures)) sums[what] = (sums[what] ?? 0) + count;
+  }
+  const lines = all.map(({ of, figures }) => `${of}: ${words(figures)}`);
+  return cases.length > 1 ? [...lines, `faults in all: ${words(sums)}`] : lines;
+}
+
+export function words(figures: Figures["figures"]): string {
+  return Object.entries(figures)
+    .map(([what, count]) => `${what} ${count}`)
+    .join(", ");
+}
 
 /** One start of jest. */
 export interface JestRun {

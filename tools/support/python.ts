@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";
-import { ensureProduct } from "./inputs";
+import { ensureProduct } from "./products";
 import { root } from "./paths";
 
 /** The environment's directory of commands, `python` among them; makes it where it is missing or older. */
