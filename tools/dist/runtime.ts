@@ -1,4 +1,4 @@
-/** The Node of a platform, from the npm package that package-lock.json pins with its integrity. */
+/** The Node of a platform, from the npm package that package-lock.json pins. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
 import { platforms, type Platform } from "./platforms";
 
-/** The package's directory, from the root: as npm installed it for this machine, or else fetched. */
+/** The folder of the package, from the root: as npm has installed it, or else fetched from the registry. */
 export async function ensureRuntime(platform: Platform): Promise<string> {
   const node = platforms[platform];
   const installed = join("node_modules", node);
@@ -21,7 +21,7 @@ export async function ensureRuntime(platform: Platform): Promise<string> {
   return fetched;
 }
 
-/** Of Node itself, from a directory of `ensureRuntime`. */
+/** The path of the Node executable in a folder of `ensureRuntime`. */
 export function nodeIn(platform: Platform, runtime: string): string {
   return join(runtime, "bin", platform.startsWith("windows-") ? "node.exe" : "node");
 }
@@ -37,7 +37,7 @@ async function fetch(package_: string, integrity: string, target: string): Promi
     if (`${algorithm}-${found}` !== integrity) {
       throw new ToolError(
         `${package_} from the registry is ${algorithm}-${found}, but package-lock.json says ` +
-          `${integrity}. Use another registry; this one gives something else by that name.`,
+          `${integrity}. Use another registry: this one serves another file under that name.`,
       );
     }
     await extract({ file, cwd: scratch });
