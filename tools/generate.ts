@@ -1,8 +1,8 @@
 /**
- * `npm run generate`, or `npm run sdk`: everything that is made from the definitions: schema.json, the
+ * `npm run generate`, or `npm run sdk`: writes everything that is made from the provider's definitions: schema.json, the
  * SDKs, and the tables and examples in README.md and docs/.
  *
- *   --check   writes nothing, and fails where a committed file is stale
+ *   --check   writes nothing, and fails if a committed file is not up to date
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Makes provider/api/testing/certificates.ts anew, with the openssl that is on PATH: by hand, when a
- * test of TLS needs another kind of bad certificate. `node --import tsx tools/testCertificates.ts`
+ * Writes provider/api/testing/certificates.ts with new certificates, made by the openssl on PATH. Run it when a test of
+ * TLS needs another kind of bad certificate: `node --import tsx tools/testCertificates.ts`
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { root } from "./support/paths";
 const century = ["20260101000000Z", "21260101000000Z"] as const;
 const past = ["20200101000000Z", "20210101000000Z"] as const;
 
-/** `openssl ca` alone takes both ends of a validity from the command line. */
+/** For `openssl ca`, the only command that accepts the start and the end of a validity. */
 const configuration = `
 [ca]
 database = index

@@ -1,4 +1,4 @@
-/** What is filled into Markdown pages, made from the definitions that the provider runs on and from what was measured. */
+/** The tables, lists and examples in Markdown pages, made from the provider's definitions and from bench/results.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -24,7 +24,7 @@ export const readmeTables = {
   measured: () => table(measuredHead, tableRows("chosen")),
 } satisfies Tables;
 
-/** The pages by path. */
+/** The tables of pages in docs/, by path. */
 export const docsPages: Readonly<Record<string, Tables>> = {
   "docs/instance.md": {
     inputs: () =>
@@ -44,13 +44,13 @@ export const docsPages: Readonly<Record<string, Tables>> = {
   "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },
 };
 
-/** The page, formatted, with each `<!-- table: NAME -->` … `<!-- end -->` (a list, a chooser) filled in. */
+/** The page, formatted, with the content of each `<!-- table: NAME -->` … `<!-- end -->` (or list, or chooser). */
 export async function pageWithTables(page: string, tables: Tables): Promise<string> {
   const filled = readFileSync(join(root, page), "utf8").replace(
     /(<!-- (?:table|list|chooser): (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
     (_, start: string, name: string, end: string) => {
       const make = tables[name];
-      if (!make) throw new ToolError(`${page} asks for "${name}", which there is not`);
+      if (!make) throw new ToolError(`${page} asks for a table "${name}", which does not exist`);
       return `${start}\n${make()}\n${end}`;
     },
   );
@@ -63,7 +63,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** The pages by path. The Registry takes their names as they are. */
+/** The pages for Pulumi's Registry, by path. The Registry publishes them under these names. */
 export const registryPages: Readonly<Record<string, Tables>> = {
   "docs/_index.md": { example: () => chooser(exampleBlock) },
   "docs/installation-configuration.md": {
@@ -73,7 +73,7 @@ export const registryPages: Readonly<Record<string, Tables>> = {
   },
 };
 
-/** One tab a language, in the Registry's shortcodes. */
+/** A tab for each language, in the Registry's shortcodes. */
 function chooser(of: (language: ExampleLanguage) => string): string {
   const tabs = exampleLanguages.map(
     (language) => `{{% choosable language ${language} %}}\n\n${of(language)}\n\n{{% /choosable %}}`,
@@ -90,7 +90,7 @@ function installBlock(language: ExampleLanguage): string {
   return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
 }
 
-/** Where each language's registry shows the package. */
+/** A link to each language's package in its registry. */
 function packageList(): string {
   const { nodejs, python, go, dotnet, java } = metadata.sdk;
   const coordinates = `${java.groupId}/${java.artifactId}`;
