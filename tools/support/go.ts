@@ -1,11 +1,8 @@
 /** Builds executables from Go modules. If that fails, the message says what a person can do. */
-import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { isOlder } from "../../provider/versions";
 import { captured, runCommand } from "./command";
-import { hashOf, readIfThere, writeWhole, fieldOf, isMissing } from "./files";
+import { hashOf, readIfThere, writeWhole, isMissing } from "./files";
 import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
@@ -114,7 +111,6 @@ async function copyScript(tool: GoTool, script: Script): Promise<void> {
 }
 
 async function build(tool: GoTool, path: string): Promise<void> {
-  await checkGo(tool);
   // Go writes to a temporary file, so that an interrupted build leaves no executable behind.
   const scratch = join(toolsDir, "scratch", keyOf(tool));
   rmSync(scratch, { recursive: true, force: true });
@@ -147,6 +143,8 @@ async function build(tool: GoTool, path: string): Promise<void> {
     });
     if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
     say(`  done in ${seconds()}`);
+  } catch (error) {
+    throw isMissing(error) ? new ToolError(explain(tool, undefined)) : error;
   } finally {
     clearInterval(timer);
   }
@@ -164,47 +162,23 @@ export function goEnvironment(): NodeJS.ProcessEnv {
   return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
 }
 
-async function checkGo(tool: GoTool): Promise<void> {
-  const needed = goVersion(tool.module);
-  let output: string;
-  try {
-    // In the module's folder, where Go can fetch the newer version of itself that the module asks for.
-    const { stdout } = await promisify(execFile)("go", ["version"], {
-      cwd: directoryOf(tool.module),
-      env: goEnvironment(),
-    });
-    output = stdout;
-  } catch (error) {
-    const said = fieldOf(error, "stderr");
-    const detail = typeof said === "string" ? said.trim() : "";
-    const why = isMissing(error) ? `Go is not installed.` : `Go does not run here:\n${detail}`;
-    throw new ToolError(withRemedies(tool, why, needed));
-  }
-  const found = /go(\d+(?:\.\d+)*)/.exec(output)?.[1];
-  if (found !== undefined && isOlder(found, needed)) {
-    throw new ToolError(
-      withRemedies(tool, `The Go on PATH is ${found}, which is too old.`, needed),
-    );
-  }
-}
-
 const networkTrouble =
   /dial tcp|no such host|i\/o timeout|connection re(fused|set)|network is unreachable|TLS handshake|proxyconnect|x509:|module lookup disabled|\b(403|404|407|5\d\d) [A-Z]/;
 
-function explain(tool: GoTool, goSaid: string): string {
-  if (networkTrouble.test(goSaid)) {
-    const why = "Go could not download its modules. Go said:";
-    return `${withRemedies(tool, `${why}\n${goSaid}`)}
-  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or bring a filled GOMODCACHE`;
-  }
-  return withRemedies(tool, `Go said:\n${goSaid}`);
-}
-
-function withRemedies(tool: GoTool, why: string, goVersion?: string): string {
-  const lines = [`Cannot build ${tool.title}. ${why}`, "What you can do:"];
+function explain(tool: GoTool, goOutput: string | undefined): string {
+  const lines = ["What you can do:"];
   if (tool.alternative !== undefined) lines.push(`  - ${tool.alternative}`);
-  if (goVersion !== undefined) {
-    lines.push(`  - install Go ${goVersion} or later (https://go.dev/dl/), then run this again`);
+  const version = goVersion(tool.module);
+  if (goOutput === undefined) {
+    lines.unshift(`Cannot build ${tool.title}. Go is not installed.`);
+  } else if (networkTrouble.test(goOutput)) {
+    lines.unshift(`Cannot build ${tool.title}. Go could not download its modules:\n${goOutput}`);
+    lines.push(
+      "  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or provide a filled GOMODCACHE",
+    );
+  } else {
+    lines.unshift(`Cannot build ${tool.title}. The output of Go:\n${goOutput}`);
   }
+  lines.push(`  - install Go ${version} or later (https://go.dev/dl/), and run this again`);
   return lines.join("\n");
 }
