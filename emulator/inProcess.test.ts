@@ -1,4 +1,4 @@
-/** The service without sockets answers as it does over them, and starts again as new. */
+/** The emulator without sockets gives the same responses as with sockets, and can be reset. */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { startInProcess, type InProcessRequest } from "./inProcess";
@@ -28,7 +28,7 @@ const options = () => ({
   destroyPath: "/v2/instances/{id}",
 });
 
-test("the answers are those over sockets: status, headers and body", async () => {
+test("responses are the same as over sockets: status, headers and body", async () => {
   using service = startInProcess(options());
   await using emulator = await startEmulator(options());
   for (const request of conversation) {
@@ -40,14 +40,14 @@ test("the answers are those over sockets: status, headers and body", async () =>
     const sent = await fetch(emulator.origin + target, { method, headers, ...(body && { body }) });
     const answer = service.answer(request);
     expect(answer).toMatchObject({ status: sent.status, body: await sent.text(), acted: sent.ok });
-    // Node's own are Date, Connection and Keep-Alive.
+    // Node adds Date, Connection and Keep-Alive.
     expect(Object.fromEntries(sent.headers)).toMatchObject(answer.headers);
   }
   const log = (it: typeof emulator | typeof service) => it.control.requests();
   expect(log(service)).toEqual(log(emulator));
 });
 
-test("faults of instances and of lists strike what they are given with, or scripted for", () => {
+test("instance faults and list faults apply to the request with which they are given, or for which they are scripted", () => {
   using service = startInProcess(options());
   service.answer(post("web"), [{ kind: "endsAs", status: "LOST" }]);
   service.control.settle();
@@ -59,7 +59,7 @@ test("faults of instances and of lists strike what they are given with, or scrip
   expect(() => service.answer(list)).toThrow("without sockets there is no reset");
 });
 
-test("after a reset all is as when new", () => {
+test("after a reset it is as when new", () => {
   let random = seeded(1);
   using service = startInProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
   const run = () => {
