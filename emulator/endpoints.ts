@@ -172,16 +172,16 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
   const now = settings.clock.now();
   const { name } = body;
   const { endStatus } = settings;
+  const isStuck = faults.some(({ kind }) => kind === "neverLeavesProvisioning");
   const instance: NewInstance = {
     ...{ owner, name, request: body, goneAt: endOfLifetime(settings, owner) },
-    readyAt: now + provisioningSeconds(settings, name) * 1000,
+    readyAt: isStuck ? null : now + provisioningSeconds(settings, name) * 1000,
     endStatus: typeof endStatus === "function" ? endStatus(name) : endStatus,
     visibleAt: now,
   };
   for (const fault of faults) {
-    if (fault.kind === "neverLeavesProvisioning") instance.readyAt = null;
-    else if (fault.kind === "endsAs") instance.endStatus = fault.status;
-    else instance.visibleAt = now + fault.seconds * 1000;
+    if (fault.kind === "endsAs") instance.endStatus = fault.status;
+    if (fault.kind === "appearsAfter") instance.visibleAt = now + fault.seconds * 1000;
   }
   const { id, created_at, networks } = store.add(instance);
   return {

@@ -161,9 +161,10 @@ export class InstanceStore {
     if (position === undefined) return undefined;
     if (after !== undefined) filters.push(following);
     const isReshuffled = order === "shuffled" && !hasCursor;
+    const orderAndLimit = isReshuffled ? "ORDER BY seq" : `ORDER BY ${sorting} LIMIT :limit`;
     const found = this.#all(
       `SELECT id, name, ${statusColumn} AS status, ipv4_public FROM instance
-       WHERE ${filters.join(" AND ")} ORDER BY ${sorting} ${isReshuffled ? "" : "LIMIT :limit"}`,
+       WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
       { ...owner, ...position, status: status ?? null, limit: limit + 1 },
     ) as InstanceItem[];
     const instances = isReshuffled ? shuffle(this.#random, found) : found;
