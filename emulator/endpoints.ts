@@ -251,7 +251,7 @@ function parseJson(body: Buffer | undefined): unknown {
 /**
  * DELETE, an extension that is off unless `destroyPath` is set: "paths, methods and payloads of reboot, stop and
  * destroy: not shown". 204 if the instance is gone at once, 202 if that takes time, 404 for an instance that does not
- * exist or belongs to somebody else.
+ * exist or belongs to another tenant.
  * @throws {ServiceError} the 404
  */
 function destroyInstance({ state, caller: { owner }, id }: Call): ServiceResponse {

@@ -10,7 +10,7 @@ import { formatLogLine } from "./requestLog";
 /** Waits in real time; rejects when the emulator is closed. */
 type Sleep = (milliseconds: number) => Promise<void>;
 
-/** Carries one request. Rejects if the emulator is closed meanwhile. */
+/** Carries one request. Rejects if the emulator is closed before the response is sent. */
 export async function exchange(
   service: EmulatedService,
   sleep: Sleep,

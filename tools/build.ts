@@ -1,6 +1,6 @@
 /**
- * `npm run build`: the plugin as one bundle in bin/, with the executable that the engine looks for, and
- * the Node.js SDK compiled. Does nothing where nothing has changed.
+ * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles
+ * the Node.js SDK. Does nothing if nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";

@@ -1,9 +1,9 @@
 /**
- * `npm run dist`: the plugin as one executable with its Node inside, for each platform, packed as
- * `pulumi plugin install` takes it, in dist/.
+ * `npm run dist`: builds the plugin as a single executable with Node inside, for each platform, and packs it
+ * in dist/ for \`pulumi plugin install\`.
  *
- *   --only linux-amd64,…   for some platforms
- *   --dry-run              every other step of a release that can run here; publishes nothing
+ *   --only linux-amd64,…   only for these platforms
+ *   --dry-run              runs every other step of a release that can run here; publishes nothing
  */
 import { createHash } from "node:crypto";
 import {
@@ -92,7 +92,7 @@ export async function packPlugin(
 /** Every file in an archive has this time, which is the one that npm uses. */
 const packedAt = new Date("1985-10-26T08:15:00Z");
 
-/** The same content gives the same bytes, whoever packs it, and when. */
+/** Packs an archive. The same entries always give the same bytes. */
 async function makeArchive(
   target: string,
   entries: Readonly<Record<string, { content: Buffer | string; executable?: boolean }>>,

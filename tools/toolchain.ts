@@ -72,7 +72,7 @@ interface FoundPulumi {
   version: string;
 }
 
-/** The first usable Pulumi CLI on PATH that is not one of ours. */
+/** The Pulumi CLI on PATH, if the provider supports its version; not one that was built here. */
 async function findPulumi(report: (line: string) => void): Promise<FoundPulumi | undefined> {
   const path = onPath("pulumi");
   if (path === undefined) return undefined;

@@ -64,8 +64,8 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
 }
 
 /**
- * More creates than the service allows in a minute, so that the last POSTs go in the next minute: instances that become
- * ACTIVE meanwhile must be seen all the same. Takes 75 s, also with `--quick`.
+ * More requests than the service allows in a minute, so that the last POSTs go in the next minute. The earlier instances
+ * become ACTIVE during that time, and must be seen soon. Takes 75 s, also with `--quick`.
  */
 export async function limit(tools: Tools): Promise<Figure[]> {
   const size = 1000;

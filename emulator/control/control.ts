@@ -9,7 +9,7 @@ import { OptionError, type AccountBody } from "../options";
 import type { LoggedRequest } from "../requestLog";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 
-/** An instance that somebody else has created before. */
+/** An instance that exists without a POST. */
 export interface InsertedInstance {
   name: string;
   /** A random id by default. */

@@ -38,7 +38,7 @@ export class EmulatorServer {
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** Resolves with the port; rejects with a ListenError. Calls that come meanwhile share the result. */
+  /** Resolves with the port; rejects with a ListenError. Concurrent calls share the result. */
   async listen(): Promise<number> {
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     return this.#starting;
@@ -112,7 +112,7 @@ class PortReservation implements Disposable {
   constructor(host: string, localPort: number) {
     this.#peer.unref().listen(0, host, () => {
       const peer = this.#peer.address() as net.AddressInfo | null;
-      // Null if the reservation was released meanwhile.
+      // Null if the reservation was released in the meantime.
       if (!peer) return;
       this.#connection = net
         .connect({ host, port: peer.port, localAddress: host, localPort })

@@ -56,14 +56,14 @@ const tools = {
   engine: { ...engine("engine"), alternative: installPulumi },
   // The tests run with the oldest supported engine, too.
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
-  // These check schema.json (the first) and write the SDKs.
+  // The first one checks schema.json; both write SDKs.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
   // The API docs of Pulumi's Registry; the tests look for broken links in them.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
   // Packs a folder as a Go proxy serves a module.
   gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
-  // What `npm run bench` measures against.
+  // Peers for `npm run bench`.
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     name: "terraform-provider-restapi",

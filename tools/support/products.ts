@@ -44,7 +44,7 @@ function isFresh({ outputs, stamp }: Product): boolean {
 
 /** By size and time, not content: that takes a few milliseconds for hundreds of files. */
 function fingerprintOf(paths: readonly string[]): string {
-  // In another folder, or with another Node, the product must be made again.
+  // A product of another folder, or made with another Node, is out of date.
   return hashOf([root, process.execPath, ...paths.flatMap((path) => [path, sizeAndTime(path)])]);
 }
 
