@@ -1,6 +1,6 @@
 /**
  * `npm run dist`: builds the plugin as a single executable with Node inside, for each platform, and packs it
- * in dist/ for \`pulumi plugin install\`.
+ * in dist/ for `pulumi plugin install`.
  *
  *   --only linux-amd64,…   only for these platforms
  *   --dry-run              runs every other step of a release that can run here; publishes nothing
