@@ -1,5 +1,5 @@
-/** A provider plugin as the engine has it: a process, its port, calls over gRPC. */
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+/** A provider plugin as the engine runs it: a process with a port that is called over gRPC. */
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,77 +10,60 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../provider/propertyValue";
-import { connect, type TestClient } from "../provider/rpc/testing/client";
+import { connect } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
-import { firstLine } from "../tools/support/firstLine";
 import { instanceToken } from "../provider/pulumiNames";
-import { cursorParameter, noLimit, token, type Service } from "./service";
+import { firstLine } from "../tools/support/command";
+import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 
+/** The URN of an instance resource in the benchmarks' stack. */
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;
 
-/** The inputs of a resource, as Check leaves them. */
+/** The inputs of a resource, as Check returns them. */
 export function inputsOf(name: string): PropertyMap {
   return propertyMap({ name, flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" });
 }
 
-export class Plugin implements AsyncDisposable {
-  private constructor(
-    private readonly child: ChildProcess,
-    private readonly engine: TestEngine,
-    private readonly home: string,
-    readonly client: TestClient,
-    /** Milliseconds from the spawn to the line with the port. */
-    readonly portMs: number,
-    /** Milliseconds from the spawn to the answer to GetPluginInfo. */
-    readonly answerMs: number,
-  ) {}
+export type Plugin = Awaited<ReturnType<typeof startPlugin>>;
 
-  static async start(executable: string): Promise<Plugin> {
-    const engine = await TestEngine.start();
-    const home = mkdtempSync(join(tmpdir(), "compute-bench-home-"));
-    const spawned = performance.now();
-    const child = spawn(executable, [engine.address], {
-      stdio: ["pipe", "pipe", "inherit"],
-      env: { ...process.env, PULUMI_HOME: home },
-    });
-    const port = await firstLine(child.stdout);
-    const portMs = performance.now() - spawned;
-    const client = connect(Number(port));
-    await client.version();
-    const answerMs = performance.now() - spawned;
-    return new Plugin(child, engine, home, client, portMs, answerMs);
-  }
+export async function startPlugin(executable: string) {
+  const engine = await TestEngine.start();
+  const home = mkdtempSync(join(tmpdir(), "compute-bench-home-"));
+  const start = performance.now();
+  const child = spawn(executable, [engine.address], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, PULUMI_HOME: home },
+  });
+  const client = connect(Number(await firstLine(child.stdout)));
+  await client.version();
+  const answerMs = performance.now() - start;
+  return {
+    client,
+    pid: child.pid,
+    /** From the start of the process to its answer to GetPluginInfo. */
+    answerMs,
 
-  /** Makes ours ready for calls. Further settings, beside those that each benchmark needs. */
-  async configure(service: Service, settings: Record<string, PropertyValue> = {}): Promise<void> {
-    await this.client.handshake(this.engine.address);
-    await this.client.configure(
-      propertyMap({
-        baseUrl: service.url,
-        apiToken: new Secret(token),
-        requestsPerMinute: noLimit,
-        cursorParameter,
-        ...settings,
-      }),
-    );
-  }
+    /** Prepares our own plugin for calls. `settings` come on top of those that each benchmark needs. */
+    async configure(service: EmulatorProcess, settings: Record<string, PropertyValue> = {}) {
+      await client.handshake(engine.address);
+      const common = { requestsPerMinute: noLimit, cursorParameter };
+      const access = { baseUrl: service.url, apiToken: new Secret(token) };
+      await client.configure(propertyMap({ ...access, ...common, ...settings }));
+    },
 
-  get pid(): string {
-    return String(this.child.pid);
-  }
+    /** Resident memory now. */
+    memoryMB(): number {
+      const rss = execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)]);
+      return Number(rss.toString()) / 1024;
+    },
 
-  /** Resident memory, in MB. */
-  get memoryMB(): number {
-    const rss = execFileSync("ps", ["-o", "rss=", "-p", this.pid]);
-    return Number(rss.toString()) / 1024;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.client.close();
-    const ended = once(this.child, "exit");
-    this.child.kill("SIGINT");
-    await ended;
-    this.engine.stop();
-    rmSync(this.home, { recursive: true, force: true });
-  }
+    async [Symbol.asyncDispose](): Promise<void> {
+      client.close();
+      const ended = once(child, "exit");
+      child.kill("SIGINT");
+      await ended;
+      engine.stop();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
 }

@@ -1,99 +1,141 @@
-/** A Pulumi project with a stack, a home and a state of its own, run by the real engine. */
+/** Projects of Pulumi and of Terraform, each with a state of its own, run by the real programs. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { captured } from "../tools/support/command";
 import { ownPulumi } from "../tools/support/ownPulumi";
 import { root } from "../tools/support/paths";
-import { cursorParameter, noLimit, token, type Service } from "./service";
+import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 import type { Tools } from "./tools";
 
-/** The engine writes no snapshot after each step: what is left is the work itself. */
+/** The engine writes no snapshot after each step, so that a run takes only the time of its work. */
 export const noCheckpoints = { PULUMI_SKIP_CHECKPOINTS: "true", PULUMI_EXPERIMENTAL: "true" };
 
-export class Project implements Disposable {
-  private readonly folder = mkdtempSync(join(tmpdir(), "compute-bench-"));
-  private readonly env: NodeJS.ProcessEnv;
-
-  private constructor(
-    private readonly tools: Tools,
-    env: NodeJS.ProcessEnv,
-  ) {
-    this.env = tools.toolchain.env({
-      ...ownPulumi(this.folder),
-      ...env,
-      PATH: [tools.folder, tools.toolchain.env()["PATH"]].join(":"),
-    });
-  }
-
-  /** `count` instances in Pulumi YAML, of the provider whose plugin is in `pluginFolder`. */
-  static async yaml(
-    tools: Tools,
-    options: { count: number; pluginFolder: string; service?: Service },
-  ): Promise<Project> {
-    const { count, pluginFolder, service } = options;
-    const project = new Project(tools, service ? surroundings(service) : {});
-    const resources = Array.from({ length: count }, (_, n) => [`web-${n}`, instance(`web-${n}`)]);
-    project.write("Pulumi.yaml", {
-      name: "bench",
-      runtime: "yaml",
-      plugins: { providers: [{ name: "compute", path: pluginFolder }] },
-      resources: Object.fromEntries(resources) as object,
-    });
-    await project.run("stack", "init", "bench");
-    for (const [name, value] of Object.entries(service ? settings : {}))
-      await project.run("config", "set", `compute:${name}`, value);
-    return project;
-  }
-
-  /** The TypeScript program of a peer, with `COUNT` for how many instances it is to make. */
-  static async program(
-    tools: Tools,
-    options: { folder: string; count: number; service: Service },
-  ): Promise<Project> {
-    const { folder, count, service } = options;
-    const project = new Project(tools, { COUNT: String(count), ...surroundings(service) });
-    project.write("Pulumi.yaml", { name: "bench", runtime: "nodejs", main: "program" });
-    symlinkSync(join(root, "node_modules"), join(project.folder, "node_modules"));
-    symlinkSync(folder, join(project.folder, "program"));
-    await project.run("stack", "init", "bench");
-    return project;
-  }
-
-  async run(...args: string[]): Promise<void> {
-    await this.runWith({}, ...args);
-  }
-
-  async runWith(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
-    await captured(this.tools.toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
-      cwd: this.folder,
-      env: { ...this.env, ...env },
-    });
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-
-  private write(name: string, content: object): void {
-    // JSON is YAML.
-    writeFileSync(join(this.folder, name), JSON.stringify(content));
-  }
+/** A project that is made of instances, in a temporary folder. */
+export interface Project extends Disposable {
+  /** Runs a command of Pulumi or Terraform in it. */
+  run(...args: string[]): Promise<void>;
 }
 
-/** A wait is a benchmark of its own; elsewhere the first look comes at once. */
-const settings = {
-  requestsPerMinute: String(noLimit),
-  cursorParameter,
-};
-
-function surroundings(service: Service): NodeJS.ProcessEnv {
-  return { COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: token };
+export interface PulumiProject extends Project {
+  runWith(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void>;
 }
 
-function instance(name: string): object {
+/** A project with a stack and with the files that `write` writes. A peer without requests has no `service`. */
+async function createProject(
+  { toolchain, folder: toolsFolder }: Tools,
+  service: EmulatorProcess | undefined,
+  moreEnv: NodeJS.ProcessEnv,
+  write: (folder: string) => object,
+): Promise<PulumiProject> {
+  const folder = mkdtempSync(join(tmpdir(), "compute-bench-"));
+  const projectEnv = toolchain.env({
+    ...ownPulumi(folder),
+    ...(service && { COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: token }),
+    ...moreEnv,
+    PATH: [toolsFolder, toolchain.env()["PATH"]].join(":"),
+  });
+  const runWith = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+    await captured(toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
+      cwd: folder,
+      env: { ...projectEnv, ...env },
+    });
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...write(folder) }));
+  await runWith({}, "stack", "init", "bench");
   return {
-    type: "compute:Instance",
-    properties: { name, flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" },
+    run: (...args) => runWith({}, ...args),
+    runWith,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+/** `count` instances in Pulumi YAML, with the plugin in `pluginFolder`. */
+export async function yamlProject(
+  tools: Tools,
+  options: { count: number; pluginFolder: string; service?: EmulatorProcess },
+): Promise<PulumiProject> {
+  const { count, pluginFolder, service } = options;
+  const project = await createProject(tools, service, {}, () => ({
+    runtime: "yaml",
+    plugins: { providers: [{ name: "compute", path: pluginFolder }] },
+    resources: Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [
+        `web-${n}`,
+        { type: "compute:Instance", properties: { name: `web-${n}`, ...inputs } },
+      ]),
+    ),
+  }));
+  if (service) {
+    await project.run("config", "set", "compute:requestsPerMinute", String(noLimit));
+    await project.run("config", "set", "compute:cursorParameter", cursorParameter);
+  }
+  return project;
+}
+
+const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" };
+
+/** `count` instances, with the dynamic provider in peers/. */
+export function dynamicProject(tools: Tools, count: number, service: EmulatorProcess) {
+  return createProject(tools, service, { COUNT: String(count) }, (folder) => {
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    symlinkSync(join(root, "bench", "peers", "dynamic"), join(folder, "program"));
+    return { runtime: "nodejs", main: "program" };
+  });
+}
+
+/** The peer that is not Pulumi: Terraform with its generic REST provider (restapi). */
+export function terraformProject(
+  { command, providers }: NonNullable<Tools["terraform"]>,
+  count: number,
+  { url }: EmulatorProcess,
+): Project {
+  const folder = mkdtempSync(join(tmpdir(), "compute-bench-terraform-"));
+  // Terraform takes the provider from this folder. It asks no registry and needs no `terraform init`.
+  writeFileSync(
+    join(folder, "terraform.rc"),
+    `provider_installation {
+  dev_overrides { "mastercard/restapi" = ${JSON.stringify(providers)} }
+  direct {}
+}
+`,
+  );
+  // `read_search` is what the provider documents for a service without a call for one object.
+  writeFileSync(
+    join(folder, "main.tf"),
+    `terraform {
+  required_providers {
+    restapi = { source = "mastercard/restapi" }
+  }
+}
+provider "restapi" {
+  uri                  = ${JSON.stringify(url)}
+  headers              = { Authorization = "Bearer ${token}", Content-Type = "application/json" }
+  write_returns_object = true
+  id_attribute         = "id"
+}
+resource "restapi_object" "web" {
+  count       = ${count}
+  path        = "/instances"
+  read_path   = "/instances"
+  read_search = { search_key = "id", search_value = "{id}", results_key = "data", query_string = "limit=100" }
+  data = jsonencode({
+    name      = "web-\${count.index}"
+    flavor_id = "standard-2"
+    image_id  = "debian-12"
+    vpc_id    = "vpc-main"
+  })
+}
+`,
+  );
+  // The same parallelism as that of the Pulumi engine.
+  const flags = ["-input=false", "-no-color", `-parallelism=${count}`];
+  const env = { ...process.env, TF_CLI_CONFIG_FILE: "terraform.rc", CHECKPOINT_DISABLE: "1" };
+  return {
+    run: async (...args) => {
+      await captured(command, [...args, ...flags], { cwd: folder, env });
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -10,8 +10,8 @@ import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
 import { ensureToolchain, type Toolchain } from "../tools/toolchain";
 
-/** A plugin: the folder that the engine is pointed to, and the executable in it. */
-export interface PluginFiles {
+/** A plugin: the folder that a project names, and the executable in it. */
+interface PluginFiles {
   folder: string;
   executable: string;
 }
@@ -27,7 +27,7 @@ export interface Tools extends Disposable {
   stock: PluginFiles;
   /** Terraform with the generic REST provider; undefined where there is no Terraform. */
   terraform: { command: string; providers: string } | undefined;
-  /** Scratch, first on the engine's PATH: has what runs dynamic providers. */
+  /** A temporary folder, first on the engine's PATH: it has the program that runs dynamic providers. */
   folder: string;
 }
 
@@ -44,7 +44,7 @@ export async function gatherTools(): Promise<Tools> {
   symlinkSync(goPeer, go.executable);
   const stock = pluginFiles(join(folder, "stock"));
   launcher(stock.executable, join(root, "bench", "peers", "stock", "index.cjs"));
-  // Installations of Pulumi have it beside the language host; the one built from modules has not.
+  // An installed Pulumi has this program beside its language host; a Pulumi built from modules has not.
   const dynamicProvider = join(root, "node_modules/@pulumi/pulumi/cmd/dynamic-provider/index.js");
   launcher(join(folder, "pulumi-resource-pulumi-nodejs"), dynamicProvider);
   return {

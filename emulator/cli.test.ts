@@ -1,4 +1,4 @@
-/** The emulator as a process: what it prints, how it ends. */
+/** The emulator as a process: what it prints, and its exit codes. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { flags, readCommandLine } from "./cliOptions";
+import { createCommand, parseCommandLine } from "./cli";
 import { ControlClient } from "./control/client";
 import { caller } from "./testClient";
 
@@ -42,7 +42,7 @@ function start(...args: string[]) {
 }
 
 describe("the process", () => {
-  test("says in one line where it is and how to use it, and stops at SIGINT with code 0", async () => {
+  test("prints its address and how to use it in one line, and stops at SIGINT with code 0", async () => {
     const { child, output, ended, ready } = start("--port", "0", "--control", "--log");
     const { line, url } = await ready;
     expect(line).toMatch(/^Compute emulator ready at http:\/\/127\.0\.0\.1:\d+\/v2 /);
@@ -51,7 +51,7 @@ describe("the process", () => {
     const remote = new ControlClient(url);
     await remote.fault({ kind: "hang", method: "POST" });
     await caller({ url }).ask("GET", "/account");
-    // Neither an idle connection nor a request that hangs keeps it from stopping.
+    // It stops in spite of an idle connection and a request that hangs.
     const hanging = caller({ url }).create("a");
     hanging.catch(() => undefined);
     while ((await remote.faults())[0]?.hits === 0) await new Promise(setImmediate);
@@ -112,20 +112,19 @@ describe("the process", () => {
   test("--help names every option", async () => {
     const { output, ended } = start("--help");
     expect(await ended).toBe(0);
-    for (const flag of Object.keys(flags))
-      expect(output.stdout).toMatch(new RegExp(`^  --(no-)?${flag}(?= )`, "m"));
-    expect(output.stdout).toMatch(/^ {2}--port <number> .* \(8420\)$/m);
-    expect(output.stdout).toMatch(/^ {2}--rate-window <window> +sliding, fixed +\(sliding\)$/m);
+    for (const { flags } of createCommand().options)
+      expect(output.stdout).toMatch(new RegExp(`^  ${flags.replace("|", "\\|")} `, "m"));
+    expect(output.stdout).toMatch(/^ {2}--port <number> .* \(default: 8420\)$/m);
   });
 
-  test("on all addresses, it is reached on loopback, which the provider needs for plain http", async () => {
+  test("with all addresses, its URL is one on loopback, for which the provider allows plain http", async () => {
     const { ready } = start("--port", "0", "--host", "0.0.0.0");
     const { url } = await ready;
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v2$/);
     expect((await caller({ url }).ask("GET", "/account")).status).toBe(200);
   });
 
-  test("with --strict-tokens it names a token that it accepts", async () => {
+  test("with --strict-tokens, it prints a token that it accepts", async () => {
     const declared = [
       "sk_test_old=revoked",
       "sk_test_narrow=list",
@@ -142,7 +141,7 @@ describe("the process", () => {
     expect((await caller({ url }, token).ask("GET", "/account")).status).toBe(200);
   });
 
-  test("with --strict-tokens and none declared it says that it accepts none", async () => {
+  test("with --strict-tokens and no --token, it says that it accepts none", async () => {
     const { ready } = start("--port", "0", "--strict-tokens");
     const { line } = await ready;
     expect(line).toContain("--strict-tokens accepts no other");
@@ -151,9 +150,9 @@ describe("the process", () => {
 });
 
 describe("the command line", () => {
-  const read = (...args: string[]) => readCommandLine(args).options;
+  const read = (...args: string[]) => parseCommandLine(args);
 
-  test("sets what it names", () => {
+  test("sets the options of its flags", () => {
     expect(
       read(
         ...["--provisioning-seconds", "2-8", "--no-mac-addresses", "--list-order", "newest"],
@@ -170,7 +169,7 @@ describe("the command line", () => {
     });
   });
 
-  test("says which names end OFFLINE", () => {
+  test("sets which names end OFFLINE", () => {
     const { endStatus } = read("--offline", "db-*", "--offline", "x");
     const ends = typeof endStatus === "function" ? endStatus : () => undefined;
     expect(["db-1", "x", "web-1"].map(ends)).toEqual(["OFFLINE", "OFFLINE", "ACTIVE"]);

@@ -1,42 +1,181 @@
-/** The emulator as a program of its own. */
-import { help, readCommandLine, type CommandLine } from "./cliOptions";
+/** The emulator as a program: `npm run emulator`. */
+import { Command, CommanderError } from "commander";
+import { matchesPattern } from "./faults/script";
 import {
   ListenError,
   OptionError,
   startEmulator,
   type Emulator,
   type EmulatorOptions,
+  type TokenDeclaration,
 } from "./index";
-import { wellFormedKind } from "./tokens";
+import { listOrders, rateScopes, rateWindows, validSettings } from "./options";
+import { parseTokenKind, scopes, type Scope } from "./tokens";
 
-/** Exit codes: 0 stopped when asked to, 1 cannot listen, 2 wrong options. */
+/** Of the program. An emulator that a test starts takes any free port. */
+const defaultPort = 8420;
+
+/** The command line: each flag has the name of the option it sets, except for those of `Flags`. */
+export function createCommand(): Command {
+  const defaults = validSettings({});
+  const declarations = `revoked, expired, valid, or its scopes (${scopes.join(",")}); repeatable`;
+  const collect = (text: string, earlier: readonly string[] = []) => [...earlier, text];
+  const number = (flag: string) => (text: string) => parseNumber(flag, text);
+  return new Command("npm run emulator --")
+    .description("The Compute Instances Service, emulated.")
+    .helpOption("-h, --help", "print this")
+    .configureHelp({ helpWidth: 110 })
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride()
+    .option(
+      "--port <number>",
+      "port to listen on; 0 takes any free one",
+      number("port"),
+      defaultPort,
+    )
+    .option("--host <address>", "address to listen on", defaults.host)
+    .option("--database <file>", "keep the instances in a file, not in memory")
+    .option(
+      "--provisioning-seconds <n|n-m>",
+      `time in PROVISIONING, or "never" (default: ${String(defaults.provisioningSeconds)})`,
+      parseRange,
+    )
+    .option(
+      "--offline <pattern>",
+      "names of instances that end OFFLINE; * stands for any text; repeatable",
+      collect,
+    )
+    .option("--no-mac-addresses", "leave mac_address out of networks")
+    .option("--no-ipv4-while-pending", "leave ipv4_public out while in PROVISIONING")
+    .option(
+      "--list-order <order>",
+      listOrders.join(", "),
+      oneOf("list-order", listOrders),
+      defaults.listOrder,
+    )
+    .option("--cursor-parameter <name>", "turn paging on: the parameter gets the last item's id")
+    .option(
+      "--requests-per-minute <number>",
+      "rate limit",
+      number("requests-per-minute"),
+      defaults.requestsPerMinute,
+    )
+    .option(
+      "--rate-window <window>",
+      rateWindows.join(", "),
+      oneOf("rate-window", rateWindows),
+      defaults.rateWindow,
+    )
+    .option(
+      "--rate-scope <scope>",
+      `${rateScopes.join(", ")}: count GET and POST of a path apart or not`,
+      oneOf("rate-scope", rateScopes),
+      defaults.rateScope,
+    )
+    .option(
+      "--sandbox-lifetime-seconds <n>",
+      "how long instances of sk_test_ tokens live",
+      number("sandbox-lifetime-seconds"),
+      defaults.sandboxLifetimeSeconds,
+    )
+    .option("--token <token>=<what>", declarations, collect)
+    .option("--strict-tokens", "accept no other tokens than those of --token")
+    .option("--destroy-path <path>", "offer DELETE there, such as /v2/instances/{id}")
+    .option("--destroy-seconds <n>", "time from DELETE until gone", number("destroy-seconds"), 0)
+    .option("--control", "offer /control/... to tests on this machine")
+    .option("--log", "print a line for each request");
+}
+
+/** What the flags that are no options of the same name give. */
+interface Flags extends Omit<EmulatorOptions, "log"> {
+  offline?: readonly string[];
+  token?: readonly string[];
+  control?: boolean;
+  log?: boolean;
+}
+
+/**
+ * The options that a command line asks for.
+ * @throws {OptionError} for a value that makes no sense
+ * @throws {CommanderError} for an unknown flag, and for `--help` once the help is printed
+ */
+export function parseCommandLine(args: readonly string[]): EmulatorOptions {
+  const {
+    offline = [],
+    token = [],
+    control,
+    log,
+    ...options
+  } = createCommand().parse(args, { from: "user" }).opts<Flags>();
+  return {
+    ...options,
+    tokens: Object.fromEntries(token.map(parseDeclaration)),
+    endStatus: (name) =>
+      offline.some((pattern) => matchesPattern(pattern, name)) ? "OFFLINE" : "ACTIVE",
+    ...(control === true && { controlEndpoints: true }),
+    ...(log === true && { log: print }),
+  };
+}
+
+/** @throws {OptionError} for anything but a decimal number */
+function parseNumber(flag: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new OptionError(`--${flag} must be a number, not "${text}"`);
+}
+
+function parseRange(text: string): number | [number, number] {
+  if (text === "never") return Infinity;
+  const [from = 0, to] = text.split("-").map((part) => parseNumber("provisioning-seconds", part));
+  return to === undefined ? from : [from, to];
+}
+
+function oneOf<T extends string>(flag: string, allowed: readonly T[]) {
+  return (text: string): T => {
+    const found = allowed.find((value) => value === text);
+    if (found !== undefined) return found;
+    throw new OptionError(`--${flag} must be one of ${allowed.join(", ")}, not "${text}"`);
+  };
+}
+
+/**
+ * Parses `TOKEN=WHAT`.
+ * @throws {OptionError} whose message does not hold the token
+ */
+function parseDeclaration(text: string): [token: string, TokenDeclaration] {
+  const [token = "", what = "valid"] = text.split(/=(?=[^=]*$)/);
+  if (what === "revoked" || what === "expired" || what === "valid") return [token, { state: what }];
+  const named = what === "" ? [] : what.split(",");
+  const unknown = named.find((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown === undefined) return [token, { scopes: named as Scope[] }];
+  const known = scopes.join(", ");
+  throw new OptionError(
+    `--token: "${unknown}" is neither revoked, expired, valid nor a scope (${known})`,
+  );
+}
+
+/** Runs until a signal. Returns the exit code: 0 if stopped by one, 1 if it can't listen, 2 for wrong options. */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    const commandLine = readCommandLine(args);
-    if (commandLine.help) {
-      print(help.trimEnd());
-      return 0;
-    }
+    const options = parseCommandLine(args);
     const stopped = stopSignal();
-    await using emulator = await start(commandLine);
-    print(startLine(emulator, commandLine));
+    await using emulator = await startEmulator(options);
+    print(startLine(emulator, options));
     await stopped;
     return 0;
   } catch (error) {
-    if (error instanceof OptionError) return complain(`${error.message} (see --help)`, 2);
-    if (error instanceof ListenError) return complain(error.message, 1);
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    if (error instanceof OptionError || error instanceof CommanderError) {
+      return fail(`${error.message.replace(/^error: /, "")} (see --help)`, 2);
+    }
+    if (error instanceof ListenError) return fail(error.message, 1);
     throw error;
   }
 }
 
-async function start({ options, log }: CommandLine): Promise<Emulator> {
-  return await startEmulator(log ? { ...options, log: print } : options);
-}
-
-/** One line, which a person can copy from and a program can wait for. */
-function startLine({ url }: Emulator, { options }: CommandLine): string {
+/** One line that a person can copy from and a program can wait for. */
+function startLine({ url }: Emulator, options: EmulatorOptions): string {
   const where = options.database === undefined ? "in memory" : `in ${options.database}`;
-  const token = usableToken(options);
+  const token = acceptedToken(options);
   return (
     `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). To use it: ` +
     (token === undefined
@@ -45,11 +184,11 @@ function startLine({ url }: Emulator, { options }: CommandLine): string {
   );
 }
 
-/** One that it accepts; of those that are declared, one with all scopes before any other. */
-function usableToken({ tokens = {}, strictTokens }: EmulatorOptions): string | undefined {
+/** A token that the emulator accepts; of the declared ones, one with all scopes if there is one. */
+function acceptedToken({ tokens = {}, strictTokens }: EmulatorOptions): string | undefined {
   if (strictTokens !== true) return "sk_test_emulator";
   const valid = Object.keys(tokens).filter(
-    (token) => wellFormedKind(token) !== undefined && (tokens[token]?.state ?? "valid") === "valid",
+    (token) => parseTokenKind(token) !== undefined && (tokens[token]?.state ?? "valid") === "valid",
   );
   return valid.find((token) => tokens[token]?.scopes === undefined) ?? valid[0];
 }
@@ -67,7 +206,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function complain(message: string, code: number): number {
+function fail(message: string, exitCode: number): number {
   process.stderr.write(`emulator: ${message}\n`);
-  return code;
+  return exitCode;
 }

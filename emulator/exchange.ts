@@ -1,69 +1,60 @@
-/**
- * One request from arrival to answer: read it, log it, see which faults it meets, let the service act,
- * and send what comes of it.
- */
+/** One request over a socket: reads it, applies the scripted faults, and sends the response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { act, newRequestId, receive, type Acting } from "./acting";
+import type { EmulatedService, ReceivedRequest } from "./emulatedService";
 import { deliver } from "./faults/deliver";
-import { acts, isDelivery, isTiming } from "./faults/kinds";
-import type { ScriptedFault } from "./faults/script";
-import type { Answer } from "./http/answers";
+import { doesServiceAct, isDelayFault, isDeliveryFault } from "./faults/kinds";
 import { readBody } from "./http/request";
-import { send } from "./http/send";
-import { logLine } from "./requestLog";
+import { sendResponse, type ServiceResponse } from "./http/response";
+import { formatLogLine } from "./requestLog";
 
-export interface Exchanges extends Acting {
-  /** Real time; rejects when the emulator is closed. */
-  sleep: (milliseconds: number) => Promise<void>;
-}
+/** Waits in real time; rejects when the emulator is closed. */
+type Sleep = (milliseconds: number) => Promise<void>;
 
-/** In the middle of its own request, so that nobody is left to answer. */
-const callerLeft = Symbol("caller left");
-
+/** Carries one request. Rejects if the emulator is closed before the response is sent. */
 export async function exchange(
-  emulator: Exchanges,
+  service: EmulatedService,
+  sleep: Sleep,
   message: IncomingMessage,
-  response: ServerResponse,
+  socket: ServerResponse,
 ): Promise<void> {
-  const { settings } = emulator.service;
-  const requestId = newRequestId(settings.random);
-  const body = await readBody(message).catch((): typeof callerLeft => callerLeft);
-  if (body === callerLeft) return;
-  const arrival = receive(emulator, {
+  let body: Buffer | undefined;
+  try {
+    body = await readBody(message);
+  } catch {
+    // The caller went away in the middle of its request, so there is nobody to answer.
+    return;
+  }
+  const received = service.receive({
     method: message.method ?? "GET",
     target: message.url ?? "/",
     authorization: message.headers.authorization,
     contentType: message.headers["content-type"],
-    ...{ body, requestId },
+    body,
   });
-  const { entry, striking } = arrival;
-  const answer = () => act(emulator, arrival);
-  entry.status = await run(emulator, striking, answer, response, requestId);
-  settings.log?.(logLine(entry, settings.clock.now()));
+  received.entry.status = await respond(service, sleep, received, socket);
+  service.settings.log?.(formatLogLine(received.entry, service.settings.clock.now()));
 }
 
-async function run(
-  { sleep }: Exchanges,
-  striking: readonly ScriptedFault[],
-  answer: () => Answer,
-  response: ServerResponse,
-  requestId: string,
+/** Resolves with the status sent, or undefined if a fault kept the response back. */
+async function respond(
+  service: EmulatedService,
+  sleep: Sleep,
+  received: ReceivedRequest,
+  socket: ServerResponse,
 ): Promise<number | undefined> {
-  const delays = striking.map(({ behaviour }) => behaviour).filter(isTiming);
-  for (const delay of delays) if (!delay.acted) await sleep(delay.milliseconds);
-  const fault = striking.find(({ behaviour }) => isDelivery(behaviour));
-  const delivery = fault && isDelivery(fault.behaviour) ? fault.behaviour : undefined;
-  let give = answer;
-  if (delays.some(({ acted }) => acted) && acts(delivery)) {
-    const ready = answer();
-    give = () => ready;
-  }
-  for (const delay of delays) if (delay.acted) await sleep(delay.milliseconds);
-  if (fault === undefined || delivery === undefined) return send(response, give());
-  return await deliver(delivery, give, {
-    requestId,
-    response,
-    sleep,
-    released: () => fault.whenReleased.then(() => sleep(0)),
+  let response: ServiceResponse | undefined;
+  const answer = () => (response ??= service.answer(received));
+
+  const delays = received.faults.map(({ fault }) => fault).filter(isDelayFault);
+  for (const { acted, milliseconds } of delays) if (!acted) await sleep(milliseconds);
+  const scripted = received.faults.find(({ fault }) => isDeliveryFault(fault));
+  const delivery = scripted && isDeliveryFault(scripted.fault) ? scripted.fault : undefined;
+  if (delays.some(({ acted }) => acted) && doesServiceAct(delivery)) answer();
+  for (const { acted, milliseconds } of delays) if (acted) await sleep(milliseconds);
+  if (scripted === undefined || delivery === undefined) return sendResponse(socket, answer());
+  return await deliver(delivery, answer, {
+    ...{ requestId: received.requestId, socket, sleep },
+    // The sleep rejects if the emulator was closed before the release.
+    waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });
 }

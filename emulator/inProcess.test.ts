@@ -1,7 +1,7 @@
-/** The service without sockets answers as it does over them, and starts again as new. */
+/** The emulator without sockets gives the same responses as with sockets, and can be reset. */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
-import { inProcess, type InProcessRequest } from "./inProcess";
+import { startInProcess, type InProcessRequest } from "./inProcess";
 import { seeded } from "./random";
 
 const authorization = "Bearer sk_test_acme_1";
@@ -28,8 +28,8 @@ const options = () => ({
   destroyPath: "/v2/instances/{id}",
 });
 
-test("the answers are those over sockets: status, headers and body", async () => {
-  using service = inProcess(options());
+test("responses are the same as over sockets: status, headers and body", async () => {
+  using service = startInProcess(options());
   await using emulator = await startEmulator(options());
   for (const request of conversation) {
     const { method, target, body } = request;
@@ -40,15 +40,15 @@ test("the answers are those over sockets: status, headers and body", async () =>
     const sent = await fetch(emulator.origin + target, { method, headers, ...(body && { body }) });
     const answer = service.answer(request);
     expect(answer).toMatchObject({ status: sent.status, body: await sent.text(), acted: sent.ok });
-    // Node's own are Date, Connection and Keep-Alive.
+    // Node adds Date, Connection and Keep-Alive.
     expect(Object.fromEntries(sent.headers)).toMatchObject(answer.headers);
   }
   const log = (it: typeof emulator | typeof service) => it.control.requests();
   expect(log(service)).toEqual(log(emulator));
 });
 
-test("faults of instances and of lists strike what they are given with, or scripted for", () => {
-  using service = inProcess(options());
+test("instance faults and list faults apply to the request with which they are given, or for which they are scripted", () => {
+  using service = startInProcess(options());
   service.answer(post("web"), [{ kind: "endsAs", status: "LOST" }]);
   service.control.settle();
   expect(JSON.parse(service.answer(list).body)).toMatchObject({ data: [{ status: "LOST" }] });
@@ -59,9 +59,9 @@ test("faults of instances and of lists strike what they are given with, or scrip
   expect(() => service.answer(list)).toThrow("without sockets there is no reset");
 });
 
-test("after a reset all is as when new", () => {
+test("after a reset it is as when new", () => {
   let random = seeded(1);
-  using service = inProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
+  using service = startInProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
   const run = () => {
     random = seeded(1);
     return [post("a"), post("b"), post("c"), list].map((it) => service.answer(it));

@@ -1,28 +1,28 @@
 /**
- * The service without sockets, for a simulation: what is answered is the same, and getting it to the
- * caller, or not, is the simulation's own. So there are no delivery faults and no delays here.
+ * The emulator without sockets, for a simulation: the responses are the same, and the simulation itself decides whether
+ * they arrive. So there are no delivery faults and no delays here.
  */
-import { act, newRequestId, receive } from "./acting";
 import { Control } from "./control/control";
-import { isDelivery, isTiming, type InstanceFault, type ListFault } from "./faults/kinds";
-import { FaultList } from "./faults/script";
-import { bodyText } from "./http/answers";
-import { bodyLimitBytes } from "./http/request";
-import { headersOf } from "./http/send";
-import { OptionError, settingsFrom, type EmulatorOptions } from "./options";
-import { RequestLog } from "./requestLog";
-import { Router } from "./router";
-import { clear, makeService } from "./service";
+import { EmulatedService } from "./emulatedService";
+import { isDelayFault, isDeliveryFault, type InstanceFault, type ListFault } from "./faults/kinds";
+import { mostBodyBytes } from "./http/request";
+import { bodyText, headersOf } from "./http/response";
+import { OptionError, type EmulatorOptions } from "./options";
 
-export interface InProcess extends Disposable {
+/** An emulator that is called as a function. */
+export interface InProcessEmulator extends Disposable {
   readonly control: Control;
-  /** The service acts, and this is what it says. */
-  answer(request: InProcessRequest, faults?: readonly (InstanceFault | ListFault)[]): Answered;
-  /** Back to what it was when new; clock and random source go on. */
+  /** Does what the request asks for, and returns the response. */
+  answer(
+    request: InProcessRequest,
+    faults?: readonly (InstanceFault | ListFault)[],
+  ): InProcessResponse;
+  /** Makes the emulator as it was when new. The clock and the source of random numbers go on. */
   reset(): void;
   close(): void;
 }
 
+/** A request to the service. */
 export interface InProcessRequest {
   method: string;
   /** Path and query. */
@@ -32,55 +32,47 @@ export interface InProcessRequest {
   body?: string | undefined;
 }
 
-export interface Answered {
+/** A response of the service. */
+export interface InProcessResponse {
   status: number;
-  /** By their names in small letters. */
+  /** By their names in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** Whether it did what was asked. */
+  /** Whether the service did what the request asks for. */
   acted: boolean;
 }
 
-export function inProcess(options: EmulatorOptions = {}): InProcess {
-  const settings = settingsFrom(options);
-  const service = makeService(settings);
-  const faults = new FaultList(settings.random);
-  const requests = new RequestLog();
-  const acting = { service, faults, requests, router: new Router(service) };
-  const close = () => service.store.close();
-
-  function answer({ target, body = "", ...request }: InProcessRequest, more = none): Answered {
-    const bytes = Buffer.from(body);
-    const arrival = receive(acting, {
-      ...{ method: request.method, target, requestId: newRequestId(settings.random) },
-      ...{ authorization: request.authorization, contentType: request.contentType },
-      body: bytes.length > bodyLimitBytes ? undefined : bytes,
-    });
-    if (arrival.striking.some(({ behaviour: it }) => isDelivery(it) || isTiming(it)))
-      throw new OptionError(`without sockets there is no ${arrival.entry.faults.join()}`);
-    const answer = act(acting, arrival, more);
-    const text = bodyText(answer);
-    const headers = Object.entries(headersOf(answer, Buffer.byteLength(text)));
-    arrival.entry.status = answer.status;
-    return {
-      status: answer.status,
-      headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
-      body: text,
-      acted: answer.status < 300,
-    };
-  }
-
+/** @throws {OptionError} for options that make no sense */
+export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator {
+  const service = new EmulatedService(options);
+  const close = () => {
+    service.close();
+  };
   return {
-    control: new Control(service, faults, requests),
-    answer,
-    reset() {
-      clear(service);
-      faults.clear();
-      requests.clear();
+    control: new Control(service),
+    answer({ method, target, authorization, contentType, body = "" }, faults) {
+      const bytes = Buffer.from(body);
+      const received = service.receive({
+        ...{ method, target, authorization, contentType },
+        body: bytes.length > mostBodyBytes ? undefined : bytes,
+      });
+      if (received.faults.some(({ fault }) => isDeliveryFault(fault) || isDelayFault(fault)))
+        throw new OptionError(`without sockets there is no ${received.entry.faults.join()}`);
+      const response = service.answer(received, faults);
+      received.entry.status = response.status;
+      const text = bodyText(response);
+      const headers = Object.entries(headersOf(response, Buffer.byteLength(text)));
+      return {
+        status: response.status,
+        headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+        body: text,
+        acted: response.status < 300,
+      };
+    },
+    reset: () => {
+      service.reset();
     },
     close,
     [Symbol.dispose]: close,
   };
 }
-
-const none: readonly (InstanceFault | ListFault)[] = [];

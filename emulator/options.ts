@@ -1,81 +1,87 @@
-/** What can be set about the emulator, and what it does when nothing is set. */
+/** The options of the emulator, and their defaults. */
 import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
 import { cryptoRandom, type RandomSource } from "./random";
 import type { TokenDeclaration } from "./tokens";
 
 export const listOrders = ["oldest", "newest", "shuffled"] as const;
+/** The order of the instances in a listing. */
 export type ListOrder = (typeof listOrders)[number];
 
 export const rateWindows = ["sliding", "fixed"] as const;
+/** `sliding`: any 60 seconds; `fixed`: each minute of the clock. */
 export type RateWindow = (typeof rateWindows)[number];
 
-/** Any JSON, or any text (also none) with a content type of its own. */
-export type AccountBody = { json: unknown } | { text: string; contentType?: string };
-
 export const rateScopes = ["endpoint", "path"] as const;
-/** `endpoint`: GET and POST of one path are counted apart, as the document lists them; `path`: together. */
+/** `endpoint`: GET and POST of a path have a limit each, as the document lists them; `path`: they share one. */
 type RateScope = (typeof rateScopes)[number];
 
-/** The status an instance has when it is done provisioning. */
+/** The body of GET /v2/account: any JSON, or any text (also none) with its content type. */
+export type AccountBody = { json: unknown } | { text: string; contentType?: string };
+
+/** The status of an instance when provisioning ends. */
 type EndStatus = "ACTIVE" | "OFFLINE";
 
+/** What a test or the command line can set. */
 export interface EmulatorOptions {
   /** 0, the default, takes any free port. */
   port?: number;
   host?: string;
-  /** `:memory:`, the default, or a file that is made when missing and survives a restart. */
+  /** `:memory:`, the default, or a file, which is made if missing and survives a restart. */
   database?: string;
   /**
-   * Time an instance stays in PROVISIONING: seconds, [from, to], or a function of its name.
-   * `Infinity` waits for `control.settle()`.
+   * How long an instance stays in PROVISIONING: seconds, a range of seconds, or a function of its name. `Infinity` waits
+   * for `control.settle()`.
    */
   provisioningSeconds?: number | readonly [number, number] | ((name: string) => number);
   endStatus?: EndStatus | ((name: string) => EndStatus);
-  /** "Present in one variant of the provisioning response": off sends the other variant. */
+  /** "Present in one variant of the provisioning response": false sends the other variant. */
   macAddresses?: boolean;
-  /** "Present in list items": off leaves `ipv4_public` out while an instance is in PROVISIONING. */
+  /** "Present in list items": false leaves `ipv4_public` out while an instance is in PROVISIONING. */
   ipv4WhilePending?: boolean;
-  /**
-   * `shuffled` gives every listing an order of its own; when a cursor parameter is set, one order
-   * that is unrelated to age but stays the same, since pages would lose items otherwise.
-   */
+  /** `shuffled` gives each listing another order; with a cursor parameter, all of them the same random order. */
   listOrder?: ListOrder;
-  /** "Pagination cursor parameter: not shown", so none. When set: the id of the last item seen. */
+  /** "Pagination cursor parameter: not shown", so there is none by default. Its value is the id of the last item. */
   cursorParameter?: string | undefined;
   requestsPerMinute?: number;
   rateWindow?: RateWindow;
   rateScope?: RateScope;
-  /** "Resources are ephemeral" for sandbox tokens; how long they live is not shown. */
+  /** "Resources are ephemeral" with a sandbox token; how long they live is not shown. */
   sandboxLifetimeSeconds?: number;
-  /** What is known of single tokens; others are valid when well-formed, unless `strictTokens`. */
+  /** Declarations of single tokens. Others are valid if well-formed, unless `strictTokens`. */
   tokens?: Readonly<Record<string, TokenDeclaration>>;
   strictTokens?: boolean;
-  /** An extension for testing `destroyPath`, say `/v2/instances/{id}`; the document shows no such call. */
+  /** An extension, to test `compute:destroyPath`: a path such as `/v2/instances/{id}`. The document shows no such call. */
   destroyPath?: string | undefined;
-  /** Time from DELETE until the instance is gone. */
+  /** Time from the DELETE until the instance is gone. */
   destroySeconds?: number;
-  /** What GET /v2/account answers. "Response: not shown." */
+  /** The body of GET /v2/account ("Response: not shown"). */
   account?: AccountBody;
   /** Opens `/control/...` on the same port, to this machine only. */
   controlEndpoints?: boolean;
   clock?: EmulatorClock;
   random?: RandomSource;
-  /** Takes one line per request; never a token or a body. */
+  /** Gets one line for each request, without tokens and bodies. */
   log?: (line: string) => void;
-  /** Takes what is a mistake of the emulator itself. */
+  /** Gets a line for each defect of the emulator itself. */
   errorLog?: (line: string) => void;
 }
 
 type Optional = "cursorParameter" | "destroyPath" | "log" | "account";
+
+/** The options with their defaults. */
 export type Settings = Required<Omit<EmulatorOptions, Optional>> & Pick<EmulatorOptions, Optional>;
 
-/** The options of a person are wrong; the message says which and why. */
+/** An option, or a request to the control API, is wrong; the message says which and why. */
 export class OptionError extends Error {
   override name = "OptionError";
 }
 
-export function settingsFrom(options: EmulatorOptions): Settings {
+/**
+ * Fills in the defaults.
+ * @throws {OptionError} for a value that makes no sense
+ */
+export function validSettings(options: EmulatorOptions): Settings {
   const settings: Settings = {
     port: 0,
     host: "127.0.0.1",
@@ -98,16 +104,16 @@ export function settingsFrom(options: EmulatorOptions): Settings {
     errorLog: (line) => process.stderr.write(`${line}\n`),
     ...options,
   };
-  check(settings);
+  validate(settings);
   return settings;
 }
 
-function check(settings: Settings): void {
+function validate(settings: Settings): void {
   const { provisioningSeconds: time, destroyPath, cursorParameter, port } = settings;
+  const range = typeof time === "function" ? [] : typeof time === "number" ? [time] : [...time];
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
-  const spans = typeof time === "function" ? [] : typeof time === "number" ? [time] : [...time];
-  if (spans.some((span) => !(span >= 0)) || (spans[1] ?? Infinity) < (spans[0] ?? 0))
+  if (range.some((seconds) => !(seconds >= 0)) || (range[1] ?? Infinity) < (range[0] ?? 0))
     throw new OptionError("provisioningSeconds must be 0 or more, and a range must go upwards");
   if (!(settings.sandboxLifetimeSeconds > 0))
     throw new OptionError("sandboxLifetimeSeconds must be more than 0");

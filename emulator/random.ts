@@ -1,13 +1,15 @@
-/** Chance, which a test can seed. */
+/** Random numbers, which a test can seed. */
 import { randomInt } from "node:crypto";
 
-/** A number in [0, 1). Seed your own to make ids, shuffles and provisioning times repeatable. */
+/** A number in [0, 1). With a seeded source, ids, shuffles and provisioning times are repeatable. */
 export type RandomSource = () => number;
 
 const cryptoRange = 2 ** 47;
+
+/** Random numbers that nobody can predict. */
 export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
 
-/** `mulberry32`: the same seed gives the same numbers. */
+/** The generator mulberry32: the same seed gives the same numbers. */
 export function seeded(seed: number): RandomSource {
   let state = seed;
   return () => {
@@ -18,18 +20,15 @@ export function seeded(seed: number): RandomSource {
   };
 }
 
+/** Hexadecimal text of `digits` digits. */
 export function randomHex(random: RandomSource, digits: number): string {
   let hex = "";
   while (hex.length < digits) hex += Math.floor(random() * 16).toString(16);
   return hex;
 }
 
-export function between(random: RandomSource, low: number, high: number): number {
-  return low + random() * (high - low);
-}
-
-/** Fisher and Yates; a new array. */
-export function shuffled<T>(random: RandomSource, items: readonly T[]): T[] {
+/** A new array with the same items in random order (Fisher and Yates). */
+export function shuffle<T>(random: RandomSource, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1));

@@ -1,68 +1,64 @@
 /**
- * "Limits": 1000 requests per minute, per endpoint; here for each token. A request that gets 429 is
- * not counted, so a caller that stays at the limit is let through at the limit. Kept in memory only:
- * a restart forgets at most a minute.
+ * "Rate: 1000 requests per minute, per endpoint" ("Limits"), here for each token. A request that gets a 429 is not
+ * counted, so a caller that stays at the limit gets as many requests through as the limit allows. Counts are in memory:
+ * a restart forgets a minute of them at most.
  */
 import type { EmulatorClock } from "./clock";
 import type { RateWindow } from "./options";
 
-const minute = 60_000;
+const minuteMs = 60_000;
 
-interface Window {
-  admit(now: number, limit: number): boolean;
-}
+/** Counts a request at this time, unless it is one too many: then it returns false. */
+type Window = (nowMs: number) => boolean;
 
-/** No 60 seconds anywhere have more than the limit. */
-class SlidingWindow implements Window {
-  private times: number[] = [];
-  private first = 0;
-
-  admit(now: number, limit: number): boolean {
-    // After a jump backwards of the clock, what lies ahead of it counts as now: else it would block
-    // for as long as the jump.
-    if ((this.times.at(-1) ?? now) > now) this.times = this.times.map((at) => Math.min(at, now));
-    while ((this.times[this.first] ?? Infinity) <= now - minute) this.first++;
-    if (this.first > limit) {
-      this.times = this.times.slice(this.first);
-      this.first = 0;
+/** Any 60 seconds have at most `limit` requests. */
+function slidingWindow(limit: number): Window {
+  let times: number[] = [];
+  let first = 0;
+  return (now) => {
+    // After the clock was set back, later times count as now. Otherwise they would block for as long as the jump.
+    if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
+    while ((times[first] ?? Infinity) <= now - minuteMs) first++;
+    if (first > limit) {
+      times = times.slice(first);
+      first = 0;
     }
-    if (this.times.length - this.first >= limit) return false;
-    this.times.push(now);
+    if (times.length - first >= limit) return false;
+    times.push(now);
     return true;
-  }
+  };
 }
 
-/** No minute of the clock has more than the limit. */
-class FixedWindow implements Window {
-  private minute = -1;
-  private count = 0;
-
-  admit(now: number, limit: number): boolean {
-    const current = Math.floor(now / minute);
-    if (current !== this.minute) [this.minute, this.count] = [current, 0];
-    if (this.count >= limit) return false;
-    this.count++;
+/** Each minute of the clock has at most `limit` requests. */
+function fixedWindow(limit: number): Window {
+  let minute = -1;
+  let count = 0;
+  return (now) => {
+    const current = Math.floor(now / minuteMs);
+    if (current !== minute) [minute, count] = [current, 0];
+    if (count >= limit) return false;
+    count++;
     return true;
-  }
+  };
 }
 
-export class RateLimiter {
-  private readonly windows = new Map<string, Window>();
+/** Counts a request, or returns false if the request has to be answered with 429. */
+export type RateLimiter = (endpoint: string, token: string) => boolean;
 
-  constructor(
-    private readonly limit: number,
-    private readonly kind: RateWindow,
-    private readonly clock: EmulatorClock,
-  ) {}
-
-  /** False when the request has to be answered with 429. */
-  admit(endpoint: string, token: string): boolean {
+/** A limiter with a window for each token and endpoint. */
+export function createRateLimiter(
+  limit: number,
+  kind: RateWindow,
+  clock: EmulatorClock,
+): RateLimiter {
+  const windows = new Map<string, Window>();
+  return (endpoint, token) => {
     const key = `${token} ${endpoint}`;
-    let window = this.windows.get(key);
-    if (window === undefined) {
-      window = this.kind === "sliding" ? new SlidingWindow() : new FixedWindow();
-      this.windows.set(key, window);
+    let admit = windows.get(key);
+    if (admit === undefined) {
+      admit = kind === "sliding" ? slidingWindow(limit) : fixedWindow(limit);
+      windows.set(key, admit);
     }
-    return window.admit(this.clock.now(), this.limit);
-  }
+    return admit(clock.now());
+  };
 }

@@ -1,8 +1,10 @@
-/** What was asked: never a token, never a body. */
+/** The log of requests. It never holds a token or a body. */
 import type { TokenKind } from "../provider/api/contract";
 import type { FaultKind } from "./faults/kinds";
 
+/** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {
+  /** The service's request id. */
   id: string;
   method: string;
   path: string;
@@ -10,52 +12,53 @@ export interface LoggedRequest {
   /** Milliseconds of the emulator's clock. */
   at: number;
   tokenKind: TokenKind | undefined;
-  /** `name` in the body of a POST. */
+  /** The `name` in the body of a POST. */
   name: string | undefined;
-  /** Undefined as long as nothing was answered. */
+  /** Status of the response; undefined until one is sent. */
   status: number | undefined;
-  /** False when a fault kept the service from doing what was asked. */
+  /** False if a fault kept the service from doing what the request asks for. */
   acted: boolean;
   faults: FaultKind[];
 }
 
-/** Old entries go when a long-running emulator has this many; counts go on. */
-const kept = 50_000;
+/** A long-running emulator drops the older half of the entries when it has this many. */
+const mostEntries = 50_000;
 
+/** The latest requests, and the count of all of them. */
 export class RequestLog {
-  private entries: LoggedRequest[] = [];
-  private tally = new Map<string, number>();
+  #entries: LoggedRequest[] = [];
+  #counts = new Map<string, number>();
 
-  add(entry: LoggedRequest): LoggedRequest {
-    if (this.entries.length >= kept) this.entries = this.entries.slice(kept / 2);
-    this.entries.push(entry);
-    const key = `${entry.method} ${entry.path}`;
-    this.tally.set(key, (this.tally.get(key) ?? 0) + 1);
-    return entry;
+  add(entry: LoggedRequest): void {
+    if (this.#entries.length >= mostEntries) this.#entries = this.#entries.slice(mostEntries / 2);
+    this.#entries.push(entry);
+    const endpoint = `${entry.method} ${entry.path}`;
+    this.#counts.set(endpoint, (this.#counts.get(endpoint) ?? 0) + 1);
   }
 
   all(): readonly LoggedRequest[] {
-    return this.entries;
+    return this.#entries;
   }
 
   /** By method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
-    return Object.fromEntries(this.tally);
+    return Object.fromEntries(this.#counts);
   }
 
   clear(): void {
-    this.entries = [];
-    this.tally = new Map();
+    this.#entries = [];
+    this.#counts = new Map();
   }
 }
 
-export function logLine(entry: LoggedRequest, at: number): string {
+/** The line that `--log` prints for a request; `nowMs` is when the response was sent. */
+export function formatLogLine(entry: LoggedRequest, nowMs: number): string {
   const query = new URLSearchParams(entry.query).toString();
   const target = query === "" ? entry.path : `${entry.path}?${query}`;
   const faults = entry.faults.length > 0 ? ` fault=${entry.faults.join(",")}` : "";
   const name = entry.name === undefined ? "" : ` name=${JSON.stringify(entry.name)}`;
-  const kind = entry.tokenKind ?? "none";
-  const status = entry.status ?? "---";
-  const time = new Date(at).toISOString();
-  return `${time} ${entry.method} ${target} ${String(status)} token=${kind}${name} ${entry.id}${faults}`;
+  const time = new Date(nowMs).toISOString();
+  const status = String(entry.status ?? "---");
+  const token = entry.tokenKind ?? "none";
+  return `${time} ${entry.method} ${target} ${status} token=${token}${name} ${entry.id}${faults}`;
 }

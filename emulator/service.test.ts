@@ -1,4 +1,4 @@
-/** What the service answers where the document shows nothing, and how it holds up. */
+/** What the service answers where the document shows nothing, and how it refuses connections. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { caller } from "./testClient";
@@ -13,7 +13,7 @@ const anEnvelope = {
 };
 
 describe("what the document does not show", () => {
-  test("an unknown path is a 404, another method a 405 that says which there are", async () => {
+  test("an unknown path is a 404, another method a 405 that lists the allowed ones", async () => {
     await using emulator = await startEmulator();
     const { ask } = caller(emulator);
     expect(await ask("GET", "/flavors")).toMatchObject({ status: 404, body: anEnvelope });
@@ -56,7 +56,7 @@ describe("what the document does not show", () => {
     expect(await caller(emulator).names()).toEqual(["twin", "twin"]);
   });
 
-  test("the account's body can be anything", async () => {
+  test("tests can set the body of the account", async () => {
     await using emulator = await startEmulator({ account: { json: { plan: "gold" } } });
     const { ask } = caller(emulator);
     expect((await ask("GET", "/account")).body).toEqual({ plan: "gold" });
@@ -73,14 +73,14 @@ describe("what the document does not show", () => {
 describe("the DELETE extension", () => {
   const destroyPath = "/v2/instances/{id}";
 
-  test("is off unless it is asked for", async () => {
+  test("is off by default", async () => {
     await using emulator = await startEmulator();
     const { id } = emulator.control.insert({ name: "a", tenant: "acme" });
     expect((await caller(emulator).ask("DELETE", `/instances/${id}`)).status).toBe(404);
     expect(emulator.control.instances()).toHaveLength(1);
   });
 
-  test("destroys what is the caller's, and nothing else", async () => {
+  test("destroys the caller's instance, and no other", async () => {
     await using emulator = await startEmulator({ destroyPath });
     const mine = emulator.control.insert({ name: "mine", tenant: "acme" });
     const other = emulator.control.insert({ name: "other", tenant: "other" });
@@ -92,7 +92,7 @@ describe("the DELETE extension", () => {
     expect(emulator.control.instances().map(({ name }) => name)).toEqual(["other", "live"]);
   });
 
-  test("may take its time, and a second call does not put it off", async () => {
+  test("takes the time that is set, and a second call does not delay it", async () => {
     const clock = { time: 1_000, now: () => clock.time };
     await using emulator = await startEmulator({ clock, destroyPath, destroySeconds: 10 });
     const { id } = emulator.control.insert({ name: "a", tenant: "acme" });
@@ -114,7 +114,7 @@ describe("the DELETE extension", () => {
   });
 });
 
-test("an answer that breaks the contract is the emulator's own mistake, and says so", async () => {
+test("a response that breaks the contract is reported as a bug of the emulator", async () => {
   const errors: string[] = [];
   await using emulator = await startEmulator({ errorLog: (line) => errors.push(line) });
   emulator.control.insert({ name: "without an id", id: "", tenant: "acme" });
@@ -123,7 +123,7 @@ test("an answer that breaks the contract is the emulator's own mistake, and says
   expect(errors).toEqual([expect.stringMatching(/breaks the contract: data\.0\.id/)]);
 });
 
-test("hundreds of requests at once are all answered, with ids of their own", async () => {
+test("hundreds of requests at once are all answered, each with another id", async () => {
   await using emulator = await startEmulator();
   const { create } = caller(emulator);
   const replies = await Promise.all(
@@ -144,7 +144,7 @@ test("connections can be refused for a while, on the same port", async () => {
   expect(emulator.counts()).toEqual({ "GET /v2/account": 2 });
 });
 
-test("connections that are accepted from two sides at once are accepted once", async () => {
+test("acceptConnections can be called twice at once", async () => {
   await using emulator = await startEmulator();
   const { ask } = caller(emulator);
   await emulator.refuseConnections();
@@ -152,14 +152,14 @@ test("connections that are accepted from two sides at once are accepted once", a
   expect((await ask("GET", "/account")).status).toBe(200);
 });
 
-test("an emulator that is closed while it begins to accept connections stays closed", async () => {
+test("an emulator that is closed while it starts to accept connections stays closed", async () => {
   const emulator = await startEmulator();
   await emulator.refuseConnections();
   await Promise.all([emulator.acceptConnections(), emulator.close()]);
   await expect(fetch(emulator.url)).rejects.toThrow();
 });
 
-test("an emulator that was closed accepts no connections any more", async () => {
+test("a closed emulator does not accept connections again", async () => {
   const emulator = await startEmulator();
   await emulator.refuseConnections();
   await emulator.close();
@@ -167,7 +167,7 @@ test("an emulator that was closed accepts no connections any more", async () => 
   await expect(fetch(emulator.url)).rejects.toThrow();
 });
 
-test("new connections can be refused alone: what is connected stays so", async () => {
+test("new connections can be refused while open ones go on", async () => {
   await using emulator = await startEmulator();
   const slow = emulator.control.fault({ kind: "delay", milliseconds: 50, path: "/v2/account" });
   const { ask } = caller(emulator);

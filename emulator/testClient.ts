@@ -1,13 +1,5 @@
-/** For the emulator's own tests: a caller that keeps things short. */
+/** A client for the emulator's own tests. */
 import type { Emulator } from "./index";
-
-export interface Reply {
-  status: number;
-  headers: Headers;
-  text: string;
-  /** The body as JSON; undefined where it isn't any. */
-  body: unknown;
-}
 
 interface Item {
   id: string;
@@ -16,8 +8,9 @@ interface Item {
   ipv4_public?: string;
 }
 
+/** Short ways to call the service at `url` with a token. `body` is undefined where a response is not JSON. */
 export function caller({ url }: Pick<Emulator, "url">, token = "sk_test_acme_1") {
-  const ask = async (method: string, path: string, body?: unknown): Promise<Reply> => {
+  const ask = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${url}${path}`, {
       method,
       redirect: "manual",
@@ -27,7 +20,7 @@ export function caller({ url }: Pick<Emulator, "url">, token = "sk_test_acme_1")
         : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: json(text) };
+    return { status: response.status, headers: response.headers, text, body: parseJson(text) };
   };
   const create = (name: string, more: object = {}) =>
     ask("POST", "/instances", { name, flavor_id: "f", image_id: "i", vpc_id: "v", ...more });
@@ -40,7 +33,7 @@ export function caller({ url }: Pick<Emulator, "url">, token = "sk_test_acme_1")
   return { ask, create, list, names, statuses };
 }
 
-function json(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

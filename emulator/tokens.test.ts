@@ -1,4 +1,4 @@
-/** Whose a token is, and what may be declared of it. */
+/** To whom a token belongs, and what tests can declare about it. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock } from "./index";
 import { caller } from "./testClient";
@@ -15,7 +15,7 @@ test.each([
   expect(tenantOf(token)).toBe(tenant);
 });
 
-test("live and sandbox instances of a tenant are apart, and tenants too", async () => {
+test("live and sandbox instances of a tenant are kept apart, and so are tenants", async () => {
   await using emulator = await startEmulator();
   await caller(emulator, "sk_test_acme_1").create("sandbox");
   emulator.control.insert({ name: "production", tenant: "acme", tokenKind: "live" });
@@ -26,13 +26,13 @@ test("live and sandbox instances of a tenant are apart, and tenants too", async 
 });
 
 describe("declared tokens", () => {
-  test("may belong to a tenant that their text does not name", async () => {
+  test("can belong to a tenant that their text does not name", async () => {
     await using emulator = await startEmulator({ tokens: { sk_test_new: { tenant: "acme" } } });
     await caller(emulator, "sk_test_acme_1").create("shared");
     expect(await caller(emulator, "sk_test_new").names()).toEqual(["shared"]);
   });
 
-  test("expire when their time comes", async () => {
+  test("expire at the time that is set", async () => {
     const clock = new VirtualClock();
     const tokens = { sk_test_a: { expiresAt: clock.now() + 60_000 } };
     await using emulator = await startEmulator({ clock, tokens });
@@ -45,7 +45,7 @@ describe("declared tokens", () => {
     });
   });
 
-  test("can be revoked and narrowed while the emulator runs", async () => {
+  test("can be revoked and lose scopes while the emulator runs", async () => {
     await using emulator = await startEmulator();
     const { ask } = caller(emulator, "sk_test_a");
     expect((await ask("GET", "/account")).status).toBe(200);
@@ -56,14 +56,14 @@ describe("declared tokens", () => {
     expect((await ask("GET", "/instances")).status).toBe(401);
   });
 
-  test("are the only ones with strictTokens", async () => {
+  test("are the only valid ones with strictTokens", async () => {
     await using emulator = await startEmulator({ strictTokens: true, tokens: { sk_test_a: {} } });
     expect((await caller(emulator, "sk_test_a").ask("GET", "/account")).status).toBe(200);
     expect((await caller(emulator, "sk_test_b").ask("GET", "/account")).status).toBe(401);
   });
 });
 
-test("no answer and no log repeats a token", async () => {
+test("no response and no log contains a token", async () => {
   const lines: string[] = [];
   await using emulator = await startEmulator({ log: (line) => lines.push(line) });
   const canary = "sk_live_canary_0123";

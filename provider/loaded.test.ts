@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { ensureBuilt } from "../tools/build";
-import { firstLine } from "../tools/support/firstLine";
+import { firstLine } from "../tools/support/command";
 import { root } from "../tools/support/paths";
 
 const bundle = join(root, "bin", "provider.js");

@@ -1,14 +1,13 @@
 /**
- * `npm run build`: the plugin as one bundle in bin/, with the executable that the engine looks for, and
- * the Node.js SDK compiled. Does nothing where nothing has changed.
+ * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles
+ * the Node.js SDK. Does nothing if nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { executable } from "../provider/executable";
 import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
-import { ensureProduct } from "./support/inputs";
-import { shellLauncher, windowsLauncher } from "./support/launcher";
+import { ensureProduct } from "./support/products";
 import { runTool, say, ToolError } from "./support/main";
 import { captured } from "./support/command";
 import { root } from "./support/paths";
@@ -17,10 +16,10 @@ const launcher = `bin/${executable}`;
 const bundleFile = "bin/provider.js";
 const sdk = "sdk/nodejs";
 
-/** What makes the products has a part in what they are. */
-const toolSources = ["tools/build.ts", "tools/support/bundle.ts", "tools/support/launcher.ts"];
+/** A change of these files changes the products. */
+const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
 
-/** The plugin's launcher, built if need be. */
+/** Builds the plugin unless it is up to date, and returns the path of its launcher. */
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
@@ -31,7 +30,7 @@ export async function ensureBuilt(): Promise<string> {
   return join(root, launcher);
 }
 
-/** The compiled Node.js SDK's directory, compiled if need be. */
+/** Compiles the Node.js SDK unless it is up to date, and returns its folder. */
 export async function ensureSdkBuilt(): Promise<string> {
   await ensureProduct({
     name: "the Node.js SDK",
@@ -50,7 +49,7 @@ async function buildProvider(): Promise<readonly string[]> {
   const start = await bundle("provider/start/launched.ts", "bin/start.js");
 
   const bin = join(root, "bin");
-  // What V8 kept of the bundle before this one.
+  // The code cache that V8 has written for the previous bundle.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
   for (const { path, text } of [...provider.files, ...start.files]) writeWhole(path, text);
   const schema = join(root, "schema.json");
@@ -71,7 +70,7 @@ async function buildSdk(): Promise<readonly string[]> {
   rmSync(bin, { recursive: true, force: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   await captured(process.execPath, [tsc, "-p", project], { cwd: project });
-  // The compiled code looks for its version and plugin there.
+  // The compiled code reads its version and the plugin from there.
   writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
   return [...toolSources, ...sources];
 }
@@ -82,6 +81,49 @@ function sdkSources(): string[] {
     exclude: ["bin/**", "node_modules/**"],
   });
   return files.map((file) => `${sdk}/${file}`);
+}
+
+/** The launcher for a POSIX shell. It uses `exec`, so that the process which the engine starts is the provider itself. */
+function shellLauncher(node: string): string {
+  return `#!/bin/sh
+# Starts the provider with the Node it was built with. Made by \`npm run build\`.
+node=${shellQuote(node)}
+case $0 in
+  */*) self=$0 ;;
+  *) self=./$0 ;;
+esac
+while [ -h "$self" ]; do
+  link=$(readlink "$self")
+  case $link in
+    /*) self=$link ;;
+    *) self=\${self%/*}/$link ;;
+  esac
+done
+if [ ! -x "$node" ]; then
+  echo "pulumi-resource-compute: the Node it was built with is gone: $node" >&2
+  echo "Run \\\`npm run build\\\` in the provider's repository." >&2
+  exit 1
+fi
+exec "$node" "\${self%/*}/start.js" "$@"
+`;
+}
+
+function windowsLauncher(node: string): string {
+  return [
+    "@echo off",
+    "rem Starts the provider with the Node it was built with. Made by `npm run build`.",
+    `if not exist "${node}" (`,
+    `  echo pulumi-resource-compute: the Node it was built with is gone: ${node} 1>&2`,
+    "  echo Run `npm run build` in the provider's repository. 1>&2",
+    "  exit /b 1",
+    ")",
+    `"${node}" "%~dp0start.js" %*`,
+    "",
+  ].join("\r\n");
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint with its import walls, format, unused code, stale generated files. */
+/** `npm run check`: checks types, lint, format, unused code, and whether generated files are up to date. */
 import { join } from "node:path";
 import { captured } from "./support/command";
 import { runTool, ToolError } from "./support/main";
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const failed: string[] = [];
   for (const [name, command] of Object.entries(checks)) {
     try {
-      // On this very Node, whatever `#!` line the command has.
+      // With the Node of this process, not with that of the command's `#!` line.
       await captured(process.execPath, command, { cwd: root });
       console.log(`ok     ${name}`);
     } catch (error) {
@@ -26,8 +26,8 @@ async function main(): Promise<void> {
     }
   }
   if (failed.length > 0) {
-    const mend = failed.includes("format") ? " `npx prettier --write .` mends the format." : "";
-    throw new ToolError(`${failed.join(", ")}: see above.${mend}`);
+    const fix = failed.includes("format") ? " `npx prettier --write .` fixes the format." : "";
+    throw new ToolError(`${failed.join(", ")}: see above.${fix}`);
   }
 }
 

@@ -1,16 +1,27 @@
 /**
- * `npm run dist`: the plugin as one executable with its Node inside, for each platform, packed as
- * `pulumi plugin install` takes it, in dist/.
+ * `npm run dist`: builds the plugin as a single executable with Node inside, for each platform, and packs it
+ * in dist/ for `pulumi plugin install`.
  *
- *   --only linux-amd64,…   for some platforms
- *   --dry-run              every other step of a release that can run here; publishes nothing
+ *   --only linux-amd64,…   only for these platforms
+ *   --dry-run              runs every other step of a release that can run here; publishes nothing
  */
 import { createHash } from "node:crypto";
-import { globSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { create } from "tar";
 import metadata from "../metadata.json";
 import { executable as pluginName } from "../provider/executable";
-import { makeArchive } from "./dist/archive";
 import { makeExecutable } from "./dist/executable";
 import { notices } from "./dist/notices";
 import { makeParts } from "./dist/parts";
@@ -23,17 +34,17 @@ import {
 } from "./dist/platforms";
 import { sbom } from "./dist/sbom";
 import { writeWhole } from "./support/files";
-import { ensureProduct } from "./support/inputs";
+import { ensureProduct } from "./support/products";
 import { runTool, say } from "./support/main";
 import { root } from "./support/paths";
 
-/** What makes the products has a part in what they are. */
+/** A change of these files changes the products. */
 const toolSources = [
   ...["tools/dist.ts", "tools/support/bundle.ts", "package-lock.json", "metadata.json"],
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
 ];
 
-/** The path of a platform's executable, built if need be: seconds, once its Node is here. */
+/** Builds a platform's executable unless it is up to date, and returns its path. Takes seconds once its Node is here. */
 export async function ensureExecutable(platform = thisPlatform()): Promise<string> {
   const path = executableOf(platform);
   await ensureProduct({
@@ -48,7 +59,7 @@ export async function ensureExecutable(platform = thisPlatform()): Promise<strin
   return join(root, path);
 }
 
-/** The path of a platform's archive, `dist/pulumi-resource-compute-vVERSION-OS-ARCH.tar.gz`. */
+/** Packs a platform's archive unless it is up to date: `dist/pulumi-resource-compute-vVERSION-OS-ARCH.tar.gz`. */
 export async function ensureArchive(platform = thisPlatform()): Promise<string> {
   await ensureExecutable(platform);
   const path = `dist/${pluginName}-v${metadata.version}-${platform}.tar.gz`;
@@ -64,7 +75,7 @@ export async function ensureArchive(platform = thisPlatform()): Promise<string> 
   return join(root, path);
 }
 
-/** Packs an executable with what its licences ask for. */
+/** Packs an executable with the licence texts that must go with it. */
 export async function packPlugin(
   platform: Platform,
   executable: string,
@@ -76,6 +87,30 @@ export async function packPlugin(
     LICENSE: { content: readFileSync(join(root, "LICENSE")) },
     "THIRD-PARTY-NOTICES.txt": { content: await notices(platform, inputs) },
   });
+}
+
+/** Every file in an archive has this time, which is the one that npm uses. */
+const packedAt = new Date("1985-10-26T08:15:00Z");
+
+/** Packs an archive. The same entries always give the same bytes. */
+async function makeArchive(
+  target: string,
+  entries: Readonly<Record<string, { content: Buffer | string; executable?: boolean }>>,
+): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), "compute-archive-"));
+  try {
+    for (const [name, { content, executable = false }] of Object.entries(entries)) {
+      writeFileSync(join(scratch, name), content);
+      chmodSync(join(scratch, name), executable ? 0o755 : 0o644);
+    }
+    // Portable: without the owner, and without other times.
+    const options = { cwd: scratch, portable: true, mtime: packedAt, sync: true } as const;
+    const file = join(scratch, "archive.tar");
+    create({ ...options, file }, Object.keys(entries).sort());
+    writeWhole(target, await promisify(gzip)(readFileSync(file), { level: 6 }));
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
 
 function executableOf(platform: Platform): string {

@@ -1,4 +1,4 @@
-/** `npm run emulator`; its options are told in emulator/cliOptions.ts. */
+/** `npm run emulator`: starts the emulator; emulator/cli.ts has its options. */
 import { main } from "../emulator/cli";
 
 void main(process.argv.slice(2)).then((code) => {

@@ -1,9 +1,10 @@
 /**
- * `npm run explore`: walks every history of the create protocol in small parts of the world (slices),
- * then leaves out each of its rules once (mutants): a slice must break for each. Prints what it found.
+ * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then removes
+ * each rule of the protocol once (mutants): a promise must break without it. Prints what it found.
  *
- * --slice NAME: only this slice. --deep: one fault more in each, and those that take minutes.
- * --trace SLICE:N,N,…: tells a history in words, as printed for a broken promise.
+ *   --slice NAME            only this slice
+ *   --deep                  one more fault in each slice, and the slices that take minutes
+ *   --trace SLICE:N,N,…     tells a history in words, as printed for a broken promise
  */
 import * as protocol from "../provider/instance/protocol";
 import { explore, tell } from "../tests/explorer/explore";
@@ -19,7 +20,7 @@ const sliceOf = (name: string): Slice => {
   return found;
 };
 
-/** Prints what one slice came to, and returns how many states it has. @throws if a promise is broken. */
+/** Explores one slice, and returns how many states it has. @throws {ToolError} if a promise is broken */
 function report(slice: Slice): number {
   const { states, depth, seconds, violation } = explore(slice, protocol);
   console.log(
@@ -32,13 +33,13 @@ function report(slice: Slice): number {
   );
 }
 
-/** @throws if a rule can be left out and its slice does not break. */
+/** @throws {ToolError} if the slice of a rule keeps all promises without the rule */
 function reportMutants(): void {
   const mutants = readMutants();
   const survived: string[] = [];
   for (const mutant of mutants) {
     const slice = sliceOf(mutant.slice);
-    // One fault or two are mostly enough to notice.
+    // Two faults are mostly enough to break a promise.
     const small = { ...slice, mostFaults: Math.min(2, slice.mostFaults) };
     const violation =
       explore(small, rulesWithout(mutant)).violation ??
@@ -51,7 +52,8 @@ function reportMutants(): void {
     if (!violation) survived.push(mutant.rule);
   }
   console.log(`mutants killed: ${mutants.length - survived.length} of ${mutants.length}`);
-  if (survived.length > 0) throw new ToolError(`Rules without teeth: ${survived.join("; ")}`);
+  if (survived.length > 0)
+    throw new ToolError(`Nothing breaks without these rules: ${survived.join("; ")}`);
 }
 
 runTool(

@@ -1,19 +1,19 @@
 /**
- * `npm run generate`, or `npm run sdk`: everything that is made from the definitions: schema.json, the
+ * `npm run generate`, or `npm run sdk`: writes everything that is made from the provider's definitions: schema.json, the
  * SDKs, and the tables and examples in README.md and docs/.
  *
- *   --check   writes nothing, and fails where a committed file is stale
+ *   --check   writes nothing, and fails if a committed file is not up to date
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { registryPages } from "./docs/registry";
-import { docsPages, pageWithTables, readmeTables } from "./docs/tables";
+
+import { docsPages, pageWithTables, readmeTables, registryPages } from "./docs/tables";
 import { ensureGoTool } from "./go/tools";
-import { packageSchema } from "./schema/packageSchema";
-import { generatedFiles } from "./sdk/files";
+import { packageSchema } from "./sdk/schema";
+
 import { sdkNames } from "./sdk/languages";
-import { writeSdk } from "./sdk/write";
+import { generatedFiles, writeSdk } from "./sdk/write";
 import { captured } from "./support/command";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";

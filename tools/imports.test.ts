@@ -1,10 +1,9 @@
-/** The floors of the house: each file stands above all that it imports, types too. */
+/** There are no import cycles, not even of types. */
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "@jest/globals";
 import ts from "typescript";
-import { root } from "./support/paths";
-import { repositoryFiles } from "./support/repository";
+import { root, repositoryFiles } from "./support/paths";
 
 type Imports = ReadonlyMap<string, readonly string[]>;
 
@@ -14,8 +13,10 @@ test("no file imports one that leads back to it", () => {
     files.filter((file) => file.endsWith(".ts")).map((file) => [file, importsOf(file)]),
   );
   expect([...imports.values()].flat().length).toBeGreaterThan(imports.size);
-  const left = circles(imports);
-  expect([...left].map(([file, imported]) => `${file} imports ${imported.join(", ")}`)).toEqual([]);
+  const cycles = filesInCycles(imports);
+  expect([...cycles].map(([file, imported]) => `${file} imports ${imported.join(", ")}`)).toEqual(
+    [],
+  );
 });
 
 function importsOf(file: string): string[] {
@@ -26,8 +27,8 @@ function importsOf(file: string): string[] {
     .flatMap((path) => [`${path}.ts`, join(path, "index.ts")]);
 }
 
-/** What is left once all is taken away, again and again, that imports nothing or that nothing imports. */
-function circles(imports: Imports): Imports {
+/** Removes the files that import nothing or that nothing imports, until only cycles are left. */
+function filesInCycles(imports: Imports): Imports {
   const imported = new Set([...imports.values()].flat());
   const left = new Map(
     [...imports]
@@ -35,5 +36,5 @@ function circles(imports: Imports): Imports {
       .map(([file, of]) => [file, of.filter((it) => imports.has(it))] as const)
       .filter(([, of]) => of.length > 0),
   );
-  return left.size === imports.size ? left : circles(left);
+  return left.size === imports.size ? left : filesInCycles(left);
 }

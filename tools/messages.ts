@@ -1,6 +1,6 @@
 /**
- * `npm run messages`: every sentence of the plugin that a person can meet, side by side, to be read
- * for words, tone and the next step. Found in the syntax, so none is left out.
+ * `npm run messages`: prints every sentence in the source of the plugin, for a review of words, tone and next steps.
+ * It searches the syntax trees, so it finds all of them.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import ts from "typescript";
 import { runTool } from "./support/main";
 import { root } from "./support/paths";
 
-/** Names, keys and paths have none of these between two words. */
+/** Two words with a space between them, which no name, key or path has. */
 const isSentence = (text: string) => /\p{L}\S* \S*\p{L}/u.test(text);
 
 async function main(): Promise<void> {
@@ -34,7 +34,7 @@ function sentencesIn(code: string): string[] {
   return sentences;
 }
 
-/** Of a text, of one with values in it, and of several put together; undefined for anything else. */
+/** The text of a string, a template, or a sum of them; undefined for any other syntax. */
 function textOf(node: ts.Node, source: ts.SourceFile): string | undefined {
   if (ts.isStringLiteral(node)) return node.text;
   if (ts.isTemplateLiteral(node)) return node.getText(source).slice(1, -1);

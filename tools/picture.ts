@@ -1,6 +1,6 @@
 /**
- * `npm run picture`: the pictures of the pages, taken of real runs in a real terminal, against the
- * emulator, in stacks of their own that are gone afterwards. Needs tmux.
+ * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed),
+ * against the emulator, in stacks that are deleted afterwards.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
-import { drawPicture, textOf, type Frame, type Picture } from "./picture/svg";
+import { drawPicture, plainText, type Frame, type Picture } from "./picture/svg";
 import { captured } from "./support/command";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
@@ -20,12 +20,12 @@ const columns = 104;
 const frameCount = 8;
 const token = "sk_test_picture";
 const prompt = "$";
-/** With colour, as most people have it. */
+/** The prompt in green. */
 const ps1 = `\x1b[32m${prompt}\x1b[39m `;
-const lookEveryMs = 60;
-const patienceMs = 120_000;
+const captureEveryMs = 60;
+const timeoutMs = 120_000;
 
-/** Ends the waiting, so that what was opened is closed and deleted. */
+/** Aborted by a signal: the run ends early, and what it opened is closed and deleted. */
 const interruption = new AbortController();
 
 async function main(): Promise<void> {
@@ -36,21 +36,21 @@ async function main(): Promise<void> {
   const toolchain = await ensureToolchain({ languages: ["nodejs"] });
   await ensureBuilt();
   await ensureSdkBuilt();
-  await ofAnInstance(toolchain);
-  await ofAReview(toolchain);
+  await drawInstance(toolchain);
+  await drawReviewEnvironment(toolchain);
 }
 
-async function ofAnInstance(toolchain: Toolchain): Promise<void> {
-  await using scene = await Scene.set(toolchain, "instance");
+async function drawInstance(toolchain: Toolchain): Promise<void> {
+  await using scene = await openScene(toolchain, "instance");
   const init = ["stack", "init", "dev", "--non-interactive"];
   await captured(toolchain.pulumi, init, { cwd: scene.project, env: scene.env });
-  say("Taking the picture of `pulumi up` (about 15 seconds) …");
-  const up = await scene.shoot([["pulumi up --yes --skip-preview", "created"]]);
-  // Edited as a person would. Without the outputs, which are all to be known later.
+  say("Drawing the picture of `pulumi up` (about 15 seconds) …");
+  const up = await scene.record([["pulumi up --yes --skip-preview", "created"]]);
+  // The outputs of this preview are all unknown, so they are left out.
   const program = join(scene.project, "index.ts");
   const edited = readFileSync(program, "utf8").replaceAll('"standard-2"', '"standard-4"');
   writeFileSync(program, edited);
-  const replacement = await scene.shoot([["pulumi preview --suppress-outputs", "to replace"]]);
+  const replacement = await scene.record([["pulumi preview --suppress-outputs", "to replace"]]);
 
   scene.write("pulumi-up.svg", {
     heading: "examples/instance — pulumi up",
@@ -68,10 +68,10 @@ async function ofAnInstance(toolchain: Toolchain): Promise<void> {
   });
 }
 
-async function ofAReview(toolchain: Toolchain): Promise<void> {
-  await using scene = await Scene.set(toolchain, "automation");
-  say("Taking the picture of a review environment (about 30 seconds) …");
-  const life = await scene.shoot([
+async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
+  await using scene = await openScene(toolchain, "automation");
+  say("Drawing the picture of a review environment (about 30 seconds) …");
+  const life = await scene.record([
     ["node main.ts up 42 --hours 8 --servers 2", '"names"'],
     ["node main.ts list", '"end"'],
     ["node main.ts down 42", "delete web-2 done"],
@@ -86,127 +86,110 @@ async function ofAReview(toolchain: Toolchain): Promise<void> {
   });
 }
 
-/** A copy of an example, with a home, state, service and terminal of its own. */
-class Scene implements AsyncDisposable {
-  private constructor(
-    readonly project: string,
-    readonly env: NodeJS.ProcessEnv,
-    /** Not to be seen in a picture, beside what is of this machine. */
-    private readonly secrets: readonly string[],
-    private readonly stage: AsyncDisposableStack,
-  ) {}
-
-  static async set(toolchain: Toolchain, example: string): Promise<Scene> {
-    await using stage = new AsyncDisposableStack();
-    const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
-    stage.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-    const project = join(folder, "examples", example);
-    // Settings of stacks belong to the person whose stacks they are.
-    const filter = (path: string) => !/Pulumi\..+\.yaml$/.test(path);
-    cpSync(join(root, "examples", example), project, { recursive: true, filter });
-    for (const name of ["node_modules", "bin", "sdk"]) {
-      symlinkSync(join(root, name), join(folder, name));
-    }
-    // Not much alike, so that one is seen to be ready before the other.
-    const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
-    const emulator = stage.use(await startEmulator({ provisioningSeconds }));
-    // Little of our own environment: NO_COLOR, CI and PULUMI_* would show in the picture.
-    const env = {
-      ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
-      ...ownPulumi(folder),
-      ...{ COMPUTE_BASE_URL: emulator.url, COMPUTE_API_TOKEN: token },
-    };
-    return new Scene(project, env, [token, folder, emulator.origin], stage.move());
+/** A copy of an example, with a Pulumi home, a state and an emulator of its own. */
+async function openScene(toolchain: Toolchain, example: string) {
+  await using resources = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
+  resources.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const project = join(folder, "examples", example);
+  // Without the settings of a developer's own stacks.
+  const filter = (path: string) => !/Pulumi\..+\.yaml$/.test(path);
+  cpSync(join(root, "examples", example), project, { recursive: true, filter });
+  for (const name of ["node_modules", "bin", "sdk"]) {
+    symlinkSync(join(root, name), join(folder, name));
   }
+  // The instances become ready at different times, so that the picture shows it.
+  const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
+  const emulator = resources.use(await startEmulator({ provisioningSeconds }));
+  // Not this process's environment: NO_COLOR, CI and PULUMI_* would change the picture.
+  const env = {
+    ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
+    ...ownPulumi(folder),
+    ...{ COMPUTE_BASE_URL: emulator.url, COMPUTE_API_TOKEN: token },
+  };
+  const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
+  const open = resources.move();
 
-  /** Commands in one terminal, each with what its outcome shows: every screen, without the last prompt. */
-  async shoot(commands: readonly (readonly [line: string, outcome: string])[]): Promise<Frame[]> {
-    await using terminal = await Terminal.open(this.project, this.env);
-    const frames: Frame[] = [];
-    for (const [line, outcome] of commands) {
-      const start = frames.at(-1)?.at ?? 0;
-      const shown = await terminal.run(line);
-      const text = textOf(shown.at(-1)?.screen ?? "");
-      if (!text.includes(outcome) || text.includes("error:")) {
-        throw new ToolError(`\`${line}\` did not go as it should:\n${text}`);
+  return {
+    project,
+    env,
+    /** Runs commands in one terminal, each with a text of its outcome, and returns all screens. */
+    async record(commands: readonly (readonly [line: string, outcome: string])[]) {
+      await using terminal = await openTerminal(project, env);
+      const frames: Frame[] = [];
+      for (const [line, outcome] of commands) {
+        const start = frames.at(-1)?.at ?? 0;
+        const shown = await terminal.run(line);
+        const text = plainText(shown.at(-1)?.screen ?? "");
+        if (!text.includes(outcome) || text.includes("error:")) {
+          throw new ToolError(
+            `\`${line}\` did not print "${outcome}", or printed an error:\n${text}`,
+          );
+        }
+        frames.push(...shown.map(({ screen, at }) => ({ screen, at: start + at })));
       }
-      frames.push(...shown.map(({ screen, at }) => ({ screen, at: start + at })));
-    }
-    return frames;
-  }
-
-  write(name: string, picture: Omit<Picture, "columns">): void {
-    const svg = drawPicture({ columns, ...picture });
-    const secrets = [...this.secrets, root, homedir(), tmpdir(), hostname()];
-    const found = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
-    if (found !== undefined) throw new ToolError(`The picture would show ${found}`);
-    writeWhole(join(root, "docs", name), svg);
-    say(`docs/${name}  ${Math.ceil(svg.length / 1024)} kB`);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stage.disposeAsync();
-  }
+      return frames;
+    },
+    /** Draws the picture docs/NAME, unless it would show a secret or a fact of this machine. */
+    write(name: string, picture: Omit<Picture, "columns">) {
+      const svg = drawPicture({ columns, ...picture });
+      const found = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
+      if (found !== undefined) throw new ToolError(`The picture ${name} would show ${found}`);
+      writeWhole(join(root, "docs", name), svg);
+      say(`docs/${name}  ${Math.ceil(svg.length / 1024)} kB`);
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
 }
 
-/** A real terminal, on no screen: tmux, on a socket of its own, so that nobody's settings come in. */
-class Terminal implements AsyncDisposable {
-  private constructor(
-    private readonly cwd: string,
-    private readonly env: NodeJS.ProcessEnv,
-  ) {}
+/** A terminal without a screen: tmux, on a socket of its own, so that nobody's settings apply. */
+async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
+  const tmux = (...args: readonly string[]) =>
+    captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
 
-  static async open(cwd: string, env: NodeJS.ProcessEnv): Promise<Terminal> {
-    const terminal = new Terminal(cwd, env);
-    const size = ["-x", `${columns}`, "-y", "80"];
-    await terminal.tmux("new-session", "-d", ...size, "-c", cwd, "env", `PS1=${ps1}`, "sh");
-    await terminal.record((lines) => lines.length === 1 && lines[0] === prompt);
-    return terminal;
-  }
-
-  async run(command: string): Promise<Frame[]> {
-    await this.tmux("send-keys", "-l", command);
-    const typed = await this.record((lines) => lines.at(-1)?.endsWith(command) === true);
-    await this.tmux("send-keys", "Enter");
-    const shown = await this.record((lines) => lines.length > 1 && lines.at(-1) === prompt);
-    const frames = [...typed.slice(-1), ...shown];
-    const start = frames[0]?.at ?? 0;
-    const last = frames.at(-1);
-    if (last) last.screen = last.screen.slice(0, last.screen.lastIndexOf("\n")).trimEnd();
-    return frames.map(({ screen, at }) => ({ screen, at: (at - start) / 1000 }));
-  }
-
-  /** Every screen that stood still for a moment (others may be half-drawn), until one is the last. */
-  private async record(isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> {
+  /** Captures screens until one is the last. A screen counts once it is the same twice: others may be half-drawn. */
+  const capture = async (isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> => {
     const frames: Frame[] = [];
     const start = Date.now();
-    for (let before: string | undefined; ; await sleep(lookEveryMs)) {
-      const screen = (await this.tmux("capture-pane", "-e", "-p")).trimEnd();
+    for (let before: string | undefined; ; await sleep(captureEveryMs)) {
+      const screen = (await tmux("capture-pane", "-e", "-p")).trimEnd();
       const at = Date.now();
       if (screen === before && screen !== frames.at(-1)?.screen) {
         frames.push({ screen, at });
-        const lines = textOf(screen).split("\n");
+        const lines = plainText(screen).split("\n");
         if (isLast(lines.map((line) => line.trimEnd()))) return frames;
       }
-      if (at - start > patienceMs) {
-        throw new ToolError(`No prompt after ${patienceMs / 1000} s. There is:\n${screen}`);
+      if (at - start > timeoutMs) {
+        throw new ToolError(`No prompt after ${timeoutMs / 1000} s. The screen:\n${screen}`);
       }
       interruption.signal.throwIfAborted();
       before = screen;
     }
-  }
+  };
 
-  private tmux(...args: readonly string[]): Promise<string> {
-    const own = ["-u", "-S", join(this.cwd, ".tmux"), "-f", "/dev/null"];
-    return captured("tmux", [...own, ...args], { env: this.env });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.tmux("kill-server").catch(() => "it has ended already");
-  }
+  const size = ["-x", `${columns}`, "-y", "80"];
+  await tmux("new-session", "-d", ...size, "-c", cwd, "env", `PS1=${ps1}`, "sh");
+  await capture((lines) => lines.length === 1 && lines[0] === prompt);
+  return {
+    /** The screens of one command, without the prompt that follows it. */
+    async run(command: string): Promise<Frame[]> {
+      await tmux("send-keys", "-l", command);
+      const typed = await capture((lines) => lines.at(-1)?.endsWith(command) === true);
+      await tmux("send-keys", "Enter");
+      const shown = await capture((lines) => lines.length > 1 && lines.at(-1) === prompt);
+      const frames = [...typed.slice(-1), ...shown];
+      const start = frames[0]?.at ?? 0;
+      const last = frames.at(-1);
+      if (last) last.screen = last.screen.slice(0, last.screen.lastIndexOf("\n")).trimEnd();
+      return frames.map(({ screen, at }) => ({ screen, at: (at - start) / 1000 }));
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await tmux("kill-server").catch(() => "it has ended already");
+    },
+  };
 }
 
-/** The first and the last frame, and those in between that are spread best over the time. */
+/** The first frame, the last one, and frames between them at about equal times. */
 function pickFrames(frames: readonly Frame[]): Frame[] {
   const end = frames.at(-1)?.at ?? 0;
   const picked = new Set<Frame>();

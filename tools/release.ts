@@ -1,11 +1,11 @@
 /**
- * `npm run release -- STEP NAME`: the steps of a release, as .github/workflows/release.yml runs them.
- * RELEASING.md tells their order, and what to do when one fails.
+ * `npm run release -- STEP NAME`: one step of a release, as .github/workflows/release.yml runs it.
+ * RELEASING.md gives their order, and what to do when one fails.
  *
- *   check TAG        whether the tag, metadata.json and CHANGELOG.md agree
- *   pack LANGUAGE    an SDK as its registry wants it, in .tools/release/
- *   audit            whether vulnerabilities are known; asks npm's registry and vuln.go.dev
- *   publish PLACE    not by hand unless RELEASING.md says so
+ *   check TAG        says whether the tag, metadata.json and CHANGELOG.md agree
+ *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/
+ *   audit            looks for known vulnerabilities; asks npm's registry and vuln.go.dev
+ *   publish PLACE    publishes; not by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
 import { ensureGoTool } from "./go/tools";
@@ -21,7 +21,7 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   async check(tag) {
     const found = disagreements(tag);
     if (found.length > 0) throw new ToolError(found.join("\n"));
-    say(`${tag}: the versions agree. What the release says of it:\n`);
+    say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());
   },
   async pack(language) {
@@ -30,10 +30,10 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   },
   async audit() {
     await captured("npm", ["audit", "--omit=dev"], { cwd: root });
-    say("npm audit: nothing is known of the packages.");
+    say("npm audit: no known vulnerability.");
     const module = join(root, "sdk", "go", "compute");
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
-    say("govulncheck: nothing is known that the Go SDK calls.");
+    say("govulncheck: no known vulnerability in what the Go SDK calls.");
   },
   async publish(place) {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();

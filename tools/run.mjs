@@ -1,8 +1,8 @@
 /**
  * The entry of every npm script: `npm start` is `node tools/run.mjs start`.
  *
- * Plain JavaScript for any Node from 18 on, with nothing installed: it installs what is locked and
- * runs `tools/NAME.ts` on the Node that is part of that.
+ * Plain JavaScript that runs on any Node from 18 on without installed packages. It installs what
+ * package-lock.json names, and runs `tools/NAME.ts` on the Node that is one of those packages.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
 const bin = join(nodeModules, ".bin");
 
-/** Counts only where no Node is packaged. */
+/** The oldest Node that will do where no Node is packaged. */
 const { pluginNode: oldestNode } = readJson(join(root, "metadata.json")).sdk.nodejs;
 
 const [name, ...args] = process.argv.slice(2);
@@ -27,14 +27,14 @@ if (!names.includes(`${name}.ts`)) {
 if (!isInstalled()) install();
 run(packagedNode() ?? currentNode());
 
-/** Whether node_modules holds what package-lock.json names, by npm's own record of it. */
+/** Whether node_modules holds what package-lock.json names, according to npm's own record. */
 function isInstalled() {
   const installed = readPackages(join(nodeModules, ".package-lock.json"));
   return Object.entries(readPackages(join(root, "package-lock.json"))).every(([path, wanted]) => {
-    if (!path.includes("node_modules/")) return true; // a workspace; its link says if it is there
+    if (!path.includes("node_modules/")) return true; // A workspace: the entry of its link counts.
     const there = installed[path];
     if (there) return there.version === wanted.version && there.integrity === wanted.integrity;
-    // npm leaves out what is for another platform; the Node in it tells which platform that was.
+    // npm leaves out packages for other platforms. The Node for this platform must be installed.
     return wanted.optional === true && !isNodeForHere(wanted);
   });
 }
@@ -42,7 +42,7 @@ function isInstalled() {
 function install() {
   console.error("Installing what package-lock.json names (about half a minute, once) …");
   const start = Date.now();
-  // Not with a Node from node_modules, which npm deletes first.
+  // Not with the Node in node_modules, because npm deletes that folder first.
   const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
   const { status, error } = spawnSync(
     "npm",
@@ -55,7 +55,7 @@ function install() {
     },
   );
   if (status !== 0) {
-    const why = error ? `npm does not start (${error.message}).` : "What npm said is above.";
+    const why = error ? `npm does not start (${error.message}).` : "See npm's output above.";
     fail(`The installation failed. ${why} It needs the network, or a filled npm cache.`);
   }
   console.error(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
@@ -93,8 +93,8 @@ function run(node) {
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
 
-  // A terminal sends Ctrl-C to the child as well. Sent on, it would be a second one, and to many
-  // programs that means "at once". Where there is no terminal, nobody else sends it on.
+  // A terminal sends Ctrl-C to the child, too. Passed on, it would be a second signal, which makes many
+  // programs stop at once. Without a terminal, it has to be passed on.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

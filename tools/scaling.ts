@@ -1,8 +1,8 @@
 /**
- * `npm run scaling`: how many runners share one token's limit, played in the simulation, in five minutes;
- * writes the table of docs/scaling.md.
+ * `npm run scaling`: simulates how several runners share one token's rate limit, and writes the table of
+ * docs/scaling.md. Takes five minutes.
  *
- *   --quick   takes seconds, and only prints
+ *   --quick   takes seconds, and only prints the table
  */
 import { join } from "node:path";
 import { share, type Outcome } from "../tests/simulation/sharing";
@@ -41,7 +41,7 @@ async function main(quick: boolean): Promise<void> {
   say(`wrote ${page}`);
 }
 
-/** In each cell, the sliding window · the fixed one. */
+/** Each cell shows the outcome with a sliding window · with a fixed window. */
 function rowOf(runners: number, told: boolean, outcomes: readonly Outcome[]): string[] {
   const cell = (show: (outcome: Outcome) => string) => outcomes.map(show).join(" · ");
   const seconds = (value = NaN) => String(Math.round(value));
@@ -49,7 +49,7 @@ function rowOf(runners: number, told: boolean, outcomes: readonly Outcome[]): st
     String(runners),
     told ? "its share" : "the limit",
     cell(({ done }) => `${seconds(done[0])}–${seconds(done.at(-1))}`),
-    // What nine of ten waited at the most.
+    // Nine of ten waited no longer.
     runners > 1 ? cell(({ waited }) => seconds(waited[Math.ceil(waited.length * 0.9) - 1])) : "–",
     cell(({ refused }) => refused.toLocaleString("en")),
     cell(({ failed }) => String(failed)),

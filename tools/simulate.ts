@@ -1,10 +1,11 @@
 /**
- * `npm run simulate -- --minutes 30`: the whole provider, on a virtual clock, with a network, disks and an
- * engine in memory, through histories of runs in which anything goes wrong, with new seeds, on every core.
- * Says what was played, and prints the command that plays a broken promise again.
+ * `npm run simulate -- --minutes 30`: plays random histories of runs in which anything can go wrong. Runs the whole
+ * provider on a virtual clock, with a network, disks and an engine in memory, with new seeds, on every core. Prints what
+ * was played; if a promise is broken, prints the command that plays that history again.
  *
- * --histories N: so many, instead of minutes. --from SEED: the first seed, for the same search once more.
- * --seed SEED --path PATH: one history, in words, as printed for a broken promise.
+ *   --histories N             play this many histories, instead of minutes
+ *   --from SEED               begin with this seed, to repeat a search
+ *   --seed SEED --path PATH   tell one history in words, as printed for a broken promise
  */
 import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,28 +17,28 @@ import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
-/** Histories that one process plays from one seed. */
-const batch = 1000;
-/** Node keeps an AbortSignal that still has a listener, as those of killed plugins have. */
-const batchesOfProcess = 10;
+/** The histories that one process plays from one seed. */
+const batchSize = 1000;
+/** A process ends after this many, because Node keeps every AbortSignal of a killed plugin in memory. */
+const batchesPerProcess = 10;
 
-/** Plays batches from `from` on, as many at once as there are cores, until `isEnough` of those begun. */
+/** Plays batches on all cores, with seeds from `from` on, until `isEnough` of those that have begun. */
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   const folder = mkdtempSync(join(tmpdir(), "compute-simulation-"));
-  // Bundled, it takes a fifth less time for a history.
+  // A bundle plays a history in a fifth less time.
   const script = join(folder, "worker.js");
   const { files } = await bundle("tests/simulation/worker.ts", script);
   for (const { path, text } of files) writeWhole(path, text);
   let begun = 0;
-  const isOver = () => sum.broken !== undefined || isEnough(begun * batch);
+  const isOver = () => sum.broken !== undefined || isEnough(begun * batchSize);
   const work = () =>
     new Promise<void>((resolve, reject) => {
       const child = fork(script, { execArgv: [] });
-      let left = batchesOfProcess;
+      let left = batchesPerProcess;
       const next = () => {
         if (left-- === 0 || isOver()) return void child.disconnect();
-        child.send({ seed: from + begun++, histories: batch } satisfies Batch);
+        child.send({ seed: from + begun++, histories: batchSize } satisfies Batch);
       };
       child.on("message", (found: Found) => {
         const { histories, runs, instances, named, broken } = found;
@@ -51,27 +52,29 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
       });
       child.on("error", reject);
       child.on("exit", (code) =>
-        code === 0 ? resolve() : reject(new ToolError("a process that plays histories has ended")),
+        code === 0
+          ? resolve()
+          : reject(new ToolError(`a process that plays histories ended with exit code ${code}`)),
       );
       next();
     });
-  const core = async () => {
+  const useCore = async () => {
     while (!isOver()) await work();
   };
   try {
-    await Promise.all(Array.from({ length: availableParallelism() }, core));
+    await Promise.all(Array.from({ length: availableParallelism() }, useCore));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   return sum;
 }
 
-/** Only where a history is told of: to load the whole provider here takes longer than the rest of the start. */
-const player = () => import("../tests/simulation/search.js");
+/** Loaded only to tell a history: that takes longer than the rest of the start. */
+const loadPlayer = () => import("../tests/simulation/search.js");
 
 async function playAgain(seed: number, path: string): Promise<void> {
-  const { search, tell } = await player();
-  const { broken } = await search(seed, batch, path);
+  const { search, tell } = await loadPlayer();
+  const { broken } = await search(seed, batchSize, path);
   if (!broken) {
     console.log("All promises hold in this history now.");
     return;
@@ -106,7 +109,7 @@ runTool(
       `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
     );
     if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
-    const { commandFor, tell } = await player();
+    const { commandFor, tell } = await loadPlayer();
     for (const line of await tell(broken.history)) console.log(line);
     throw new ToolError(`A promise is broken: ${broken.promise}\nAgain: ${commandFor(broken)}`);
   },

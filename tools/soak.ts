@@ -1,41 +1,40 @@
 /**
- * `npm run soak -- [MINUTES]`: waves of create, refresh and destroy through the built plugin, ten minutes
- * of them if not told otherwise, then half a minute of rest. Prints what the plugin uses, and at the end
- * whether it leaks: memory, and on Linux open files, sockets among them. Not for Windows, which has no `ps`.
+ * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten minutes
+ * by default, then rests for half a minute. Prints the memory and open files of the plugin, and at the end whether it
+ * leaks any. Open files (sockets, too) are counted on Linux only. Does not run on Windows, which has no `ps`.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { inputsOf, Plugin, urnOf } from "../bench/plugin";
-import { noLimit } from "../bench/service";
+import { inputsOf, startPlugin, urnOf, type Plugin } from "../bench/plugin";
+import { startService } from "../bench/service";
 import { ensureBuilt } from "./build";
-import { EmulatorProcess } from "./support/emulatorProcess";
 import { runTool, say, ToolError } from "./support/main";
 
 const destroyPath = "/v2/instances/{id}";
-const instancesAWave = 40;
-const lookEveryMs = 3000;
-/** Looks for a line: the least of many is what is left after a garbage collection. */
-const looksALine = 10;
-/** Longer than a connection that is not used is kept. */
+const waveSize = 40;
+const sampleEveryMs = 3000;
+/** Samples for each printed line. The smallest of them is the memory after a garbage collection. */
+const samplesPerLine = 10;
+/** Longer than the plugin keeps an unused connection. */
 const restMs = 30_000;
 
-/** Memory may grow by less than this share from the second third of the lines to the last. */
-const flat = 0.1;
-/** What the first create opens for good: the ledger, and the way to the engine's log. */
+/** The share by which memory may grow from the second third of the lines to the last third. */
+const mostGrowth = 0.1;
+/** Files that stay open after the first create: the ledger, and the connection to the engine's log. */
 const openedOnce = 5;
-/** A connection that is kept for each request at a time, one of its own for each POST (G2), and what is no socket. */
-const mostOpen = 2 * instancesAWave + 50;
+/** One kept connection and one POST's own connection (G2) for each instance, and files that are no sockets. */
+const mostOpen = 2 * waveSize + 50;
 
 async function main(minutes: string): Promise<void> {
   const lastsMs = Number(minutes) * 60_000;
   if (!(lastsMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
   const executable = await ensureBuilt();
-  await using service = await EmulatorProcess.start({
-    ...{ "provisioning-seconds": "0-2", "destroy-path": destroyPath },
-    ...{ "requests-per-minute": noLimit, "cursor-parameter": "starting_after" },
+  await using service = await startService({
+    "provisioning-seconds": "0-2",
+    "destroy-path": destroyPath,
   });
-  await using plugin = await Plugin.start(executable);
+  await using plugin = await startPlugin(executable);
   await plugin.configure(service, { destroyPath, pollIntervalSeconds: 0.5 });
   const openFirst = openFiles(plugin);
   const end = performance.now() + lastsMs;
@@ -48,9 +47,9 @@ async function main(minutes: string): Promise<void> {
     say("  memory MB  open files  instances");
     while (performance.now() < end) {
       const line = { memory: Infinity, open: 0 };
-      for (let look = 0; look < looksALine && performance.now() < end; look++) {
-        await wait(lookEveryMs);
-        line.memory = Math.min(line.memory, plugin.memoryMB);
+      for (let sample = 0; sample < samplesPerLine && performance.now() < end; sample++) {
+        await wait(sampleEveryMs);
+        line.memory = Math.min(line.memory, plugin.memoryMB());
         line.open = Math.max(line.open, openFiles(plugin));
       }
       lines.push(line);
@@ -66,20 +65,23 @@ async function main(minutes: string): Promise<void> {
   const openLast = openFiles(plugin);
   say(`Instances made ${made}, POSTs ${posts}, left at the service ${left}`);
   say(`Open files before ${openFirst}, after ${openLast}`);
-  const failures = left === 0 && posts === made ? [] : ["instances and POSTs do not match"];
+  const failures =
+    left === 0 && posts === made
+      ? []
+      : ["the service has other instances or POSTs than the waves made"];
   if (openLast > openFirst + openedOnce) failures.push("files stay open at rest");
   if (lines.some(({ open }) => open > mostOpen)) failures.push("open files pile up");
-  if (lines.length < 6) say("Too short to judge the memory: that takes three minutes.");
+  if (lines.length < 6) say("The run was too short to judge the memory: that takes three minutes.");
   else {
     const grown = growth(lines.map(({ memory }) => memory));
     say(`Memory grown from the second third to the last: ${(grown * 100).toFixed(1)} %`);
-    if (grown > flat) failures.push("memory grows");
+    if (grown > mostGrowth) failures.push("memory grows");
   }
   if (failures.length > 0) throw new ToolError(`LEAKS: ${failures.join("; ")}`);
-  say("FLAT: no memory or open file is left behind.");
+  say("FLAT: no leak of memory or open files.");
 }
 
-/** Creates, reads, diffs and destroys instances, all at once, as the engine would; returns how many. */
+/** Creates, reads, diffs and destroys instances, all at once, as the engine does; returns how many. */
 async function wave({ client }: Plugin): Promise<number> {
   const ids = new Set<string>();
   const each = async (name: string) => {
@@ -95,17 +97,17 @@ async function wave({ client }: Plugin): Promise<number> {
     if (diffsList.length > 0) throw new Error(`${id} differs: ${diffsList.join(", ")}`);
     await client.delete(existing);
   };
-  await Promise.all(Array.from({ length: instancesAWave }, (_, n) => each(`web-${n}`)));
-  if (ids.size !== instancesAWave) throw new Error("two resources have the same instance");
-  return instancesAWave;
+  await Promise.all(Array.from({ length: waveSize }, (_, n) => each(`web-${n}`)));
+  if (ids.size !== waveSize) throw new Error("two resources have the same instance");
+  return waveSize;
 }
 
-/** 0 where the system does not show them. */
+/** How many files the plugin has open; 0 on systems that do not show it. */
 function openFiles({ pid }: Plugin): number {
-  return process.platform === "linux" ? readdirSync(`/proc/${pid}/fd`).length : 0;
+  return process.platform === "linux" ? readdirSync(`/proc/${String(pid)}/fd`).length : 0;
 }
 
-/** How much more, as a share, the last third of a series holds than the third before it. */
+/** The share by which the last third of a series is larger than the third before it. */
 function growth(series: readonly number[]): number {
   const third = Math.floor(series.length / 3);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -1,7 +1,7 @@
 /**
- * `npm start`: a real `pulumi up` of examples/instance against the emulator, with nothing to set up.
- * `npm start -- COMMAND` (preview, refresh, destroy, cancel) goes on with the same stack and the same
- * instances; what stands behind the command goes to Pulumi.
+ * `npm start`: a real `pulumi up` of examples/instance against the emulator, without any setup.
+ * `npm start -- COMMAND` (preview, refresh, destroy, cancel) works on the same stack and the same
+ * instances; further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,21 +14,21 @@ import { root, toolsDir } from "./support/paths";
 import { ensureToolchain, type Toolchain } from "./toolchain";
 
 const commands = {
-  // The outputs come after it, whether they changed or not.
+  // `pulumi stack output` follows, which also prints unchanged outputs.
   up: ["up", "--yes", "--skip-preview", "--suppress-outputs"],
   preview: ["preview"],
   refresh: ["refresh", "--yes", "--skip-preview"],
   destroy: ["destroy", "--yes", "--skip-preview"],
-  // After a `kill -9` the stack is still locked.
+  // Unlocks the stack after a `kill -9`.
   cancel: ["cancel", "--yes"],
 } satisfies Record<string, readonly string[]>;
 
 type Command = keyof typeof commands;
 
 const example = join(root, "examples", "instance");
+/** Holds the stack, the emulator's database and its port. */
 const demo = join(toolsDir, "demo");
 const token = "sk_test_demo";
-/** Long enough to watch, short enough not to wait for. */
 const provisioningSeconds = [3, 7] as const;
 
 async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
@@ -38,7 +38,7 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   await ensureSdkBuilt();
 
   mkdirSync(demo, { recursive: true });
-  await using emulator = await sameEmulatorAsBefore();
+  await using emulator = await restartEmulator();
   say(`Emulator of the service: ${emulator.url}\n`);
 
   const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
@@ -49,12 +49,12 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   say(
     code === 0
       ? whatNext(name)
-      : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` goes on with what there is; if the stack is locked, \`npm start -- cancel\` first.`,
+      : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first.`,
   );
 }
 
-/** Instances live at an address, so the next run needs the same one. */
-async function sameEmulatorAsBefore(): Promise<Emulator> {
+/** On the port of the run before: the state of the stack names the address of its instances. */
+async function restartEmulator(): Promise<Emulator> {
   const remembered = join(demo, "port");
   const port = existsSync(remembered) ? Number(readFileSync(remembered, "utf8")) : 0;
   const database = join(demo, "emulator.db");
@@ -63,14 +63,14 @@ async function sameEmulatorAsBefore(): Promise<Emulator> {
     writeFileSync(remembered, String(emulator.port));
     return emulator;
   } catch (error) {
-    const wayOut = `forget the instances of the demo: delete ${relative(process.cwd(), demo)}`;
+    const remedy = `delete ${relative(process.cwd(), demo)}, which forgets the instances of the demo`;
     if (error instanceof OptionError)
       throw new ToolError(
-        `What the demo has kept can't be used (${error.message}). Start anew, and ${wayOut}`,
+        `The database of the demo can't be used (${error.message}). To start anew, ${remedy}.`,
       );
     if (!(error instanceof ListenError)) throw error;
     throw new ToolError(
-      `Port ${port} is taken, and the instances of the demo live at that address. Is another \`npm start\` running? Free the port, or ${wayOut}`,
+      `Port ${port} is in use, and the instances of the demo have that address. Is another \`npm start\` running? Free the port, or ${remedy}.`,
     );
   }
 }
@@ -90,8 +90,8 @@ async function pulumi(
   const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });
   child.on("error", reject);
   child.on("close", (code) => resolve(code ?? 1));
-  // Ctrl-C is Pulumi's to answer; the emulator must be there until it has ended. A terminal sends
-  // it to both of us; without one nobody sends it on.
+  // Pulumi handles Ctrl-C, and the emulator must run until Pulumi has ended. A terminal sends the
+  // signal to both processes; without a terminal, it is passed on here.
   const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   return promise.finally(() => {

@@ -1,12 +1,12 @@
 /**
- * `npm test`: all but the outer rings, in minutes: unit tests, the service's contract, every history of a
- * create, the simulation, life cycles over real sockets, and the core of what the real engine shows.
- * `npm run test:all` (`--all`): what that leaves out, in the real engine too: pipelines, backends, languages,
- * code blocks, installations, executables, API docs, and the core once more with the oldest engine.
- * `--both`: one after the other, and the sum, as in continuous integration.
+ * `npm test`: runs the quick tests: unit tests, the service's contract, every history of a create, the
+ * simulation, life cycles over real sockets, and the core tests with the real engine. Takes minutes.
+ * `npm run test:all` (`--all`): runs the others with the real engine: pipelines, backends, languages, code
+ * blocks, installations, executables, API docs, and the core tests once more with the oldest engine.
+ * `--both`: runs both, as continuous integration does, and prints the sum.
  *
- * Other arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`. What a path finds is run
- * wherever it belongs. The toolchain and the plugin are built only where a test needs them.
+ * Other arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`. With a path, all tests
+ * that match it run. The toolchain and the plugin are built only if a test needs them.
  */
 import { runJest, type JestRun } from "./support/jest";
 import { runWithArguments } from "./support/main";
@@ -26,8 +26,8 @@ runWithArguments(async (args) => {
       ? rest
       : quick;
   const others = args.filter((arg) => !["--both", "--all"].includes(arg));
-  const choosesItself = others.some(
+  const hasSelection = others.some(
     (arg) => !arg.startsWith("-") || /^--(selectProjects|watch)/.test(arg),
   );
-  runJest(choosesItself ? [{ args: others }] : runs.map((run) => ({ ...run, args: others })));
+  runJest(hasSelection ? [{ args: others }] : runs.map((run) => ({ ...run, args: others })));
 });

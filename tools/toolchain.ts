@@ -1,27 +1,25 @@
 /**
- * `npm run toolchain`: the Pulumi CLI and what belongs to it, found on PATH or built from Go modules.
- * Once programs in TypeScript can run it prints the PATH for a shell of your own; the hosts of the other
- * languages and the generators of the SDKs follow. Everything built is stamped with what it was made from:
- * a second run does nothing.
+ * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH, or builds them from Go modules.
+ * As soon as programs in TypeScript can run, it prints the PATH for a shell of your own. Then it builds the
+ * hosts of the other languages and the generators of the SDKs. A second run builds nothing.
  */
 import { execFile } from "node:child_process";
-import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { isOlder, oldestEngine } from "../provider/executable";
 import { engineVersions, ensureGoTool, ensureHost, hosts, type Language } from "./go/tools";
-import { readIfThere, writeWhole } from "./support/files";
 import type { GoTool } from "./support/go";
 import { runTool, say } from "./support/main";
 import { onPath, withPath } from "./support/onPath";
-import { exe, nodeBin, root, toolsBin, toolsDir } from "./support/paths";
+import { exe, nodeBin, root, toolsBin } from "./support/paths";
 
 export interface ToolchainOptions {
-  /** The languages of the programs to be run; all if left out. */
+  /** The languages of the programs that will run; all by default. */
   languages?: readonly Language[];
-  /** The oldest Pulumi CLI that the provider works with, built here, whatever is on PATH. */
+  /** Takes the oldest Pulumi CLI that the provider supports, built here, instead of the one on PATH. */
   oldest?: boolean;
-  /** Gets the one line that says which Pulumi CLI is used. */
+  /** Prints the line that says which Pulumi CLI is used. */
   say?: (line: string) => void;
 }
 
@@ -29,7 +27,7 @@ export interface Toolchain {
   /** The absolute path of the Pulumi CLI, and its version: "3.258.0". */
   pulumi: string;
   version: string;
-  /** Node, the Pulumi CLI and its language hosts, in the order they must have on PATH. */
+  /** The folders of Node, the Pulumi CLI and its language hosts, in the order for PATH. */
   binDirs: readonly string[];
   /** The environment of this process with that PATH, and with `extra`. */
   env(extra?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
@@ -46,27 +44,26 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
-    // A Pulumi that was built here has the hosts that were built here, and no other.
+    // A Pulumi CLI that was built here uses only the hosts that were built here.
     const { name, script }: GoTool = hosts[language];
-    const isThere = found !== undefined && isInstalled(name, found.path);
-    if (!isThere) await ensureHost(language);
+    if (found === undefined || !isInstalled(name, found.path)) await ensureHost(language);
     if (options.oldest === true) {
       linkBeside(pulumi, name + exe);
       if (script !== undefined) linkBeside(pulumi, basename(script.path));
     }
   }
-  // A host built here is for want of one beside the Pulumi found: it must not stand before that.
+  // The hosts beside the Pulumi CLI come first; those built here only fill in for missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
 }
 
-/** An engine warns of a host that is not beside it, nor leads to one there. */
+/** Links a host beside the engine, which warns of hosts elsewhere. */
 function linkBeside(pulumi: string, host: string): void {
   const link = join(dirname(pulumi), host);
   const made = `${link}.${process.pid}`;
   linkSync(join(toolsBin, host), made);
   renameSync(made, link);
-  // Where the link was as it is to be, renaming has left it.
+  // A rename to a link of the same file does nothing, so `made` may still be there.
   rmSync(made, { force: true });
 }
 
@@ -75,7 +72,7 @@ interface FoundPulumi {
   version: string;
 }
 
-/** The first usable Pulumi CLI on PATH that is not one of ours. */
+/** The Pulumi CLI on PATH, if the provider supports its version; not one that was built here. */
 async function findPulumi(report: (line: string) => void): Promise<FoundPulumi | undefined> {
   const path = onPath("pulumi");
   if (path === undefined) return undefined;
@@ -91,23 +88,15 @@ async function findPulumi(report: (line: string) => void): Promise<FoundPulumi |
   return { path, version };
 }
 
-/** Asks the executable, once: starting it takes long enough to be worth remembering. */
+/** The version that the executable prints: "3.258.0"; undefined if it prints none. */
 async function versionOf(path: string): Promise<string | undefined> {
-  const { size, mtimeMs } = statSync(path);
-  const memory = join(toolsDir, "stamps", "pulumi-on-path");
-  const key = `${path} ${size} ${mtimeMs} `;
-  const remembered = readIfThere(memory);
-  if (remembered?.startsWith(key)) return remembered.slice(key.length);
   try {
     const { stdout } = await promisify(execFile)(path, ["version"], {
       env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
       shell: path.endsWith(".cmd"),
       timeout: 30_000,
     });
-    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
-    // A version manager's shim is a small file that may start another version tomorrow.
-    if (version !== undefined && size > 1_000_000) writeWhole(memory, key + version);
-    return version;
+    return /\d+\.\d+\.\d+/.exec(stdout)?.[0];
   } catch {
     return undefined;
   }

@@ -1,99 +1,100 @@
-/** Waiting for instances that take 10 s ± 1, as many as the service takes at once. */
-import { join } from "node:path";
-import { documentedRequestsPerMinute } from "../../provider/api/serviceConstants";
-import { settingsFrom } from "../../provider/config/settings";
-import { root } from "../../tools/support/paths";
-import { besidePeers, type Figure, type PartResult } from "../figure";
-import { Project } from "../project";
-import { countsOf, startService, type Service } from "../service";
-import { seconds, takeTurns } from "../statistics";
-import { TerraformProject } from "../terraform";
+/** Creates over gRPC, and the wait for their instances, which take 10 s ± 1. */
+import { documentedRequestsPerMinute, pageLimit } from "../../provider/api/serviceConstants";
+import { figure, median, takeTurns, type Figure } from "../figure";
+import { inputsOf, startPlugin, urnOf } from "../plugin";
+import { noLimit, requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
-import { figuresOf, wait } from "../wait";
 
-/** By default. */
-const { pollIntervalMs } = settingsFrom({ baseUrl: "", apiToken: "sk_test_any" });
-const late = {
-  against: "half the longest poll interval and 100 ms",
-  ms: pollIntervalMs / 2 + 100,
-};
+interface Wait {
+  /** From the first call to the last answer. */
+  wallSeconds: number;
+  /** From the first call until the service had the last instance ready: no provider can be quicker. */
+  limitSeconds: number;
+  listings: number;
+  /** From ready at the service to the answer, the median of all instances. */
+  latenessMs: number;
+}
 
-export async function waiting(tools: Tools, quick: boolean): Promise<PartResult> {
+/** Creates this many instances at once, and waits for all of them. */
+async function createAndWait(
+  tools: Tools,
+  size: number,
+  provisioningSeconds: string,
+  requestsPerMinute = noLimit,
+): Promise<Wait> {
+  await using service = await startService({
+    "provisioning-seconds": provisioningSeconds,
+    "requests-per-minute": requestsPerMinute,
+  });
+  await using plugin = await startPlugin(tools.ours.executable);
+  await plugin.configure(service, { requestsPerMinute });
+
+  const start = Date.now();
+  const names = Array.from({ length: size }, (_, n) => `web-${n}`);
+  const created = await Promise.all(
+    names.map(async (name) => {
+      const { id } = await plugin.client.create({ urn: urnOf(name), inputs: inputsOf(name) });
+      return { id, at: Date.now() };
+    }),
+  );
+  const end = Date.now();
+
+  const instances = await service.control.instances();
+  const readyAt = new Map(instances.map(({ id, ready_at }) => [id, Date.parse(ready_at ?? "")]));
+  const { listings } = await requestCounts(service);
+  return {
+    wallSeconds: (end - start) / 1000,
+    limitSeconds: (Math.max(...readyAt.values()) - start) / 1000,
+    listings,
+    latenessMs: median(created.map(({ id, at }) => at - (readyAt.get(id) ?? NaN))),
+  };
+}
+
+/** Many instances at once, without a rate limit. */
+export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
   const sizes = quick ? [1, 100] : [1, 10, 100, 300, 1000];
   const provisioningSeconds = quick ? "4-6" : "9-11";
-  const runs = quick ? 1 : 3;
-  const figures: Figure[] = [];
-
   const bySize = Object.fromEntries(
-    sizes.map((size) => [size, () => wait(tools, { size, provisioningSeconds })]),
+    sizes.map((size) => [size, () => createAndWait(tools, size, provisioningSeconds)]),
   );
-  const samples = await takeTurns(runs, bySize, { warm: false });
-  for (const size of sizes) {
-    figures.push(
-      ...figuresOf(`${size} ${size === 1 ? "instance" : "instances"} at once`, {
-        size,
-        waits: samples[size] ?? [],
-        late,
-      }),
-    );
-  }
-  const peers = await againstPeers(tools, { size: quick ? 20 : 90, provisioningSeconds, runs });
-  return { figures: [...figures, ...peers.figures], missing: peers.missing };
-}
-
-/** The same number of instances by a whole `up` of each: what a person waits, what the service gets. */
-async function againstPeers(
-  tools: Tools,
-  { size, provisioningSeconds, runs }: { size: number; provisioningSeconds: string; runs: number },
-): Promise<PartResult> {
-  const up = ["up", "--yes", "--skip-preview", "--parallel", String(size)];
-  const { terraform } = tools;
-  const measured = async (run: (service: Service) => Promise<number>) => {
-    await using service = await startService({ provisioningSeconds });
-    return { wall: await run(service), requests: (await countsOf(service)).all };
-  };
-  const samples = await takeTurns(
-    runs,
-    {
-      ours: () =>
-        measured(async (service) => {
-          const pluginFolder = tools.ours.folder;
-          using project = await Project.yaml(tools, { count: size, pluginFolder, service });
-          return await seconds(() => project.run(...up));
-        }),
-      dynamic: () =>
-        measured(async (service) => {
-          const folder = join(root, "bench", "peers", "dynamic");
-          using project = await Project.program(tools, { folder, count: size, service });
-          return await seconds(() => project.run(...up));
-        }),
-      terraform:
-        terraform &&
-        (() =>
-          measured(async (service) => {
-            using project = new TerraformProject(terraform, service, size);
-            return await seconds(() => project.run("apply"));
-          })),
-    },
-    { warm: false },
+  const samples = await takeTurns(quick ? 1 : 3, bySize, { warm: false });
+  return sizes.map((size) =>
+    totalTime(`${size} ${size === 1 ? "instance" : "instances"} at once`, samples[size] ?? []),
   );
-  return besidePeers(`up of ${size} instances`, samples, {
-    dynamic: "a dynamic provider that polls each",
-    terraform: "Terraform with restapi, which does not wait",
-  });
 }
-
-const limitSize = 1000;
 
 /**
- * More creates than the service's limit allows in a minute, which puts the last POSTs into the next one:
- * what is ACTIVE meanwhile is to be seen all the same. Takes 75 s, also with `--quick`.
+ * More requests than the service allows in a minute, so that the last POSTs go in the next minute. The earlier instances
+ * become ACTIVE during that time, and must be seen soon. Takes 75 s, also with `--quick`.
  */
-export async function limit(tools: Tools): Promise<PartResult> {
+export async function limit(tools: Tools): Promise<Figure[]> {
+  const size = 1000;
   const requestsPerMinute = documentedRequestsPerMinute;
-  const options = { size: limitSize, provisioningSeconds: "9-11", requestsPerMinute };
-  const what = `${limitSize} instances within ${requestsPerMinute} requests a minute`;
-  const late = { against: "two seconds", ms: 2000 };
-  const waits = [await wait(tools, options)];
-  return { figures: figuresOf(what, { size: limitSize, waits, late }), missing: [] };
+  const what = `${size} instances within ${requestsPerMinute} requests a minute`;
+  const wait = await createAndWait(tools, size, "9-11", requestsPerMinute);
+  const pages = Math.ceil(size / pageLimit.max);
+  return [
+    totalTime(what, [wait]),
+    figure({
+      ...{ what: `${what}: list requests per second of waiting`, unit: "requests/s" },
+      ours: [wait.listings / wait.wallSeconds],
+      against: `one look a second at ${pages} pages`,
+      theirs: [pages],
+    }),
+    figure({
+      ...{ what: `${what}: from ACTIVE at the service to the answer, median`, unit: "ms" },
+      ours: [wait.latenessMs],
+      against: "two seconds",
+      theirs: [2000],
+    }),
+  ];
+}
+
+function totalTime(what: string, waits: readonly Wait[]): Figure {
+  return figure({
+    ...{ what: `${what}: until all are created`, unit: "s" },
+    ours: waits.map(({ wallSeconds }) => wallSeconds),
+    against: "the slowest instance's own time",
+    theirs: waits.map(({ limitSeconds }) => limitSeconds),
+  });
 }

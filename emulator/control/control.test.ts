@@ -1,10 +1,10 @@
-/** The control API, in-process and over HTTP. */
+/** The control API, in the process and over HTTP. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "../index";
 import { caller } from "../testClient";
 import { ControlClient } from "./client";
 
-describe("behind the service's back", () => {
+describe("in the process", () => {
   test("instances can be inserted, renamed, moved to another status and removed", async () => {
     await using emulator = await startEmulator();
     const { control } = emulator;
@@ -22,7 +22,7 @@ describe("behind the service's back", () => {
     expect(() => control.insert({ name: "twice", id })).toThrow(/already/);
   });
 
-  test("instances show what they were made from", async () => {
+  test("instances show the body of their POST", async () => {
     await using emulator = await startEmulator();
     await caller(emulator).create("a", { ssh_keys: ["k"], user_data: "AAAA" });
     expect(emulator.control.instances()).toMatchObject([
@@ -49,7 +49,7 @@ describe("behind the service's back", () => {
 });
 
 describe("over HTTP", () => {
-  test("everything that can be done in-process", async () => {
+  test("everything that can be done in the process", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     const remote = new ControlClient(emulator.url);
     const { ask, create, names, statuses } = caller(emulator);
@@ -96,7 +96,7 @@ describe("over HTTP", () => {
     ]);
     const hanging = await remote.fault({ kind: "hang", path: "/v2/account" });
     const reply = ask("GET", "/account");
-    await emulator.control.scripted(hanging.id)?.firstHit;
+    await emulator.control.faults().find(({ id }) => id === hanging.id)?.firstHit;
     await remote.releaseFault(hanging.id);
     expect((await reply).status).toBe(200);
     await remote.clearFaults();
@@ -104,12 +104,12 @@ describe("over HTTP", () => {
     await expect(remote.fault({ kind: "status", status: 1 })).rejects.toThrow(/400.*fault: /);
   });
 
-  test("is off unless it is asked for", async () => {
+  test("is off by default", async () => {
     await using emulator = await startEmulator();
     await expect(new ControlClient(emulator.url).instances()).rejects.toThrow(/401/);
   });
 
-  test("is neither counted nor for pages in a browser", async () => {
+  test("is not counted, and refuses web pages", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     const response = await fetch(`${emulator.origin}/control/instances`, {
       headers: { Origin: "https://elsewhere.example" },
@@ -118,7 +118,7 @@ describe("over HTTP", () => {
     expect(emulator.counts()).toEqual({});
   });
 
-  test("an unknown call and a wrong body say what is wrong", async () => {
+  test("refuses an unknown call and a wrong body", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     const send = (method: string, path: string, body?: string) =>
       fetch(`${emulator.origin}/control/${path}`, { method, ...(body && { body }) });

@@ -1,118 +1,123 @@
-/** What tests can see and do behind the service's back. */
+/** What tests see of the service and change in it, without calling the service. */
 import type { TokenKind } from "../../provider/api/contract";
+import type { EmulatedService } from "../emulatedService";
+import { endOfLifetime } from "../endpoints";
 import type { FaultScript } from "../faults/kinds";
-import type { FaultHandle, FaultList } from "../faults/script";
-import type { InstanceRecord } from "../instances/instance";
-import { lifetimeEnd } from "../instances/lifecycle";
+import type { FaultHandle } from "../faults/script";
+import type { InstanceRecord } from "../instances/store";
 import { OptionError, type AccountBody } from "../options";
-import type { LoggedRequest, RequestLog } from "../requestLog";
-import type { Service } from "../service";
+import type { LoggedRequest } from "../requestLog";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 
+/** An instance that exists without a POST. */
 export interface InsertedInstance {
   name: string;
+  /** A random id by default. */
   id?: string;
-  /** `default` unless said otherwise. */
+  /** `default` by default. */
   tenant?: string;
-  /** `test` unless said otherwise. */
+  /** `test` by default. */
   tokenKind?: TokenKind;
-  /** `ACTIVE` unless said otherwise; PROVISIONING lasts until `setStatus`. */
+  /** `ACTIVE` by default. PROVISIONING lasts until `setStatus`. */
   status?: string;
 }
 
+/** The control API of one emulator. */
 export class Control {
-  constructor(
-    private readonly service: Service,
-    private readonly faultList: FaultList,
-    private readonly requestLog: RequestLog,
-  ) {}
+  readonly #service: EmulatedService;
 
-  /** All that exist now, of every tenant and kind, oldest first. */
+  constructor(service: EmulatedService) {
+    this.#service = service;
+  }
+
+  get #store() {
+    return this.#service.state.store;
+  }
+
+  /** All instances that exist now, of every tenant and token kind, oldest first. */
   instances(): InstanceRecord[] {
-    return this.service.store.all();
+    return this.#store.all();
   }
 
   instance(id: string): InstanceRecord | undefined {
-    return this.service.store.find(id);
+    return this.#store.find(id);
   }
 
   has(id: string): boolean {
-    return this.service.store.has(id);
+    return this.#store.has(id);
   }
 
-  /** An instance that somebody else made before. */
-  insert(given: InsertedInstance): InstanceRecord {
-    const { clock } = this.service.settings;
-    const { name, id, tenant = defaultTenant, tokenKind = "test", status = "ACTIVE" } = given;
+  /** @throws {OptionError} if there is an instance of that id */
+  insert(inserted: InsertedInstance): InstanceRecord {
+    const { settings } = this.#service;
+    const { name, id, tenant = defaultTenant, tokenKind = "test", status = "ACTIVE" } = inserted;
     if (id !== undefined && this.has(id))
       throw new OptionError(`insert: there is an instance ${id} already`);
+    const now = settings.clock.now();
     const owner = { tenant, kind: tokenKind };
-    return this.service.store.add({
-      ...{ ...owner, id, name, request: {} },
-      readyAt: status === "PROVISIONING" ? null : clock.now(),
+    return this.#store.add({
+      ...{ owner, id, name, request: {} },
+      readyAt: status === "PROVISIONING" ? null : now,
       endStatus: status,
-      visibleAt: clock.now(),
-      goneAt: lifetimeEnd(this.service.settings, owner),
+      visibleAt: now,
+      goneAt: endOfLifetime(settings, owner),
     });
   }
 
-  /** Somebody destroys an instance out of band. False when there is none of that id. */
+  /** Destroys an instance without a call of the service. False if there is none of that id. */
   remove(id: string): boolean {
-    return this.service.store.goneAt(id, this.service.settings.clock.now());
+    return this.#store.setGoneAt(id, this.#service.settings.clock.now());
   }
 
+  /** False if there is no such instance. */
   rename(id: string, name: string): boolean {
-    return this.service.store.rename(id, name);
+    return this.#store.rename(id, name);
   }
 
-  /** Any text, also what the document does not know; PROVISIONING lasts until the next call. */
+  /** `status` is any text. PROVISIONING lasts until the next call. False if there is no such instance. */
   setStatus(id: string, status: string): boolean {
-    return this.service.store.setStatus(id, status);
+    return this.#store.setStatus(id, status);
   }
 
-  /** All provisioning is done now, but for what never leaves PROVISIONING. */
+  /** Ends all provisioning now, except for instances that never leave PROVISIONING. */
   settle(): void {
-    this.service.store.settle();
+    this.#store.finishProvisioning();
   }
 
+  /** @throws {OptionError} for a script that makes no sense */
   fault(script: FaultScript): FaultHandle {
-    return this.faultList.add(script);
-  }
-
-  /** Undefined when it was removed or never scripted. */
-  scripted(id: number): FaultHandle | undefined {
-    return this.faultList.get(id);
+    return this.#service.faultScripts.add(script);
   }
 
   faults(): readonly FaultHandle[] {
-    return this.faultList.all();
+    return this.#service.faultScripts.all();
   }
 
   clearFaults(): void {
-    this.faultList.clear();
+    this.#service.faultScripts.clear();
   }
 
-  /** From now on this is what is known of the token: revoke it, take a scope away. */
+  /** Replaces what was declared about the token: revokes it, takes a scope away. */
   declareToken(token: string, declaration: TokenDeclaration): void {
-    this.service.tokens.declare(token, declaration);
+    this.#service.state.tokens.declare(token, declaration);
   }
 
-  /** What GET /v2/account answers; undefined for the usual. */
+  /** Sets the body of GET /v2/account; undefined sets the usual one. */
   setAccount(body: AccountBody | undefined): void {
-    this.service.account = body;
+    this.#service.state.account = body;
   }
 
   /** Oldest first. */
   requests(): readonly LoggedRequest[] {
-    return this.requestLog.all();
+    return this.#service.requestLog.all();
   }
 
-  /** By method and path, such as `POST /v2/instances`. */
+  /** Counts by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
-    return this.requestLog.counts();
+    return this.#service.requestLog.counts();
   }
 
   forgetRequests(): void {
-    this.requestLog.clear();
+    this.#service.requestLog.clear();
   }
 }

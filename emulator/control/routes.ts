@@ -1,31 +1,37 @@
 /**
- * The control API over HTTP, for an emulator that runs as a process of its own (`--control`). JSON in,
- * JSON out; not part of the service, neither logged nor counted, open to this machine only.
+ * The control API over HTTP, for an emulator in a process of its own (`--control`). JSON in, JSON out. It is not part of
+ * the service: its requests are neither logged nor counted, and only this machine may send them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
 import { tokenPrefixes, type TokenKind } from "../../provider/api/contract";
 import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
-import { jsonAnswer, type Answer } from "../http/answers";
-import { decoded, parseTarget, readBody } from "../http/request";
-import { send } from "../http/send";
+import { decodeSegment, parseTarget, readBody } from "../http/request";
+import { sendResponse, type ServiceResponse } from "../http/response";
 import { OptionError } from "../options";
 import { scopes } from "../tokens";
 import type { Control } from "./control";
 
 const prefix = "/control/";
-export const isControlPath = (url: string | undefined) => url?.startsWith(prefix) === true;
 
-const inserted = z.strictObject({
+/** Whether a request is one of the control API. */
+export function isControlPath(url: string | undefined): boolean {
+  return url?.startsWith(prefix) === true;
+}
+
+const insertedInstance = z.strictObject({
   name: z.string(),
   id: z.string().min(1).exactOptional(),
   tenant: z.string().exactOptional(),
   tokenKind: z.enum(Object.keys(tokenPrefixes) as TokenKind[]).exactOptional(),
   status: z.string().exactOptional(),
 });
-const change = z.strictObject({ name: z.string().optional(), status: z.string().optional() });
-const token = z.strictObject({
+const instanceChange = z.strictObject({
+  name: z.string().optional(),
+  status: z.string().optional(),
+});
+const tokenDeclaration = z.strictObject({
   token: z.string(),
   state: z.enum(["valid", "revoked", "expired"]).optional(),
   expiresAt: z.number().optional(),
@@ -38,28 +44,29 @@ const accountBody = z.union([
   z.null(),
 ]);
 
-export async function controlRoute(
+/** Answers one request of the control API. */
+export async function handleControlRequest(
   control: Control,
   message: IncomingMessage,
-  response: ServerResponse,
+  socket: ServerResponse,
 ): Promise<void> {
-  let answer: Answer;
+  let response: ServiceResponse;
   try {
-    answer = isLocal(message)
-      ? perform(control, message, await readJson(message))
-      : problem(403, "control is open to this machine only");
+    response = isFromThisMachine(message)
+      ? callControl(control, message, await readJson(message))
+      : failed(403, "control is open to this machine only");
   } catch (error) {
-    if (error instanceof z.ZodError) answer = problem(400, z.prettifyError(error));
-    else if (error instanceof OptionError) answer = problem(400, error.message);
+    if (error instanceof z.ZodError) response = failed(400, z.prettifyError(error));
+    else if (error instanceof OptionError) response = failed(400, error.message);
     else throw error;
   }
-  send(response, answer);
+  sendResponse(socket, response);
 }
 
-/** A browser's page on this machine is not welcome either: it sends its origin. */
-function isLocal({ socket, headers }: IncomingMessage): boolean {
-  const from = socket.remoteAddress ?? "";
-  return /^(127\.|::1$|::ffff:127\.)/.test(from) && headers.origin === undefined;
+/** Excludes web pages in a browser of this machine, which send their origin. */
+function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
+  const address = socket.remoteAddress ?? "";
+  return /^(127\.|::1$|::ffff:127\.)/.test(address) && headers.origin === undefined;
 }
 
 async function readJson(message: IncomingMessage): Promise<unknown> {
@@ -73,79 +80,77 @@ async function readJson(message: IncomingMessage): Promise<unknown> {
   }
 }
 
-function perform(control: Control, { method, url }: IncomingMessage, body: unknown): Answer {
-  const [what = "", id, action] = parseTarget(url ?? "")
-    .path.slice(prefix.length)
-    .split("/")
-    .map((part) => decoded(part) ?? part);
-  const of = id === undefined ? "" : action === undefined ? "/{id}" : `/{id}/${action}`;
-  const done = jsonAnswer(200, {});
-  const found = (yes: boolean) => (yes ? done : problem(404, `there is no ${what} ${id ?? ""}`));
-  switch (`${method ?? ""} ${what}${of}`) {
+function callControl(
+  control: Control,
+  { method = "", url = "" }: IncomingMessage,
+  body: unknown,
+): ServiceResponse {
+  const segments = parseTarget(url).path.slice(prefix.length).split("/");
+  const [name = "", id, action] = segments.map((segment) => decodeSegment(segment) ?? segment);
+  const path = [name, id === undefined ? undefined : "{id}", action];
+  const call = `${method} ${path.filter((part) => part !== undefined).join("/")}`;
+  const found = (isFound: boolean) =>
+    isFound ? succeeded() : failed(404, `there is no ${name} ${id ?? ""}`);
+  const fault = control.faults().find((it) => it.id === Number(id));
+  switch (call) {
     case "GET instances":
-      return jsonAnswer(200, control.instances());
+      return succeeded(control.instances());
     case "POST instances":
-      return jsonAnswer(200, control.insert(inserted.parse(body)));
+      return succeeded(control.insert(insertedInstance.parse(body)));
     case "DELETE instances/{id}":
       return found(control.remove(id ?? ""));
-    case "PATCH instances/{id}":
-      return found(alter(control, id ?? "", change.parse(body)));
+    case "PATCH instances/{id}": {
+      const change = instanceChange.parse(body);
+      const isFound = control.has(id ?? "");
+      if (change.name !== undefined) control.rename(id ?? "", change.name);
+      if (change.status !== undefined) control.setStatus(id ?? "", change.status);
+      return found(isFound);
+    }
     case "POST settle":
       control.settle();
-      return done;
+      return succeeded();
     case "GET requests":
-      return jsonAnswer(200, control.requests());
+      return succeeded(control.requests());
     case "DELETE requests":
       control.forgetRequests();
-      return done;
+      return succeeded();
     case "GET counts":
-      return jsonAnswer(200, control.counts());
+      return succeeded(control.counts());
     case "GET faults":
-      return jsonAnswer(200, control.faults().map(seen));
+      return succeeded(control.faults().map(describeFault));
     case "POST faults":
-      // `fault` itself checks what it is given.
-      return jsonAnswer(200, seen(control.fault(body as FaultScript)));
+      // `fault` parses the script.
+      return succeeded(describeFault(control.fault(body as FaultScript)));
     case "DELETE faults":
       control.clearFaults();
-      return done;
+      return succeeded();
     case "DELETE faults/{id}":
-      return found(withFault(control, id, (fault) => fault.remove()));
+      fault?.remove();
+      return found(fault !== undefined);
     case "POST faults/{id}/release":
-      return found(withFault(control, id, (fault) => fault.release()));
+      fault?.release();
+      return found(fault !== undefined);
     case "POST tokens": {
-      const { token: text, ...declaration } = token.parse(body);
-      control.declareToken(text, declaration);
-      return done;
+      const { token, ...declaration } = tokenDeclaration.parse(body);
+      control.declareToken(token, declaration);
+      return succeeded();
     }
     case "PUT account":
       control.setAccount(accountBody.parse(body) ?? undefined);
-      return done;
+      return succeeded();
     default:
-      return problem(404, `control has no ${method ?? ""} ${what}${of}`);
+      return failed(404, `control has no ${call}`);
   }
 }
 
-function alter(control: Control, id: string, { name, status }: z.output<typeof change>): boolean {
-  if (control.instance(id) === undefined) return false;
-  if (name !== undefined) control.rename(id, name);
-  if (status !== undefined) control.setStatus(id, status);
-  return true;
-}
-
-function withFault(
-  control: Control,
-  id: string | undefined,
-  use: (fault: FaultHandle) => void,
-): boolean {
-  const fault = control.scripted(Number(id));
-  if (fault !== undefined) use(fault);
-  return fault !== undefined;
-}
-
-function seen({ id, kind, hits }: FaultHandle) {
+function describeFault({ id, kind, hits }: FaultHandle) {
   return { id, kind, hits };
 }
 
-function problem(status: number, message: string): Answer {
-  return jsonAnswer(status, { message });
+function succeeded(json: unknown = {}): ServiceResponse {
+  return { status: 200, json };
+}
+
+function failed(status: number, message: string): ServiceResponse {
+  return { status, json: { message } };
 }

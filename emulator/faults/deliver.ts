@@ -1,69 +1,73 @@
-/** Delivery faults: how an answer gets to its caller, or does not. */
+/** Delivery faults: how a response gets to its caller, or does not. */
 import type { ServerResponse } from "node:http";
-import { bodyText, envelope, type Answer } from "../http/answers";
-import { send, sendHead } from "../http/send";
-import type { Delivery } from "./kinds";
+import {
+  bodyText,
+  errorResponse,
+  headersOf,
+  sendResponse,
+  type ServiceResponse,
+} from "../http/response";
+import { doesServiceAct, type DeliveryFault } from "./kinds";
 
+/** The request that a delivery fault applies to. */
 export interface DeliveryContext {
   requestId: string;
-  response: ServerResponse;
-  /** Rejects when the emulator is closed. */
+  socket: ServerResponse;
+  /** Waits in real time; rejects when the emulator is closed. */
   sleep: (milliseconds: number) => Promise<void>;
-  /** Resolves when somebody releases the fault; rejects when the emulator was closed by then. */
-  released: () => Promise<void>;
+  /** Resolves when a test releases the fault; rejects if the emulator is closed by then. */
+  waitForRelease: () => Promise<void>;
 }
 
 /**
- * `answer` makes the true answer; it is called at most once, and only where the service acts (for a
- * hang that has not acted: when it is released). Returns the status sent, undefined for none.
+ * Delivers a response as the fault says. `answer` lets the service act, once, and returns the true response. Resolves
+ * with the status sent; undefined if none was.
  */
 export async function deliver(
-  fault: Delivery,
-  answer: () => Answer,
+  fault: DeliveryFault,
+  answer: () => ServiceResponse,
   context: DeliveryContext,
 ): Promise<number | undefined> {
-  const { response } = context;
-  const give = (it: Answer) => send(response, it);
+  const { socket } = context;
+  const send = (response: ServiceResponse) => sendResponse(socket, response);
+  /** The true response without its body. */
+  const withoutBody = (): ServiceResponse => {
+    const { status, headers } = answer();
+    return { status, headers };
+  };
+  if (doesServiceAct(fault)) answer();
   switch (fault.kind) {
-    case "hang": {
-      const held = fault.acted ? answer() : undefined;
-      await context.released();
-      return give(held ?? answer());
-    }
+    case "hang":
+      await context.waitForRelease();
+      return send(answer());
     case "reset":
-      if (fault.acted) answer();
-      return drop(response, fault.orderly);
+      if (fault.orderly) socket.socket?.end();
+      else socket.socket?.resetAndDestroy();
+      return undefined;
     case "status": {
-      if (fault.acted) answer();
-      const headers = retryAfter(fault.retryAfter);
-      if (fault.body === undefined) return give(envelope({ ...fault, headers }, context.requestId));
-      const contentType = fault.contentType ?? "application/json";
-      return give({ status: fault.status, headers, text: fault.body, contentType });
+      const { status, retryAfter, body: text, contentType } = fault;
+      const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+      if (text === undefined) return send(errorResponse({ ...fault, headers }, context.requestId));
+      return send({ status, headers, text, contentType });
     }
     case "html":
-      if (fault.acted) answer();
-      return give({ status: fault.status, text: page, contentType: "text/html" });
+      return send({ status: fault.status, text: page, contentType: "text/html" });
     case "redirect":
-      if (fault.acted) answer();
-      return give({ status: fault.status, headers: { Location: fault.location } });
+      return send({ status: fault.status, headers: { Location: fault.location } });
     case "emptyBody":
-      return give({ ...bare(answer()), text: "" });
+      return send({ ...withoutBody(), text: "" });
     case "body":
-      return give({ ...bare(answer()), text: fault.text, contentType: fault.contentType });
-    case "rewrite": {
-      const truth = answer();
-      return give({ ...bare(truth), json: fault.rewrite(truth.json) });
-    }
-    case "wrongTypes": {
-      const truth = answer();
-      return give({ ...bare(truth), json: otherTypes(truth.json) });
-    }
+      return send({ ...withoutBody(), text: fault.text, contentType: fault.contentType });
+    case "rewrite":
+      return send({ ...withoutBody(), json: fault.rewrite(answer().json) });
+    case "wrongTypes":
+      return send({ ...withoutBody(), json: changeTypes(answer().json) });
     case "cutBody":
-      return cut(response, answer(), fault.bytes);
+      return sendCut(socket, answer(), fault.bytes);
     case "slowDrip":
-      return drip(response, answer(), fault.millisecondsPerByte, context);
+      return sendSlowly(answer(), fault.millisecondsPerByte, context);
     case "hugeBody":
-      return swell(response, answer(), fault.bytes);
+      return sendHuge(socket, answer(), fault.bytes);
   }
 }
 
@@ -71,80 +75,65 @@ const page =
   "<!doctype html><html><head><title>Bad gateway</title></head>" +
   "<body><h1>The page could not be shown</h1></body></html>\n";
 
-function retryAfter(value: string | number | undefined): Record<string, string> {
-  return value === undefined ? {} : { "Retry-After": String(value) };
-}
-
-/** An answer's status and headers, without its body. */
-function bare({ status, headers = {} }: Answer): Answer {
-  return { status, headers };
-}
-
-function drop(response: ServerResponse, orderly: boolean): undefined {
-  if (orderly) response.socket?.end();
-  else response.socket?.resetAndDestroy();
-  return undefined;
-}
-
-/** Swaps every value for one of another JSON type, keeping the keys. */
-function otherTypes(value: unknown): unknown {
+/** Replaces every value by one of another JSON type; the keys stay. */
+function changeTypes(value: unknown): unknown {
   if (typeof value === "string") return 7;
   if (typeof value === "number" || typeof value === "boolean" || value === null) return "text";
-  if (Array.isArray(value)) return { item: value.map(otherTypes) };
+  if (Array.isArray(value)) return { item: value.map(changeTypes) };
   if (typeof value !== "object") return [];
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, otherTypes(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changeTypes(inner)]));
 }
 
-async function cut(response: ServerResponse, answer: Answer, bytes: number | undefined) {
-  const whole = Buffer.from(bodyText(answer));
-  sendHead(response, answer, whole.length);
+async function sendCut(socket: ServerResponse, response: ServiceResponse, bytes?: number) {
+  const body = Buffer.from(bodyText(response));
+  socket.writeHead(response.status, headersOf(response, body.length));
   const { promise, resolve } = Promise.withResolvers<void>();
-  response.write(whole.subarray(0, bytes ?? Math.floor(whole.length / 2)), () => {
+  socket.write(body.subarray(0, bytes ?? Math.floor(body.length / 2)), () => {
     resolve();
   });
   await promise;
-  // An orderly end of the connection, so that what was written surely arrives first.
-  response.socket?.end();
-  return answer.status;
+  // The connection ends in an orderly way, so that all that was written arrives first.
+  socket.socket?.end();
+  return response.status;
 }
 
-async function drip(
-  response: ServerResponse,
-  answer: Answer,
-  pause: number,
-  { sleep }: DeliveryContext,
+async function sendSlowly(
+  response: ServiceResponse,
+  millisecondsPerByte: number,
+  { socket, sleep }: DeliveryContext,
 ) {
-  const whole = Buffer.from(bodyText(answer));
-  sendHead(response, answer, whole.length);
-  for (const byte of whole) {
-    if (response.destroyed) break;
-    response.write(Buffer.of(byte));
-    await sleep(pause);
+  const body = Buffer.from(bodyText(response));
+  socket.writeHead(response.status, headersOf(response, body.length));
+  for (const byte of body) {
+    if (socket.destroyed) break;
+    socket.write(Buffer.of(byte));
+    await sleep(millisecondsPerByte);
   }
-  response.end();
-  return answer.status;
+  socket.end();
+  return response.status;
 }
 
-async function swell(response: ServerResponse, answer: Answer, bytes: number) {
-  const json = bodyText(answer);
+async function sendHuge(socket: ServerResponse, response: ServiceResponse, paddingBytes: number) {
+  const json = bodyText(response);
   const rest = json.startsWith("{") ? json.slice(1) : `"body":${JSON.stringify(json)}}`;
   const [start, end] = ['{"padding":"', rest === "}" ? '"}' : `",${rest}`];
-  sendHead(response, answer, start.length + bytes + Buffer.byteLength(end));
-  response.write(start);
+  const bodyBytes = start.length + paddingBytes + Buffer.byteLength(end);
+  socket.writeHead(response.status, headersOf(response, bodyBytes));
+  socket.write(start);
   const chunk = Buffer.alloc(64 * 1024, "x");
-  for (let left = bytes; left > 0 && !response.destroyed; left -= chunk.length) {
-    const free = response.write(left < chunk.length ? chunk.subarray(0, left) : chunk);
-    if (!free) await drained(response);
+  for (let left = paddingBytes; left > 0 && !socket.destroyed; left -= chunk.length) {
+    const isDrained = socket.write(left < chunk.length ? chunk.subarray(0, left) : chunk);
+    if (!isDrained) await waitForDrain(socket);
   }
-  response.end(end);
-  return answer.status;
+  socket.end(end);
+  return response.status;
 }
 
 /** Also resolves when the caller goes away. */
-function drained(response: ServerResponse): Promise<void> {
+function waitForDrain(socket: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  response.once("drain", resolve).once("close", resolve);
+  socket.once("drain", resolve).once("close", resolve);
   return promise.finally(() => {
-    response.off("drain", resolve).off("close", resolve);
+    socket.off("drain", resolve).off("close", resolve);
   });
 }

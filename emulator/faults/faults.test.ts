@@ -1,4 +1,4 @@
-/** Each scripted fault, as a caller meets it, and what the service has done by then. */
+/** Each scripted fault: what the caller sees, and what the service has done by then. */
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
@@ -23,21 +23,21 @@ afterEach(async () => {
   expect(errors).toEqual([]);
 });
 
-const made = () => emulator.control.instances().length;
-const last = () => emulator.control.requests().at(-1);
+const instanceCount = () => emulator.control.instances().length;
+const lastRequest = () => emulator.control.requests().at(-1);
 const me = () => caller(emulator);
 /** A fault on the next POST. */
 const onCreate = (script: FaultScript) => emulator.control.fault({ method: "POST", ...script });
 
-describe("which requests a fault strikes", () => {
-  test("one, unless told otherwise", async () => {
+describe("a fault applies", () => {
+  test("to one request by default", async () => {
     emulator.control.fault({ kind: "status", status: 503 });
     const statuses = [];
     for (let n = 0; n < 2; n++) statuses.push((await me().ask("GET", "/account")).status);
     expect(statuses).toEqual([503, 200]);
   });
 
-  test("so many, after so many", async () => {
+  test("to as many requests as `times` says, after those that `after` lets through", async () => {
     const fault = emulator.control.fault({ kind: "status", status: 503, after: 2, times: 2 });
     const statuses = [];
     for (let n = 0; n < 6; n++) statuses.push((await me().ask("GET", "/account")).status);
@@ -45,14 +45,17 @@ describe("which requests a fault strikes", () => {
     expect(fault.hits).toBe(2);
   });
 
-  test.each([Infinity, "always"] as const)("all of them with %s, until removed", async (times) => {
-    const fault = emulator.control.fault({ kind: "status", status: 503, times });
-    for (let n = 0; n < 5; n++) expect((await me().ask("GET", "/account")).status).toBe(503);
-    fault.remove();
-    expect((await me().ask("GET", "/account")).status).toBe(200);
-  });
+  test.each([Infinity, "always"] as const)(
+    "to all requests with %s, until it is removed",
+    async (times) => {
+      const fault = emulator.control.fault({ kind: "status", status: 503, times });
+      for (let n = 0; n < 5; n++) expect((await me().ask("GET", "/account")).status).toBe(503);
+      fault.remove();
+      expect((await me().ask("GET", "/account")).status).toBe(200);
+    },
+  );
 
-  test("by method, path, query, name and token kind", async () => {
+  test("to requests that match its method, path, query, name and token kind", async () => {
     const when = (match: Partial<FaultScript>) =>
       emulator.control.fault({ kind: "status", status: 503, ...match } as FaultScript);
     const scripts = [
@@ -74,7 +77,7 @@ describe("which requests a fault strikes", () => {
     expect(scripts.map(({ hits }) => hits)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test("only a share of them", async () => {
+  test("to the share of requests that `probability` says", async () => {
     const fault = emulator.control.fault({
       ...{ kind: "status", status: 503, times: Infinity, probability: 0.2 },
     });
@@ -83,7 +86,7 @@ describe("which requests a fault strikes", () => {
     expect(fault.hits).toBeLessThan(60);
   });
 
-  test("one that decides on the delivery, the next one then strikes the next request", async () => {
+  test("alone if it is a delivery fault; the second one applies to the next request", async () => {
     emulator.control.fault({ kind: "status", status: 500 });
     emulator.control.fault({ kind: "status", status: 503 });
     const statuses = [];
@@ -91,11 +94,11 @@ describe("which requests a fault strikes", () => {
     expect(statuses).toEqual([500, 503, 200]);
   });
 
-  test("the log says which, and firstHit tells when", async () => {
+  test("visibly: the log names it, and firstHit resolves", async () => {
     const fault = emulator.control.fault({ kind: "emptyBody" });
     await me().ask("GET", "/account");
     await fault.firstHit;
-    expect(last()).toMatchObject({ faults: ["emptyBody"], acted: true, status: 200 });
+    expect(lastRequest()).toMatchObject({ faults: ["emptyBody"], acted: true, status: 200 });
   });
 
   test.each([
@@ -104,7 +107,7 @@ describe("which requests a fault strikes", () => {
     { kind: "status", status: 99 },
     { kind: "hang", time: 3 },
     { kind: "hang", times: -1 },
-  ])("a script that makes no sense is refused: %j", (script) => {
+  ])("not at all if its script makes no sense: %j", (script) => {
     expect(() => emulator.control.fault(script as FaultScript)).toThrow(/^fault: /);
   });
 });
@@ -116,12 +119,12 @@ describe("status", () => {
       status,
       body: { error: { code: "scripted_fault", request_id: expect.stringMatching(/^req_/) } },
     });
-    expect(made()).toBe(0);
-    expect(last()).toMatchObject({ acted: false, status });
+    expect(instanceCount()).toBe(0);
+    expect(lastRequest()).toMatchObject({ acted: false, status });
     onCreate({ kind: "status", status, acted: true });
     expect((await me().create("b")).status).toBe(status);
-    expect(made()).toBe(1);
-    expect(last()).toMatchObject({ acted: true, status });
+    expect(instanceCount()).toBe(1);
+    expect(lastRequest()).toMatchObject({ acted: true, status });
   });
 
   test("with Retry-After, without, and with a body of its own", async () => {
@@ -143,23 +146,23 @@ describe("no answer", () => {
     test.each([false, true])(`reset (orderly: ${String(orderly)}), acted: %s`, async (acted) => {
       onCreate({ kind: "reset", acted, orderly });
       await expect(me().create("a")).rejects.toThrow();
-      expect(made()).toBe(acted ? 1 : 0);
-      expect(last()).toMatchObject({ status: undefined, acted });
+      expect(instanceCount()).toBe(acted ? 1 : 0);
+      expect(lastRequest()).toMatchObject({ status: undefined, acted });
     });
 
   test.each([false, true])("hang until released, acted: %s", async (acted) => {
     const fault = onCreate({ kind: "hang", acted });
     const reply = me().create("a");
     await fault.firstHit;
-    // A second request, so that the first one has surely been dealt with.
+    // Once a second request is answered, the first one has surely been handled.
     await me().ask("GET", "/account");
-    expect(made()).toBe(acted ? 1 : 0);
+    expect(instanceCount()).toBe(acted ? 1 : 0);
     fault.release();
     expect((await reply).status).toBe(202);
-    expect(made()).toBe(1);
+    expect(instanceCount()).toBe(1);
   });
 
-  test("what hangs does not keep the emulator from closing", async () => {
+  test("the emulator can be closed while a request hangs", async () => {
     const fault = onCreate({ kind: "hang" });
     const reply = me().create("a");
     await fault.firstHit;
@@ -170,15 +173,15 @@ describe("no answer", () => {
 
   test("delay before and after acting", async () => {
     for (const acted of [false, true]) {
-      const before = made();
+      const before = instanceCount();
       const fault = onCreate({ kind: "delay", milliseconds: 50, acted });
       const reply = me().create("late");
       await fault.firstHit;
-      // What the service does at once, it has done by then; the delay itself is far from over.
+      // By now the service has acted if it acts before the delay. The delay itself lasts much longer.
       await new Promise(setImmediate);
-      expect(made() - before).toBe(acted ? 1 : 0);
+      expect(instanceCount() - before).toBe(acted ? 1 : 0);
       expect((await reply).status).toBe(202);
-      expect(made() - before).toBe(1);
+      expect(instanceCount() - before).toBe(1);
     }
   });
 });
@@ -191,7 +194,7 @@ describe("bodies", () => {
   test("cut", async () => {
     onCreate({ kind: "cutBody" });
     await expect(me().create("b")).rejects.toThrow();
-    expect(made()).toBe(2);
+    expect(instanceCount()).toBe(2);
     emulator.control.fault({ kind: "cutBody", bytes: 5 });
     expect(await rawAnswer("/v2/instances")).toMatch(
       /Content-Length: \d{3}\r\n[^]*\r\n\r\n\{"obj$/i,
@@ -201,7 +204,7 @@ describe("bodies", () => {
   test("empty", async () => {
     onCreate({ kind: "emptyBody" });
     expect(await me().create("b")).toMatchObject({ status: 202, text: "" });
-    expect(made()).toBe(2);
+    expect(instanceCount()).toBe(2);
   });
 
   test("HTML", async () => {
@@ -210,7 +213,7 @@ describe("bodies", () => {
     expect([reply.status, reply.headers.get("content-type")]).toEqual([502, "text/html"]);
     onCreate({ kind: "html", acted: true });
     expect(await me().create("b")).toMatchObject({ status: 200, body: undefined });
-    expect(made()).toBe(2);
+    expect(instanceCount()).toBe(2);
   });
 
   test("of wrong JSON types", async () => {
@@ -225,7 +228,7 @@ describe("bodies", () => {
   test("any text", async () => {
     onCreate({ kind: "body", text: '{"id":' });
     expect(await me().create("b")).toMatchObject({ status: 202, text: '{"id":' });
-    expect(made()).toBe(2);
+    expect(instanceCount()).toBe(2);
   });
 
   test("rewritten", async () => {
@@ -254,12 +257,12 @@ describe("bodies", () => {
       308,
       "http://127.0.0.1:1/steal",
     ]);
-    expect(made()).toBe(1);
+    expect(instanceCount()).toBe(1);
   });
 });
 
 describe("the instance that a POST makes", () => {
-  test("never leaves PROVISIONING, not even when all settles", async () => {
+  test("never leaves PROVISIONING, not even by settle()", async () => {
     onCreate({ kind: "neverLeavesProvisioning", name: "stuck" });
     await me().create("fine");
     await me().create("stuck");
@@ -268,7 +271,7 @@ describe("the instance that a POST makes", () => {
     expect(await me().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
   });
 
-  test("ends in a status that the document does not know, which no filter finds", async () => {
+  test("ends in a status that the document does not know and no filter finds", async () => {
     onCreate({ kind: "endsAs", status: "RESCUE" });
     await me().create("odd");
     clock.advance(11);
@@ -276,37 +279,37 @@ describe("the instance that a POST makes", () => {
     expect(await me().names("?status=ACTIVE")).toEqual([]);
   });
 
-  test("appears in lists only after a while, also when the 202 got lost", async () => {
+  test("appears in listings only after a while, even if the 202 was lost", async () => {
     onCreate({ kind: "appearsAfter", seconds: 90 });
     onCreate({ kind: "reset", acted: true });
     await expect(me().create("late")).rejects.toThrow();
     clock.advance(89);
-    expect([await me().names(), made()]).toEqual([[], 1]);
+    expect([await me().names(), instanceCount()]).toEqual([[], 1]);
     clock.advance(1);
     expect(await me().names()).toEqual(["late"]);
   });
 });
 
-describe("what a list shows", () => {
+describe("a listing", () => {
   beforeEach(() => {
     for (const name of ["web-1", "web-2", "db-1"])
       emulator.control.insert({ name, tenant: "acme", id: `i-${name}` });
   });
   const onList = (script: FaultScript) => emulator.control.fault(script);
 
-  test("all but some, by id or name", async () => {
+  test("leaves instances out, by id or name", async () => {
     onList({ kind: "omitItem", instance: "web-*" });
     onList({ kind: "omitItem", instance: "i-db-1" });
     expect(await me().names()).toEqual([]);
     expect(await me().names()).toEqual(["web-1", "web-2", "db-1"]);
   });
 
-  test("some twice", async () => {
+  test("shows an instance twice", async () => {
     onList({ kind: "duplicateIds", instance: "web-2" });
     expect(await me().names()).toEqual(["web-1", "web-2", "web-2", "db-1"]);
   });
 
-  test("ids that change between calls", async () => {
+  test("shows another id in each call", async () => {
     onList({ kind: "changeIds", instance: "db-1", times: 2 });
     const ids = [];
     for (let n = 0; n < 3; n++) ids.push((await me().list()).data[2]?.id);
@@ -314,19 +317,19 @@ describe("what a list shows", () => {
     expect(ids[2]).toBe("i-db-1");
   });
 
-  test("a status that is not so", async () => {
+  test("shows another status than the true one", async () => {
     onList({ kind: "showStatus", instance: "db-1", status: "MIGRATING" });
     expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "MIGRATING"]);
     expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "ACTIVE"]);
   });
 
-  test("has_more for ever", async () => {
+  test("claims that there are more pages", async () => {
     onList({ kind: "hasMoreForever" });
     expect(await me().list()).toMatchObject({ has_more: true });
     expect(await me().list()).toMatchObject({ has_more: false });
   });
 
-  test("several of these at once", async () => {
+  test("with several faults at once", async () => {
     onList({ kind: "hasMoreForever" });
     onList({ kind: "omitItem", instance: "web-*" });
     const page = await me().list();
@@ -334,7 +337,7 @@ describe("what a list shows", () => {
   });
 });
 
-/** Every byte of an answer, until the connection ends. */
+/** The bytes of a response, until the connection ends. */
 async function rawAnswer(path: string): Promise<string> {
   const socket = connect(emulator.port, "127.0.0.1");
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_test_acme_1\r\n\r\n`);

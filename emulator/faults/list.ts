@@ -1,7 +1,7 @@
-/** List faults: what a list shows although it isn't so. */
-import type { Answer } from "../http/answers";
+/** List faults: what a listing shows although it is not true. */
+import type { ServiceResponse } from "../http/response";
 import type { ListFault } from "./kinds";
-import { like } from "./script";
+import { matchesPattern } from "./script";
 
 interface Item {
   id: string;
@@ -9,39 +9,42 @@ interface Item {
   status: string;
 }
 
-interface List {
+interface Listing {
   data: Item[];
   has_more: boolean;
 }
 
-/** The answer as it stands when it is no list. A changed one breaks the contract on purpose. */
-export function distort(answer: Answer, faults: readonly ListFault[], nonce: string): Answer {
-  if (faults.length === 0 || !isList(answer.json)) return answer;
-  const { form: _, ...rest } = answer;
-  return { ...rest, json: faults.reduce((list, fault) => apply(list, fault, nonce), answer.json) };
+/** Changes a response that is a listing. A changed listing breaks its schema on purpose. */
+export function applyListFaults(
+  response: ServiceResponse,
+  faults: readonly ListFault[],
+  requestId: string,
+): ServiceResponse {
+  if (faults.length === 0 || !isListing(response.json)) return response;
+  const { schema: _, ...rest } = response;
+  const apply = (listing: Listing, fault: ListFault) => applyListFault(listing, fault, requestId);
+  return { ...rest, json: faults.reduce(apply, response.json) };
 }
 
-function apply(list: List, fault: ListFault, nonce: string): List {
-  if (fault.kind === "hasMoreForever") return { ...list, has_more: true };
-  const { instance } = fault;
-  const meant = ({ id, name }: Item) =>
-    instance === undefined || like(instance, id) || like(instance, name);
-  const each = (change: (item: Item) => Item[]) => ({
-    ...list,
-    data: list.data.flatMap((item) => (meant(item) ? change(item) : [item])),
+function applyListFault(listing: Listing, fault: ListFault, requestId: string): Listing {
+  if (fault.kind === "hasMoreForever") return { ...listing, has_more: true };
+  const { instance = "*" } = fault;
+  const data = listing.data.flatMap((item) => {
+    if (!matchesPattern(instance, item.id) && !matchesPattern(instance, item.name)) return [item];
+    switch (fault.kind) {
+      case "omitItem":
+        return [];
+      case "duplicateIds":
+        return [item, item];
+      case "changeIds":
+        return [{ ...item, id: `${item.id}-${requestId}` }];
+      case "showStatus":
+        return [{ ...item, status: fault.status }];
+    }
   });
-  switch (fault.kind) {
-    case "omitItem":
-      return each(() => []);
-    case "duplicateIds":
-      return each((item) => [item, item]);
-    case "changeIds":
-      return each((item) => [{ ...item, id: `${item.id}-${nonce}` }]);
-    case "showStatus":
-      return each((item) => [{ ...item, status: fault.status }]);
-  }
+  return { ...listing, data };
 }
 
-function isList(json: unknown): json is List {
+function isListing(json: unknown): json is Listing {
   return typeof json === "object" && json !== null && "data" in json && Array.isArray(json.data);
 }

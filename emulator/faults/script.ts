@@ -1,148 +1,145 @@
-/** The scripted faults of one emulator: which of them a request meets. */
-import type { TokenKind } from "../../provider/api/contract";
+/** The scripted faults of one emulator, and which of them apply to a request. */
 import { OptionError } from "../options";
 import type { RandomSource } from "../random";
+import type { LoggedRequest } from "../requestLog";
 import {
-  faultForm,
-  isDelivery,
-  type Behaviour,
+  faultScript,
+  isDeliveryFault,
+  type Fault,
   type FaultKind,
   type FaultScript,
   type Match,
 } from "./kinds";
 
-/** What a fault can look at. */
-export interface Sighting {
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  name: string | undefined;
-  tokenKind: TokenKind | undefined;
-}
-
-/** A fault after it was scripted. */
+/** What a test gets for a fault that it has scripted. */
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
-  /** How many requests it has struck. */
+  /** How many requests it has applied to. */
   readonly hits: number;
-  /** Resolves when it strikes for the first time. */
+  /** Resolves when it applies for the first time. */
   readonly firstHit: Promise<void>;
-  /** Takes it out of the script. What hangs goes on hanging. */
+  /** Takes it out of the script. Requests that hang because of it still hang. */
   remove(): void;
-  /** Lets everything go on that hangs because of this fault, now and later. */
+  /** Lets every request go on that hangs because of this fault, now and later. */
   release(): void;
 }
 
+/** A fault, its conditions, and how often it has applied. */
 export class ScriptedFault implements FaultHandle {
+  readonly id: number;
+  readonly fault: Fault;
+  readonly remove: () => void;
   hits = 0;
-  private readonly first = Promise.withResolvers<void>();
-  private readonly released = Promise.withResolvers<void>();
-  private left: number;
-  private toSkip: number;
+  readonly #match: Match;
+  readonly #random: RandomSource;
+  readonly #firstHit = Promise.withResolvers<void>();
+  readonly #released = Promise.withResolvers<void>();
+  #timesLeft: number;
+  #toSkip: number;
 
-  constructor(
-    readonly id: number,
-    readonly behaviour: Behaviour,
-    private readonly match: Match,
-    private readonly random: RandomSource,
-    readonly remove: () => void,
-  ) {
-    this.left = match.times === "always" ? Infinity : match.times;
-    this.toSkip = match.after;
+  constructor(id: number, fault: Fault, match: Match, random: RandomSource, remove: () => void) {
+    this.id = id;
+    this.fault = fault;
+    this.remove = remove;
+    this.#match = match;
+    this.#random = random;
+    this.#timesLeft = match.times === "always" ? Infinity : match.times;
+    this.#toSkip = match.after;
   }
 
   get kind(): FaultKind {
-    return this.behaviour.kind;
+    return this.fault.kind;
   }
   get firstHit(): Promise<void> {
-    return this.first.promise;
+    return this.#firstHit.promise;
   }
   /** Resolves on `release()`. */
   get whenReleased(): Promise<void> {
-    return this.released.promise;
+    return this.#released.promise;
   }
 
   release(): void {
-    this.released.resolve();
+    this.#released.resolve();
   }
 
-  /** True when it strikes this request, which is counted then. */
-  strikes(request: Sighting): boolean {
-    if (this.left <= 0 || !matches(this.match, request)) return false;
-    if (this.toSkip > 0) {
-      this.toSkip--;
+  /** Whether it applies to this request; if so, the request is counted. */
+  take(request: LoggedRequest): boolean {
+    if (this.#timesLeft <= 0 || !isMatch(this.#match, request)) return false;
+    if (this.#toSkip > 0) {
+      this.#toSkip--;
       return false;
     }
-    if (this.match.probability < 1 && this.random() >= this.match.probability) return false;
-    this.left--;
+    const { probability } = this.#match;
+    if (probability < 1 && this.#random() >= probability) return false;
+    this.#timesLeft--;
     this.hits++;
-    this.first.resolve();
+    this.#firstHit.resolve();
     return true;
   }
 }
 
-export class FaultList {
-  private faults: ScriptedFault[] = [];
-  private lastId = 0;
+/** The scripted faults, in the order in which they were scripted. */
+export class FaultScripts {
+  readonly #random: RandomSource;
+  #faults: ScriptedFault[] = [];
+  #lastId = 0;
 
-  constructor(private readonly random: RandomSource) {}
-
-  /** Throws an OptionError for a script that makes no sense. */
-  add(script: FaultScript): ScriptedFault {
-    const parsed = faultForm.safeParse(script);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new OptionError(
-        `fault: ${issue?.path.slice(1).join(".") ?? ""}: ${issue?.message ?? ""}`,
-      );
-    }
-    const { behaviour, match } = parsed.data;
-    const id = ++this.lastId;
-    const remove = () => {
-      this.faults = this.faults.filter((other) => other.id !== id);
-    };
-    const fault = new ScriptedFault(id, behaviour, match, this.random, remove);
-    this.faults.push(fault);
-    return fault;
+  constructor(random: RandomSource) {
+    this.#random = random;
   }
 
-  get(id: number): ScriptedFault | undefined {
-    return this.faults.find((fault) => fault.id === id);
+  /** @throws {OptionError} for a script that makes no sense */
+  add(script: FaultScript): ScriptedFault {
+    const parsed = faultScript.safeParse(script);
+    if (!parsed.success) {
+      const { path = [], message = "" } = parsed.error.issues[0] ?? {};
+      throw new OptionError(`fault: ${path.slice(1).join(".")}: ${message}`);
+    }
+    const { fault, match } = parsed.data;
+    const id = ++this.#lastId;
+    const remove = () => {
+      this.#faults = this.#faults.filter((other) => other.id !== id);
+    };
+    const added = new ScriptedFault(id, fault, match, this.#random, remove);
+    this.#faults.push(added);
+    return added;
   }
 
   all(): readonly ScriptedFault[] {
-    return this.faults;
+    return this.#faults;
   }
 
   clear(): void {
-    this.faults = [];
+    this.#faults = [];
   }
 
-  /** In the order they were scripted; of those that decide on the delivery, the first one only. */
-  striking(request: Sighting): ScriptedFault[] {
-    const striking: ScriptedFault[] = [];
-    for (const fault of this.faults) {
-      const decided =
-        isDelivery(fault.behaviour) && striking.some((it) => isDelivery(it.behaviour));
-      if (!decided && fault.strikes(request)) striking.push(fault);
+  /** The faults that apply to this request, which is counted for each of them. At most one is a delivery fault. */
+  take(request: LoggedRequest): ScriptedFault[] {
+    const taken: ScriptedFault[] = [];
+    for (const scripted of this.#faults) {
+      const isSecondDelivery =
+        isDeliveryFault(scripted.fault) && taken.some(({ fault }) => isDeliveryFault(fault));
+      if (!isSecondDelivery && scripted.take(request)) taken.push(scripted);
     }
-    return striking;
+    return taken;
   }
 }
 
-function matches(match: Match, request: Sighting): boolean {
+function isMatch(match: Match, request: LoggedRequest): boolean {
   return (
     (match.method === undefined || match.method === request.method) &&
-    (match.path === undefined || like(match.path, request.path)) &&
-    (match.name === undefined || (request.name !== undefined && like(match.name, request.name))) &&
+    (match.path === undefined || matchesPattern(match.path, request.path)) &&
+    (match.name === undefined || matchesPattern(match.name, request.name)) &&
     (match.tokenKind === undefined || match.tokenKind === request.tokenKind) &&
-    Object.entries(match.query ?? {}).every(([key, value]) => request.query.get(key) === value)
+    Object.entries(match.query ?? {}).every(
+      ([name, value]) => (request.query[name] ?? null) === value,
+    )
   );
 }
 
-/** Whether a text is what a pattern with `*` says. */
-export function like(pattern: string, text: string): boolean {
+/** Whether a text matches a pattern in which `*` stands for any text. */
+export function matchesPattern(pattern: string, text: string | undefined): boolean {
   const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");
-  return new RegExp(`^${source}$`, "s").test(text);
+  return text !== undefined && new RegExp(`^${source}$`, "s").test(text);
 }

@@ -1,37 +1,36 @@
-/** A request as the emulator's own code sees it: read whole, nothing believed yet. */
+/** Requests as the emulator's own code sees them: read whole, but not validated. */
 import type { IncomingMessage } from "node:http";
-import { invalidParameter, tooLarge } from "./answers";
 
-/** "Size limits on fields: not shown"; this one only protects the emulator. */
-export const bodyLimitBytes = 10 * 1024 * 1024;
+/** "Size limits on fields: not shown"; this limit only protects the emulator. */
+export const mostBodyBytes = 10 * 1024 * 1024;
 
+/** A request to the service. */
 export interface ServiceRequest {
   method: string;
   path: string;
   query: URLSearchParams;
   authorization: string | undefined;
   contentType: string | undefined;
-  /** Undefined: too large. */
+  /** Undefined if it is larger than `mostBodyBytes`. */
   body: Buffer | undefined;
-  requestId: string;
 }
 
 /**
- * Undefined when the body is too large: it is read to its end all the same, since a caller that is
- * cut off while it writes may never see the answer. Rejects when the caller went away.
+ * Reads a body. A body that is too large is read to its end, and the result is undefined: a caller that is cut off
+ * while it writes may never see the response. Rejects if the caller goes away.
  */
 export async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
-  let size = 0;
+  let sizeBytes = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= bodyLimitBytes) chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes <= mostBodyBytes) chunks.push(chunk);
     else chunks.length = 0;
   }
-  return size > bodyLimitBytes ? undefined : Buffer.concat(chunks);
+  return sizeBytes > mostBodyBytes ? undefined : Buffer.concat(chunks);
 }
 
-/** Parts of a target such as `/v2/instances?limit=5`; a malformed one is just an unknown path. */
+/** The parts of a target such as `/v2/instances?limit=5`. A malformed target is just an unknown path. */
 export function parseTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf("?");
   return mark < 0
@@ -39,33 +38,10 @@ export function parseTarget(target: string): { path: string; query: URLSearchPar
     : { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
 }
 
-/** "Request bodies are JSON." Throws the 400 for malformed JSON, the 413 for too much. */
-export function parseJson(body: Buffer | undefined): unknown {
-  if (body === undefined) throw tooLarge(bodyLimitBytes);
+/** A segment of a path; undefined if its percent-encoding is malformed. */
+export function decodeSegment(segment: string): string | undefined {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    throw invalidParameter("The request body is not valid JSON.");
-  }
-}
-
-/** A part of a path; undefined when its percent signs mean nothing. */
-export function decoded(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `name` of a body, for the log and for faults that wait for it; undefined where there is none. */
-export function nameIn(body: Buffer | undefined): string | undefined {
-  if (body === undefined || body.length === 0) return undefined;
-  try {
-    const json: unknown = JSON.parse(body.toString("utf8"));
-    const name =
-      typeof json === "object" && json !== null && "name" in json ? json.name : undefined;
-    return typeof name === "string" ? name : undefined;
+    return decodeURIComponent(segment);
   } catch {
     return undefined;
   }

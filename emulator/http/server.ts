@@ -1,110 +1,137 @@
-/** The HTTP server of one emulator: listening, refusing, closing. */
+/** The HTTP server of one emulator: it listens, refuses connections for a while, and closes. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Server, type AddressInfo } from "node:net";
+import * as net from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { HeldPort } from "./heldPort";
 
-export type Listener = (message: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-/** The port is somebody else's, or may not be used. */
+/** The port is in use, or this user may not listen on it. */
 export class ListenError extends Error {
   override name = "ListenError";
 }
 
+/** A server that can refuse connections, and accept them again on the same port. */
 export class EmulatorServer {
-  private readonly server;
-  private readonly closing = new AbortController();
-  private held: HeldPort | undefined;
-  private beginning: Promise<number> | undefined;
+  readonly #server;
+  readonly #host: string;
+  #port: number;
+  readonly #closing = new AbortController();
+  #reservation: PortReservation | undefined;
+  #starting: Promise<number> | undefined;
 
+  /** `port` 0 takes any free port. `onError` gets what `handle` rejects with, which is a defect of the emulator. */
   constructor(
-    listener: Listener,
-    private readonly host: string,
-    private port: number,
+    handle: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
+    host: string,
+    port: number,
     onError: (error: unknown) => void,
   ) {
-    this.server = createServer((message, response) => {
-      listener(message, response).catch((error: unknown) => {
-        // What was still under way when the emulator was closed is nobody's mistake.
-        if (this.closing.signal.aborted) return;
+    this.#host = host;
+    this.#port = port;
+    this.#server = createServer((message, response) => {
+      handle(message, response).catch((error: unknown) => {
+        // Requests that are still running when the emulator is closed fail; that is no defect.
+        if (this.#closing.signal.aborted) return;
         onError(error);
         response.destroy();
       });
     });
-    // A caller that is reset or goes away mid-request is everyday life here.
-    this.server.on("clientError", (_error, socket) => socket.destroy());
+    // Callers that are reset or go away in the middle of a request are normal here.
+    this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** Resolves with the port; rejects with a ListenError. Who asks meanwhile waits for the same. */
+  /** Resolves with the port; rejects with a ListenError. Concurrent calls share the result. */
   async listen(): Promise<number> {
-    this.beginning ??= this.begin().finally(() => (this.beginning = undefined));
-    return this.beginning;
+    this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
+    return this.#starting;
   }
 
-  private async begin(): Promise<number> {
-    this.letGo();
+  async #start(): Promise<number> {
+    this.#releasePort();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const fail = (error: NodeJS.ErrnoException) => {
-      reject(new ListenError(explain(error, this.host, this.port)));
+      reject(new ListenError(explainListenError(error, `${this.#host}:${String(this.#port)}`)));
     };
-    this.server.once("error", fail).listen(this.port, this.host, resolve);
+    this.#server.once("error", fail).listen(this.#port, this.#host, resolve);
     await promise;
-    this.server.off("error", fail);
-    this.port = (this.server.address() as AddressInfo).port;
-    return this.port;
+    this.#server.off("error", fail);
+    this.#port = (this.#server.address() as net.AddressInfo).port;
+    return this.#port;
   }
 
   get isListening(): boolean {
-    return this.server.listening;
+    return this.#server.listening;
   }
 
-  /** New connections are refused and the present ones reset, until `listen` is called again. */
+  /** Refuses new connections and resets the open ones, until `listen` is called again. */
   async stop(): Promise<void> {
-    await this.beginning?.catch(() => undefined);
-    if (!this.server.listening) return;
+    await this.#starting?.catch(() => undefined);
+    if (!this.#server.listening) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.server.close(() => {
+    this.#server.close(() => {
       resolve();
     });
-    this.hold();
-    this.server.closeAllConnections();
+    this.#reservation = new PortReservation(this.#host, this.#port);
+    this.#server.closeAllConnections();
     await promise;
   }
 
-  /** New connections are refused until `listen` is called again; the present ones go on. */
+  /** Refuses new connections until `listen` is called again; open connections go on. */
   stopListening(): void {
-    if (!this.server.listening) return;
-    // What node:http does on top of it is to drop those that are idle.
-    Server.prototype.close.call(this.server);
-    this.hold();
+    if (!this.#server.listening) return;
+    // The `close` of node:http would also drop idle connections; that of node:net does not.
+    net.Server.prototype.close.call(this.#server);
+    this.#reservation = new PortReservation(this.#host, this.#port);
   }
 
   async close(): Promise<void> {
-    this.closing.abort();
-    this.server.closeAllConnections();
+    this.#closing.abort();
+    this.#server.closeAllConnections();
     await this.stop();
-    this.letGo();
+    this.#releasePort();
   }
 
-  private hold(): void {
-    this.held = new HeldPort(this.host, this.port);
+  #releasePort(): void {
+    this.#reservation?.[Symbol.dispose]();
+    this.#reservation = undefined;
   }
 
-  private letGo(): void {
-    this.held?.[Symbol.dispose]();
-    this.held = undefined;
-  }
-
-  /** Real time; rejects when the emulator is closed. */
+  /** Waits in real time; rejects when the emulator is closed. */
   readonly sleep = async (milliseconds: number): Promise<void> => {
-    await wait(milliseconds, undefined, { signal: this.closing.signal });
+    await wait(milliseconds, undefined, { signal: this.#closing.signal });
   };
 }
 
-function explain(error: NodeJS.ErrnoException, host: string, port: number): string {
-  const where = `${host}:${String(port)}`;
+/**
+ * Keeps a port from being given to another process while the emulator refuses connections on it. It is a connection
+ * *from* the port to a server of its own: the system then refuses connections to the port, and does not choose the port
+ * for a process that asks for any free one.
+ */
+class PortReservation implements Disposable {
+  readonly #peer = net.createServer((socket) => socket.on("error", () => undefined).unref());
+  #connection: net.Socket | undefined;
+
+  constructor(host: string, localPort: number) {
+    this.#peer.unref().listen(0, host, () => {
+      const peer = this.#peer.address() as net.AddressInfo | null;
+      // Null if the reservation was released in the meantime.
+      if (!peer) return;
+      this.#connection = net
+        .connect({ host, port: peer.port, localAddress: host, localPort })
+        // The port can't be had any more. The next `listen` reports that.
+        .on("error", () => undefined)
+        .unref();
+    });
+  }
+
+  /** Resets the connection, so that the port is free at once. */
+  [Symbol.dispose](): void {
+    this.#connection?.resetAndDestroy();
+    this.#peer.close();
+  }
+}
+
+function explainListenError(error: NodeJS.ErrnoException, address: string): string {
   if (error.code === "EADDRINUSE")
-    return `${where} is already in use; choose another port, or 0 for any free one`;
-  if (error.code === "EACCES") return `this user may not listen on ${where}`;
-  return `cannot listen on ${where}: ${error.message}`;
+    return `${address} is already in use; choose another port, or 0 for any free one`;
+  if (error.code === "EACCES") return `this user may not listen on ${address}`;
+  return `cannot listen on ${address}: ${error.message}`;
 }

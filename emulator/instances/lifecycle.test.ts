@@ -1,4 +1,4 @@
-/** What time does to an instance, and what a restart leaves of it. */
+/** What time does to an instance, and what a restart keeps. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ describe("provisioning", () => {
     expect(await statuses()).toEqual(["ACTIVE"]);
   });
 
-  test("may take a time from a range, or one by name", async () => {
+  test("takes a time from a range, or one that depends on the name", async () => {
     const clock = new VirtualClock();
     const random = seeded(1);
     await using ranged = await startEmulator({ clock, random, provisioningSeconds: [10, 20] });
@@ -43,13 +43,13 @@ describe("provisioning", () => {
     expect(await caller(named).statuses()).toEqual(["PROVISIONING", "ACTIVE"]);
   });
 
-  test("is PROVISIONING in the 202 even when it takes no time", async () => {
+  test("is the status in the 202 even if it takes no time", async () => {
     await using emulator = await startEmulator({ provisioningSeconds: 0 });
     expect((await caller(emulator).create("a")).body).toMatchObject({ status: "PROVISIONING" });
     expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
   });
 
-  test("ends OFFLINE for the names that say so", async () => {
+  test("ends OFFLINE for the names that the option says", async () => {
     const endStatus = (name: string) => (name.startsWith("off") ? "OFFLINE" : "ACTIVE");
     await using emulator = await startEmulator({ provisioningSeconds: 0, endStatus });
     await caller(emulator).create("off-1");
@@ -57,7 +57,7 @@ describe("provisioning", () => {
     expect(await caller(emulator).statuses()).toEqual(["OFFLINE", "ACTIVE"]);
   });
 
-  test("waits for settle() when it takes for ever", async () => {
+  test("waits for settle() if its time is infinite", async () => {
     const clock = new VirtualClock();
     await using emulator = await startEmulator({ clock, provisioningSeconds: Infinity });
     await caller(emulator).create("a");
@@ -67,7 +67,7 @@ describe("provisioning", () => {
     expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
   });
 
-  test("leaves ipv4_public out meanwhile where that is set", async () => {
+  test("leaves ipv4_public out meanwhile if the option says so", async () => {
     await using emulator = await startEmulator({
       ipv4WhilePending: false,
       provisioningSeconds: Infinity,
@@ -91,7 +91,7 @@ test("sandbox instances end with their lifetime, production ones stay", async ()
   expect(emulator.control.instances().map(({ name }) => name)).toEqual(["stays"]);
 });
 
-test("a sandbox instance that ends as soon as it is made was made all the same", async () => {
+test("a sandbox instance with the shortest lifetime is created, and gone at once", async () => {
   const clock = new VirtualClock();
   await using emulator = await startEmulator({ clock, sandboxLifetimeSeconds: 1e-6 });
   expect((await caller(emulator).create("a")).status).toBe(202);
@@ -125,7 +125,7 @@ describe("a database file", () => {
     for (const made of folders.splice(0)) rmSync(made, { recursive: true });
   });
 
-  test("survives a restart, and time goes on meanwhile", async () => {
+  test("survives a restart, during which time goes on", async () => {
     const database = join(folder(), "state.db");
     const clock = new VirtualClock();
     const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
@@ -143,13 +143,13 @@ describe("a database file", () => {
     expect(await caller(after).names()).toEqual(["b"]);
   });
 
-  test("that is something else is refused, by name", async () => {
+  test("is refused, with its name, if it is something else", async () => {
     const database = join(folder(), "notes.txt");
     writeFileSync(database, "These are my notes, and not a database of any kind.");
     await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt cannot be used/);
   });
 
-  test("in a folder that is not there is refused", async () => {
+  test("is refused in a folder that does not exist", async () => {
     const database = join(folder(), "missing", "state.db");
     await expect(startEmulator({ database })).rejects.toThrow(/does not exist/);
   });

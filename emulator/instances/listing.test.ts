@@ -1,4 +1,4 @@
-/** The order of a list, and its pages. */
+/** The order of a listing, and its pages. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../index";
 import { seeded } from "../random";
@@ -49,7 +49,7 @@ describe("with a cursor parameter", () => {
     },
   );
 
-  test("a page goes on after an instance that is gone by now", async () => {
+  test("a page goes on after an instance that is gone", async () => {
     await using emulator = await withLetters({ cursorParameter: "starting_after" });
     const id = (await caller(emulator).list("?limit=3")).data[2]?.id ?? "";
     emulator.control.remove(id);

@@ -1,219 +1,261 @@
-/** Instances in SQLite. What time has done to a row is computed when it is read. */
+/** Instances in SQLite. What time has done to an instance is computed when its row is read. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CreateBody, TokenKind } from "../../provider/api/contract";
 import type { EmulatorClock } from "../clock";
-import { randomHex, type RandomSource } from "../random";
+import type { ListOrder } from "../options";
+import { randomHex, shuffle, type RandomSource } from "../random";
+import type { Owner } from "../tokens";
 import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
-import type { InstanceRecord, StoredNetwork } from "./instance";
 
-export interface Owner {
+/** An instance as tests and the control API see it, whichever tenant it belongs to. */
+export interface InstanceRecord {
+  id: string;
+  name: string;
+  /** One of the document's three, or the text that a fault or `setStatus` asked for. */
+  status: string;
   tenant: string;
-  kind: TokenKind;
+  tokenKind: TokenKind;
+  ipv4_public: string;
+  networks: StoredNetwork[];
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC: when it leaves or left PROVISIONING; null if it never does. */
+  ready_at: string | null;
+  /** Body of the POST that created it; empty for an inserted one. */
+  request: Partial<CreateBody>;
 }
 
-export interface NewInstance extends Owner {
+interface StoredNetwork {
+  type: string;
+  ipv4: string;
+  mac_address: string;
+}
+
+/** An instance to be stored. Times are milliseconds since 1970. */
+export interface NewInstance {
+  owner: Owner;
+  /** A random id by default. */
   id?: string | undefined;
   name: string;
   request: Partial<CreateBody>;
-  /** Null: it never leaves PROVISIONING. */
+  /** Null if it never leaves PROVISIONING. */
   readyAt: number | null;
   endStatus: string;
-  /** Lists show it from then on. */
+  /** Listings show the instance from this time on. */
   visibleAt: number;
-  /** Null: it stays. */
+  /** Null if it stays. */
   goneAt: number | null;
 }
 
-/** What a list shows of an instance. */
-export type ListedInstance = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
+/** The fields of an instance that a listing shows. */
+type InstanceItem = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
 
-interface Row {
-  seq: number;
-  id: string;
-  tenant: string;
-  kind: TokenKind;
-  name: string;
-  request: string;
-  ipv4_public: string;
-  networks: string;
-  created_at: number;
-  ready_at: number | null;
-  status: string;
-  shuffle: number;
+/** Which instances a listing asks for. */
+export interface PageQuery {
+  owner: Owner;
+  status: string | undefined;
+  limit: number;
+  order: ListOrder;
+  /** With a cursor, the shuffled order is the same in each listing: pages would lose instances otherwise. */
+  hasCursor: boolean;
+  /** The id of the last instance of the page before. */
+  after: string | undefined;
 }
 
-const status = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
-const columns = `seq, id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,
-  shuffle, ${status} AS status`;
+/** One page of a listing. */
+export interface Page {
+  instances: InstanceItem[];
+  hasMore: boolean;
+}
+
+type Row = Omit<InstanceRecord, "tokenKind" | "networks" | "created_at" | "ready_at" | "request"> &
+  Record<"networks" | "request", string> & {
+    kind: TokenKind;
+    created_at: number;
+    ready_at: number | null;
+  };
+
+const statusColumn = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
+const columns = `id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,
+  ${statusColumn} AS status`;
 const exists = `(gone_at IS NULL OR gone_at > :now)`;
-/** After any time a clock may show, before SQLite's integers end. */
-const never = 8.64e15;
+const isOwned = `tenant = :tenant AND kind = :kind`;
 
-export class Store {
-  private readonly statements = new Map<string, StatementSync>();
+/** For each order: which rows follow a row, and how rows are sorted. */
+const orders = {
+  oldest: { following: "seq > :seq", sorting: "seq" },
+  newest: { following: "seq < :seq", sorting: "seq DESC" },
+  shuffled: { following: "(shuffle, seq) > (:shuffle, :seq)", sorting: "shuffle, seq" },
+} as const;
 
-  constructor(
-    private readonly database: DatabaseSync,
-    private readonly clock: EmulatorClock,
-    private readonly random: RandomSource,
-  ) {}
+/** A time that no clock reaches, within SQLite's integers. */
+const latestTimeMs = 8.64e15;
+
+type Parameters = Record<string, SQLInputValue>;
+
+/** All instances of one emulator. */
+export class InstanceStore {
+  readonly #database: DatabaseSync;
+  readonly #clock: EmulatorClock;
+  readonly #random: RandomSource;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync, clock: EmulatorClock, random: RandomSource) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#random = random;
+  }
 
   add(instance: NewInstance): InstanceRecord {
-    const { id = this.freeId(), name, tenant, kind } = instance;
-    this.run("DELETE FROM instance WHERE id = :id AND gone_at <= :now", { id, now: this.now() });
-    const { lastInsertRowid } = this.run(
+    const { id = this.#freeId(), name, owner } = instance;
+    this.#run("DELETE FROM instance WHERE id = :id AND gone_at <= :now", { id });
+    const { lastInsertRowid } = this.#run(
       `INSERT INTO instance (id, tenant, kind, name, request, ipv4_public, networks, created_at,
          ready_at, end_status, visible_at, gone_at, shuffle)
        VALUES (:id, :tenant, :kind, :name, :request, '', '', :now, :ready, :end, :visible, :gone,
          :shuffle)`,
       {
-        ...{ id, tenant, kind, name, now: this.now(), end: instance.endStatus },
+        ...{ id, ...owner, name, end: instance.endStatus },
         request: JSON.stringify(instance.request),
-        ready: whole(instance.readyAt),
-        visible: whole(instance.visibleAt),
-        gone: whole(instance.goneAt),
-        shuffle: Math.floor(this.random() * 2 ** 40),
+        ready: storedTime(instance.readyAt),
+        visible: storedTime(instance.visibleAt),
+        gone: storedTime(instance.goneAt),
+        shuffle: Math.floor(this.#random() * 2 ** 40),
       },
     );
     const seq = Number(lastInsertRowid);
     const networks: StoredNetwork[] = [
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
-    // Also when its lifetime is over by now.
+    // Returns the row even if the instance's lifetime is over already.
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
       RETURNING ${columns}`;
     const addresses = { ipv4: publicIpv4(seq), networks: JSON.stringify(networks) };
-    const [added] = this.rows(sql, { seq, ...addresses, now: this.now() });
+    const [added] = this.#records(sql, { seq, ...addresses });
     if (added === undefined) throw new Error(`instance ${id} is not in the table`);
     return added;
   }
 
-  /** An instance that exists, whoever owns it. */
+  /** Undefined if there is no such instance, or if it is not this owner's (any owner's by default). */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
-    const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${exists}`;
-    const found = this.rows(sql, { id, now: this.now() })[0];
-    if (found === undefined || owner === undefined) return found;
-    return found.tenant === owner.tenant && found.tokenKind === owner.kind ? found : undefined;
+    const filter = owner === undefined ? "" : `AND ${isOwned}`;
+    const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${exists} ${filter}`;
+    return this.#records(sql, { id, ...owner })[0];
   }
 
-  /** Whether there is such an instance, whoever owns it. */
   has(id: string): boolean {
     const sql = `SELECT 1 FROM instance WHERE id = :id AND ${exists}`;
-    return this.statement(sql).get({ id, now: this.now() }) !== undefined;
+    return this.#prepare(sql).get({ id, now: this.#now() }) !== undefined;
   }
 
   all(): InstanceRecord[] {
-    return this.rows(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`, {
-      now: this.now(),
-    });
+    return this.#records(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`);
   }
 
-  /** What a list may show its caller; see listing.ts for the order and the pages. */
-  visible(
-    owner: Owner,
-    status_: string | undefined,
-    orderAndLimit: string,
-    more: Parameters = {},
-  ): ListedInstance[] {
-    const filter = status_ === undefined ? "" : `AND ${status} = :status`;
-    const found = this.statement(
-      `SELECT id, name, ${status} AS status, ipv4_public FROM instance WHERE tenant = :tenant AND kind = :kind AND ${exists}
-         AND visible_at <= :now ${filter} ${orderAndLimit}`,
-    ).all({ ...owner, now: this.now(), status: status_ ?? null, ...more });
-    return found as unknown as ListedInstance[];
+  /** Undefined if `after` names no instance of this owner. */
+  page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
+    const filters = [isOwned, exists, "visible_at <= :now"];
+    if (status !== undefined) filters.push(`${statusColumn} = :status`);
+    const { following, sorting } = orders[order];
+    const position = after === undefined ? {} : this.#position(after, owner);
+    if (position === undefined) return undefined;
+    if (after !== undefined) filters.push(following);
+    const isReshuffled = order === "shuffled" && !hasCursor;
+    const orderAndLimit = isReshuffled ? "ORDER BY seq" : `ORDER BY ${sorting} LIMIT :limit`;
+    const found = this.#all(
+      `SELECT id, name, ${statusColumn} AS status, ipv4_public FROM instance
+       WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
+      { ...owner, ...position, status: status ?? null, limit: limit + 1 },
+    ) as InstanceItem[];
+    const instances = isReshuffled ? shuffle(this.#random, found) : found;
+    return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
   }
 
-  /** Where a listing goes on, also when that instance is gone by now. */
-  position(id: string, owner: Owner): { seq: number; shuffle: number } | undefined {
-    const row = this.statement(
-      "SELECT seq, shuffle FROM instance WHERE id = :id AND tenant = :tenant AND kind = :kind",
-    ).get({ id, ...owner });
-    return row && { seq: Number(row["seq"]), shuffle: Number(row["shuffle"]) };
+  /** Where a listing goes on, even if that instance is gone. */
+  #position(id: string, owner: Owner): { seq: number; shuffle: number } | undefined {
+    const sql = `SELECT seq, shuffle FROM instance WHERE id = :id AND ${isOwned}`;
+    const [row] = this.#all(sql, { id, ...owner }) as { seq: number; shuffle: number }[];
+    return row;
   }
 
-  /** True when there was such an instance. An earlier end is not put off. */
-  goneAt(id: string, at: number): boolean {
-    return this.change(id, "gone_at = min(coalesce(gone_at, :at), :at)", { at: whole(at) });
+  /** False if there is no such instance. A later time than one set before changes nothing. */
+  setGoneAt(id: string, at: number): boolean {
+    return this.#update(id, "gone_at = min(coalesce(gone_at, :at), :at)", { at: storedTime(at) });
   }
 
   rename(id: string, name: string): boolean {
-    return this.change(id, "name = :name", { name });
+    return this.#update(id, "name = :name", { name });
   }
 
-  /** From now on; PROVISIONING then lasts for ever. */
-  setStatus(id: string, to: string): boolean {
-    if (to === "PROVISIONING") return this.change(id, "ready_at = NULL", {});
-    return this.change(id, "ready_at = :now, end_status = :to", { to });
+  /** From now on. PROVISIONING then lasts until the next call. */
+  setStatus(id: string, status: string): boolean {
+    if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
+    return this.#update(id, "ready_at = :now, end_status = :status", { status });
   }
 
-  /** Everything that would be done provisioning one day is done now. */
-  settle(): void {
-    this.run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", { now: this.now() });
+  /** Ends all provisioning now, except for instances that never leave PROVISIONING. */
+  finishProvisioning(): void {
+    this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
   }
 
-  /** No instance is left, and the next one is the first again. */
+  /** Deletes all instances. The next one has number 1 again. */
   clear(): void {
-    this.run("DELETE FROM instance", {});
-    this.run("DELETE FROM sqlite_sequence", {});
+    this.#run("DELETE FROM instance", {});
+    this.#run("DELETE FROM sqlite_sequence", {});
   }
 
   close(): void {
-    this.database.close();
+    this.#database.close();
   }
 
-  private change(id: string, assignment: string, values: Parameters): boolean {
+  #update(id: string, assignment: string, values: Parameters): boolean {
     const sql = `UPDATE instance SET ${assignment} WHERE id = :id AND ${exists}`;
-    return Number(this.run(sql, { id, now: this.now(), ...values }).changes) > 0;
+    return Number(this.#run(sql, { id, ...values }).changes) > 0;
   }
 
-  private freeId(): string {
+  #freeId(): string {
     for (;;) {
-      const id = `i-${randomHex(this.random, 16)}`;
-      if (!this.statement("SELECT 1 FROM instance WHERE id = :id").get({ id })) return id;
+      const id = `i-${randomHex(this.#random, 16)}`;
+      if (!this.#prepare("SELECT 1 FROM instance WHERE id = :id").get({ id })) return id;
     }
   }
 
-  private now(): number {
-    return Math.floor(this.clock.now());
+  #now(): number {
+    return Math.floor(this.#clock.now());
   }
 
-  private run(sql: string, values: Parameters) {
-    return this.statement(sql).run(values);
+  #run(sql: string, values: Parameters) {
+    return this.#prepare(sql).run({ now: this.#now(), ...values });
   }
 
-  private rows(sql: string, values: Parameters): InstanceRecord[] {
-    // SQLite's STRICT table vouches for the types of the columns.
-    return (this.statement(sql).all(values) as unknown as Row[]).map(record);
+  /** The STRICT table guarantees the types of the columns, so callers may cast the rows. */
+  #all(sql: string, values: Parameters): unknown {
+    return this.#prepare(sql).all({ now: this.#now(), ...values });
   }
 
-  private statement(sql: string): StatementSync {
-    let statement = this.statements.get(sql);
+  #records(sql: string, values: Parameters = {}): InstanceRecord[] {
+    return (this.#all(sql, values) as Row[]).map(({ kind, ...row }) => ({
+      ...row,
+      tokenKind: kind,
+      networks: JSON.parse(row.networks) as StoredNetwork[],
+      created_at: new Date(row.created_at).toISOString(),
+      ready_at: row.ready_at === null ? null : new Date(row.ready_at).toISOString(),
+      request: JSON.parse(row.request) as Partial<CreateBody>,
+    }));
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.database.prepare(sql);
+      statement = this.#database.prepare(sql);
+      // Most statements use the time, and not all.
       statement.setAllowUnknownNamedParameters(true);
-      this.statements.set(sql, statement);
+      this.#statements.set(sql, statement);
     }
     return statement;
   }
 }
 
-type Parameters = Record<string, SQLInputValue>;
-
-function whole(time: number | null): number | null {
-  return time === null ? null : Math.min(Math.round(time), never);
-}
-
-function record(row: Row): InstanceRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    status: row.status,
-    tenant: row.tenant,
-    tokenKind: row.kind,
-    ipv4_public: row.ipv4_public,
-    networks: JSON.parse(row.networks) as StoredNetwork[],
-    created_at: new Date(row.created_at).toISOString(),
-    ready_at: row.ready_at === null ? null : new Date(row.ready_at).toISOString(),
-    request: JSON.parse(row.request) as Partial<CreateBody>,
-  };
+function storedTime(timeMs: number | null): number | null {
+  return timeMs === null ? null : Math.min(Math.round(timeMs), latestTimeMs);
 }

@@ -20,7 +20,7 @@ import metadata from "../../metadata.json";
 import committed from "../../schema.json";
 import { ensureArchive } from "../../tools/dist";
 import { executableName, thisPlatform } from "../../tools/dist/platforms";
-import { firstLine } from "../../tools/support/firstLine";
+import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
 import { World } from "./support/world";
 

@@ -1,5 +1,5 @@
 /** Many instances, or many processes that share a token: what each run costs, to the request. */
-import { inProcess } from "../../emulator/inProcess";
+import { startInProcess } from "../../emulator/inProcess";
 import type { EmulatorOptions } from "../../emulator/options";
 import {
   propertyMap,
@@ -46,7 +46,7 @@ export class Crowd implements Disposable {
   #runs = 0;
 
   constructor(options: EmulatorOptions = {}) {
-    this.service = inProcess({
+    this.service = startInProcess({
       clock: { now: () => start + this.timeline.now },
       random: this.#random.next,
       destroyPath,

@@ -2,7 +2,7 @@
  * What must hold in every history (CREATE: nothing lost, nothing doubled, nothing forgotten), and what is
  * left out of that, each with its reason.
  */
-import type { InProcess } from "../../emulator/inProcess";
+import type { InProcessEmulator } from "../../emulator/inProcess";
 import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
 import { printedCommands } from "../support/printed";
@@ -51,7 +51,7 @@ export class Judge {
 
   constructor(
     private readonly history: History,
-    private readonly service: Pick<InProcess, "control">,
+    private readonly service: Pick<InProcessEmulator, "control">,
     private readonly stacks: readonly Stack[],
     private readonly now: () => number,
   ) {}

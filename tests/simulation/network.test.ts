@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
-import { inProcess } from "../../emulator/inProcess";
+import { startInProcess } from "../../emulator/inProcess";
 import { seeded } from "../../emulator/random";
 import type { ClientOptions, ComputeApi } from "../../provider/api/client";
 import type { ListItem } from "../../provider/api/contract";
@@ -30,7 +30,7 @@ interface Outcome {
   slowedDown: string[];
   instances: string[];
 }
-type Control = ReturnType<typeof inProcess>["control"];
+type Control = ReturnType<typeof startInProcess>["control"];
 type Call = (api: ComputeApi) => Promise<unknown>;
 
 const calls: Record<string, Call> = {
@@ -123,7 +123,7 @@ function scriptOf(fault: Exclude<Fault, { kind: "refused" }>): FaultScript {
 }
 
 async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
-  using service = inProcess(serviceOptions);
+  using service = startInProcess(serviceOptions);
   service.control.insert(insert);
   const timeline = new Timeline();
   let left = times;

@@ -1,7 +1,7 @@
 /** The network in memory: undici's side of a request, in front of the emulator's own handlers. */
 import type { Dispatcher } from "undici";
 import type { InstanceFault } from "../../emulator/faults/kinds";
-import type { Answered, InProcess } from "../../emulator/inProcess";
+import type { InProcessResponse, InProcessEmulator } from "../../emulator/inProcess";
 import type { Fault } from "./faults";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
@@ -26,7 +26,7 @@ export interface Traffic {
   /** What else is true of the instance that a POST makes. */
   alsoOf(sent: Sent): InstanceFault[];
   /** The service has acted. */
-  acted(sent: Sent, answer: Answered): void;
+  acted(sent: Sent, answer: InProcessResponse): void;
   trace(line: string): void;
 }
 
@@ -36,7 +36,7 @@ export class Network {
   constructor(
     private readonly timeline: Timeline,
     private readonly random: Random,
-    private readonly service: Pick<InProcess, "answer">,
+    private readonly service: Pick<InProcessEmulator, "answer">,
     private readonly traffic: Traffic,
   ) {}
 
@@ -96,12 +96,12 @@ export class Network {
     sent: Sent,
     { headers, path: target }: Dispatcher.DispatchOptions,
     fault: Fault | undefined,
-  ): Answered | "none" | "cut" {
+  ): InProcessResponse | "none" | "cut" {
     const { method, body, sender } = sent;
     const given = headers as Record<string, string>;
     const line = `${sender.name} ${method} ${target}`;
     const acts = fault === undefined || !("acted" in fault) || fault.acted;
-    let answer: Answered | undefined;
+    let answer: InProcessResponse | undefined;
     if (acts) {
       const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
       answer = this.service.answer(
@@ -131,7 +131,7 @@ function answerOf({
   body,
   acted,
   retryAfter,
-}: Extract<Fault, { kind: "status" }>): Answered {
+}: Extract<Fault, { kind: "status" }>): InProcessResponse {
   const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
   if (body === "html") {
     return { status, acted, headers: { ...headers, "content-type": "text/html" }, body: html };

@@ -1,5 +1,9 @@
 /** Plays a history, then heals the world and has people do what was printed; gives what was violated. */
-import { inProcess, type Answered, type InProcess } from "../../emulator/inProcess";
+import {
+  startInProcess,
+  type InProcessResponse,
+  type InProcessEmulator,
+} from "../../emulator/inProcess";
 import type { InstanceFault } from "../../emulator/faults/kinds";
 import { InstanceUnfinished } from "../../provider/errors";
 import { Ledger } from "../../provider/ledger/ledger";
@@ -66,7 +70,7 @@ export interface Outcome {
 }
 
 interface Shared {
-  service: InProcess;
+  service: InProcessEmulator;
   now: () => number;
   random: () => number;
   readyAfter: number;
@@ -84,7 +88,7 @@ class Playing {
   readonly #timeline = new Timeline();
   readonly #random: Random;
   readonly #shared: Shared;
-  readonly #service: InProcess;
+  readonly #service: InProcessEmulator;
   readonly #network: Network;
   readonly #machines = [new Machine(this.#timeline), new Machine(this.#timeline)];
   readonly #stacks: JudgedStack[];
@@ -434,7 +438,7 @@ class Playing {
     return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
   }
 
-  #acted({ sender, method, path, body }: Sent, answer: Answered): void {
+  #acted({ sender, method, path, body }: Sent, answer: InProcessResponse): void {
     const run = this.#runs.find(({ plugin }) => plugin === sender);
     if (!run) return;
     if (method === "POST" && answer.status === 202) {
@@ -553,7 +557,7 @@ class Playing {
 function serviceThatLists(listOrder: History["listOrder"]): Shared {
   const shared: Shared = {
     ...{ now: () => 0, random: () => 0, readyAfter: 0 },
-    service: inProcess({
+    service: startInProcess({
       listOrder,
       clock: { now: () => shared.now() },
       random: () => shared.random(),

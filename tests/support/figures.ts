@@ -1,9 +1,9 @@
 /** Figures that a test counted: shown at once, and once more at the end by `tools/support/jest.ts`. */
 import { appendFileSync } from "node:fs";
-import { figuresVariable, words, type Figures } from "../../tools/support/figures";
+import { figuresVariable, formatFigures, type Figures } from "../../tools/support/jest";
 
 export function reportFigures(of: string, figures: Figures["figures"]): void {
   const file = process.env[figuresVariable];
   if (file) appendFileSync(file, `${JSON.stringify({ of, figures } satisfies Figures)}\n`);
-  else process.stderr.write(`${of}: ${words(figures)}\n`);
+  else process.stderr.write(`${of}: ${formatFigures(figures)}\n`);
 }

@@ -1,26 +1,25 @@
 /**
- * `npm run dist -- --dry-run`: every step of a release that can run here, and nothing is published.
- * What can't run here says why; what fails is shown whole.
+ * `npm run dist -- --dry-run`: runs every step of a release that can run on this machine, and publishes nothing. The
+ * summary says why a step was skipped; the whole output of a failed step follows it.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { executable as pluginName } from "../../provider/executable";
-import { ensureGoTool } from "../go/tools";
 import { packForRelease } from "../release/pack";
 import { releaseNotes, versionDisagreements } from "../release/versions";
 import { type Language } from "../sdk/languages";
 import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
-import { root, toolsDir } from "../support/paths";
+import { toolsDir } from "../support/paths";
 import { onPath } from "../support/onPath";
 import { platforms, thisPlatform } from "./platforms";
 
 interface Step {
   title: string;
-  /** A command that it needs on PATH. */
+  /** A command that must be on PATH. */
   needs?: string;
-  /** Does it, and says in a few words what was found. */
+  /** Runs the step, and returns its result in a few words. */
   run: () => Promise<string>;
 }
 
@@ -35,13 +34,6 @@ const steps: readonly Step[] = [
       if (found.length > 0) throw new ToolError(found.join("\n"));
       const notes = releaseNotes() === undefined ? "no section in CHANGELOG.md yet" : "with notes";
       return `${metadata.version}, ${notes}`;
-    },
-  },
-  {
-    title: "workflows: actionlint",
-    async run() {
-      await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: root });
-      return "no findings";
     },
   },
   packing("nodejs", "npm", "npm: pack"),
@@ -75,7 +67,7 @@ function packing(language: Language, needs: string, title: string): Step {
   };
 }
 
-/** The packed SDK as the least up-to-date of its users has it. */
+/** Loads the packed SDK with the oldest Node and the oldest Pulumi SDK that it supports. */
 async function loadOnOldest(): Promise<string> {
   const [file = ""] = await packForRelease("nodejs");
   const cwd = join(toolsDir, "scratch", "oldest");
@@ -93,17 +85,14 @@ async function loadOnOldest(): Promise<string> {
 console.log(process.version, typeof Instance)`;
   const said = (await captured(executable, ["-e", program], { cwd })).trim();
   if (!said.endsWith(" function")) throw new ToolError(`The package has no Instance: ${said}`);
-  const refusal = await plainRefusal(executable, join(cwd, "node_modules", ".bin"));
+  // The plugin needs a newer Node than the SDK, and must say so instead of printing a stack trace.
+  const plugin = join(cwd, "node_modules", ".bin", pluginName);
+  const printed = await captured(executable, [plugin, "--version"]).catch(
+    (error: Error) => error.message,
+  );
+  const [refusal] = /needs Node\.js \S+ or later/.exec(printed) ?? [];
+  if (refusal === undefined) throw new ToolError(`The plugin accepts an old Node: ${printed}`);
   return `${said.split(" ")[0]}; the plugin in it ${refusal}`;
-}
-
-/** The plugin needs a newer Node than the SDK, and says that instead of a stack trace. */
-async function plainRefusal(node: string, bin: string): Promise<string> {
-  const plugin = join(bin, pluginName);
-  const said = await captured(node, [plugin, "--version"]).catch((error: Error) => error.message);
-  const [refusal] = /needs Node\.js \S+ or later/.exec(said) ?? [];
-  if (refusal === undefined) throw new ToolError(`The plugin does not refuse an old Node: ${said}`);
-  return refusal;
 }
 
 export async function dryRun(): Promise<void> {

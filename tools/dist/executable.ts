@@ -1,4 +1,4 @@
-/** The single executable of a platform: its Node, with the plugin put into it on this machine. */
+/** Makes the single executable of a platform: its Node, with the plugin inside. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { executable } from "../../provider/executable";
@@ -9,7 +9,7 @@ import type { Parts } from "./parts";
 import type { Platform } from "./platforms";
 import { ensureRuntime, nodeIn } from "./runtime";
 
-/** Writes it to `target`, and returns the paths from the root of what it was made from. */
+/** Writes it to `target`, and returns its inputs, as paths from the root. */
 export async function makeExecutable(
   platform: Platform,
   parts: Parts,
@@ -28,14 +28,14 @@ export async function makeExecutable(
     const names = Object.keys(parts.assets);
     write(
       "config.json",
-      // The paths get into the executable: none of this machine's.
+      // These paths are stored in the executable, so they are relative.
       JSON.stringify({
         main: "start.js",
         executable: "node",
         output: "plugin",
         assets: Object.fromEntries(names.map((name) => [name, name])),
         disableExperimentalSEAWarning: true,
-        // NODE_OPTIONS is meant for a Node program that happens to run Pulumi.
+        // Ignores NODE_OPTIONS, which is meant for the Node program that runs Pulumi.
         execArgvExtension: "none",
       }),
     );
@@ -50,7 +50,7 @@ export async function makeExecutable(
   return [...parts.inputs, node];
 }
 
-/** Without a certificate: it names no publisher, but macOS starts nothing that is not signed. */
+/** Signs ad hoc, without a certificate: macOS starts only signed executables. */
 async function sign(plugin: string): Promise<void> {
   await captured(await ensureGoTool("quill"), [
     "sign",
@@ -62,22 +62,21 @@ async function sign(plugin: string): Promise<void> {
 }
 
 /**
- * A Windows executable (PE32+) without the signature of its publisher, which stands last. It would not
- * hold for what is made of it, and an invalid signature is worse than none.
+ * Removes the publisher's signature, which is at the end of a Windows executable (PE32+). The signature would be invalid
+ * for the changed executable, and an invalid signature is worse than none.
  */
 function withoutSignature(file: Buffer): Buffer {
-  // The fifth directory of the optional header: the file offset and the size of the certificates.
+  // The fifth data directory of the optional header: the file offset and the size of the certificates.
   const directory = file.readUInt32LE(0x3c) + 24 + 112 + 4 * 8;
   const [start, size] = [file.readUInt32LE(directory), file.readUInt32LE(directory + 4)];
   if (size === 0) return file;
-  if (start + size !== file.length)
-    throw new Error("the signature of node.exe does not stand last");
+  if (start + size !== file.length) throw new Error("the signature of node.exe is not at its end");
   return Buffer.from(file.subarray(0, start)).fill(0, directory, directory + 8);
 }
 
-/** Throws unless all parts are in it, and Node looks for them. It can't be started on every machine. */
+/** @throws unless the file contains all parts and Node will look for them; not every machine could start it */
 function check(file: Buffer, parts: readonly (Buffer | string)[]): void {
-  // Node looks for a plugin in itself only when the last character of this is 1.
+  // Node looks for a program inside itself only if this text ends in 1.
   if (!file.includes("NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1")) {
     throw new Error("Node in the executable does not look for a plugin");
   }

@@ -1,16 +1,16 @@
-/** What is shipped may be shipped: the licences of what is in the plugin, and of what the Go SDK brings. */
+/** The licences of the packages in the plugin, and of the modules that the Go SDK needs, allow us to ship them. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { lackOfGo, testUnless } from "../support/unless";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage } from "./runtime";
 import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
 import { platforms } from "./platforms";
 
-/** They ask for their text, which goes with the plugin. */
+/** They require that their text goes with the plugin. */
 const allowed = "0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT".split(" ");
 
 test("all that is in the plugin has a licence that is allowed, and its text", async () => {
@@ -26,13 +26,13 @@ test("all that is in the plugin has a licence that is allowed, and its text", as
   expect(packages.filter((path) => licenceFiles(join(root, path)).length === 0)).toEqual([]);
 });
 
-/** Modules name no licence: it is known by its words. */
+/** Go modules do not name their licence, so the test looks for a phrase of it. */
 const words = {
   "Apache-2.0": "Apache License",
   "BSD-3-Clause": "Redistribution and use in source and binary forms",
   MIT: "Permission is hereby granted, free of charge",
 };
-/** It asks that changes to their own files be public, and there are none. */
+/** This licence requires that changes of its own files are published; we change none. */
 const hashicorp = { of: "github.com/hashicorp/", words: "Mozilla Public License" };
 
 testUnless(lackOfGo(), "so has all that the Go SDK brings along", async () => {

@@ -1,14 +1,13 @@
-/** The licences of what others wrote and the executable contains. */
+/** The licence texts of what others wrote and the plugin contains. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage, ensureRuntime } from "./runtime";
 import type { Platform } from "./platforms";
-import { ensureRuntime } from "./runtime";
 
 const rule = `\n${"=".repeat(80)}\n\n`;
 
-/** The packages that these files belong to, by their paths in node_modules. */
+/** The packages to which these files belong, as paths in node_modules. */
 export function packagesOf(inputs: readonly string[]): string[] {
   const found = inputs.flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [],
@@ -16,11 +15,12 @@ export function packagesOf(inputs: readonly string[]): string[] {
   return [...new Set(found)].sort();
 }
 
-/** A package's name by its path in node_modules. */
+/** The name of the package at this path in node_modules. */
 export function packageName(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
+/** For the single executable. */
 export async function notices(platform: Platform, inputs: readonly string[]): Promise<string> {
   return [
     "This plugin contains Node.js and the packages below, each under its own licence.\n",
@@ -29,7 +29,7 @@ export async function notices(platform: Platform, inputs: readonly string[]): Pr
   ].join(rule);
 }
 
-/** For the plugin that runs on a Node which is there already. */
+/** For the plugin without Node. */
 export function packageNotices(inputs: readonly string[]): string {
   return [
     "This plugin contains the packages below, each under its own licence.\n",
@@ -52,7 +52,7 @@ export function licenceFiles(folder: string): string[] {
     .map((name) => readFileSync(join(folder, name), "utf8"));
 }
 
-/** The packages for Windows have none; it is the same text for each platform. */
+/** The packages for Windows have no LICENSE; the text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
   const own = join(root, await ensureRuntime(platform), "LICENSE");
   if (existsSync(own)) return readFileSync(own, "utf8");

@@ -1,4 +1,4 @@
-/** What goes into the single executable beside Node, the same for every platform. */
+/** The parts of the single executable beside Node. They are the same for every platform. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../support/bundle";
@@ -6,10 +6,11 @@ import { hashOf } from "../support/files";
 import { root } from "../support/paths";
 
 export interface Parts {
-  /** The script that Node runs first, and what it finds by name. */
+  /** The script that Node runs first. */
   start: string;
+  /** Files that the script reads by name. */
   assets: Readonly<Record<string, Buffer>>;
-  /** What they are made of, as paths from the root. */
+  /** Their inputs, as paths from the root. */
   inputs: readonly string[];
 }
 
@@ -31,6 +32,7 @@ export async function makeParts(): Promise<Parts> {
 
 function textOf({ files }: Awaited<ReturnType<typeof bundle>>): string {
   const [only, ...others] = files;
-  if (only === undefined || others.length > 0) throw new Error("one file was to come of it");
+  if (only === undefined || others.length > 0)
+    throw new Error("esbuild made more or less than one file");
   return only.text;
 }

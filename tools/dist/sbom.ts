@@ -1,18 +1,18 @@
-/** The software bill of materials (CycloneDX): what is inside, neither more nor less, by package-lock.json. */
+/** The software bill of materials (CycloneDX), from what package-lock.json says about the bundled packages. */
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
-import { lockedPackage } from "./lockfile";
+import { lockedPackage } from "./runtime";
 import { packageName, packagesOf } from "./notices";
 import { platforms, type Platform } from "./platforms";
 
-/** Of the executables for these platforms, made from these files. No time in it: it is the same each time. */
+/** For the executables of these platforms, made from these files. Holds no time, so it is the same each time. */
 export function sbom(built: readonly Platform[], inputs: readonly string[]) {
   const runtimes = built.map((platform) => {
     const component = componentOf(`node_modules/${platforms[platform]}`);
     return {
       ...component,
       description: `The Node.js runtime in the executable for ${platform}`,
-      // Of Node itself, by which its advisories go.
+      // Security advisories name Node itself, not the npm package.
       cpe: `cpe:2.3:a:nodejs:node.js:${component.version}:*:*:*:*:*:*:*`,
     };
   });
@@ -49,7 +49,7 @@ function componentOf(path: string) {
     name,
     version,
     purl,
-    // Of the package as the registry has it.
+    // The hash of the package in the registry.
     hashes: [
       {
         alg: algorithm.toUpperCase().replace("SHA", "SHA-"),
@@ -60,7 +60,7 @@ function componentOf(path: string) {
   };
 }
 
-/** One licence has an id; several are an expression. */
+/** A single licence has an id; several form an expression. */
 function licenses(text: string) {
   return [/^[\w.+-]+$/.test(text) ? { license: { id: text } } : { expression: text }];
 }

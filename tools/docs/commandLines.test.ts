@@ -1,10 +1,10 @@
-/** What of a shell block is a command. */
+/** The parser of shell blocks. */
 import { expect, test } from "@jest/globals";
 import { commandsIn } from "./commandLines";
 
 const wordsIn = (block: string) => commandsIn(block).map(({ line, words }) => [line, ...words]);
 
-test("comments are none of a command; quotes and backslashes hold words together", () => {
+test("comments are left out; quotes and backslashes join words", () => {
   const block = [
     "# first",
     "pulumi up     # again: it's fine",
@@ -19,7 +19,7 @@ test("comments are none of a command; quotes and backslashes hold words together
   ]);
 });
 
-test("a line may hold several commands, and a command may take several lines", () => {
+test("a line can hold several commands, and a command can have several lines", () => {
   const block = "A=1 B=2 one | two && three; four\npulumi up \\\n  --yes # so\nfive";
   expect(wordsIn(block)).toEqual([
     [1, "one"],
@@ -30,6 +30,6 @@ test("a line may hold several commands, and a command may take several lines", (
   ]);
 });
 
-test("a line that sets variables alone is no command", () => {
+test("a line that only sets variables is no command", () => {
   expect(wordsIn("A=1\ncode=$B")).toEqual([]);
 });

@@ -1,11 +1,11 @@
-/** The commands of a shell block: enough of the shell's grammar for what a page may say. */
+/** Parses the commands in a shell block, with as much of the shell's grammar as our pages use. */
 
 export interface Command {
-  /** Of the block, from 1. */
+  /** The line in the block, from 1. */
   line: number;
-  /** The program and what it gets; `NAME=value` before it is left out. */
+  /** The program and its arguments, without `NAME=value` before them. */
   words: readonly string[];
-  /** As it is written, without a comment. */
+  /** The command as written, without a comment. */
   text: string;
 }
 
@@ -25,7 +25,7 @@ export function commandsIn(block: string): Command[] {
   return commands;
 }
 
-/** A `#` that begins a word, outside of quotes. */
+/** A comment begins with a `#` at the start of a word, outside of quotes. */
 function withoutComment(line: string): string {
   const [code = ""] = /^(?:'[^']*'|"[^"]*"|[^\s'"]+|\s+(?!#)|['"])*/.exec(line) ?? [];
   return line.startsWith("#") ? "" : code.trimEnd();

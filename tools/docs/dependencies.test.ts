@@ -1,4 +1,4 @@
-/** Each dependency has its reason in ARCHITECTURE.md, and each that has one is there. */
+/** ARCHITECTURE.md gives a reason for each dependency, and for no other package. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -11,7 +11,7 @@ const found = (pattern: string) => globSync(pattern, { cwd: root });
 function npmPackages(path: string): string[] {
   const groups = ["dependencies", "devDependencies", "optionalDependencies", "overrides"];
   const json = JSON.parse(read(path)) as Record<string, Record<string, string>>;
-  // Those of this repository are no others' work.
+  // The SDK of this repository is no dependency.
   return groups
     .flatMap((group) => Object.keys(json[group] ?? {}))
     .filter((it) => it !== metadata.sdk.nodejs.package);
@@ -30,17 +30,17 @@ const reasons = [...section.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""])
   [...cell.matchAll(/`(?:overrides: )?([^`]*[^`/])`/g)].map(([, name = ""]) => name),
 );
 
-/** `*` is the end of any name. */
-const isOf = (name: string, reason: string) =>
+/** A reason may end in `*`, for all names that begin alike. */
+const isFor = (name: string, reason: string) =>
   reason.endsWith("*") ? name.startsWith(reason.slice(0, -1)) : name === reason;
 
 test("each dependency has its reason", () => {
   expect(dependencies.length).toBeGreaterThan(40);
-  const bare = dependencies.filter((name) => !reasons.some((reason) => isOf(name, reason)));
+  const bare = dependencies.filter((name) => !reasons.some((reason) => isFor(name, reason)));
   expect(bare).toEqual([]);
 });
 
-test("no reason is left of what is gone", () => {
-  const left = reasons.filter((reason) => !dependencies.some((name) => isOf(name, reason)));
+test("no reason is given for a package that is no dependency", () => {
+  const left = reasons.filter((reason) => !dependencies.some((name) => isFor(name, reason)));
   expect(left).toEqual([]);
 });

@@ -1,7 +1,4 @@
-/**
- * The guarantees of ARCHITECTURE.md: who holds each is there, and the tests that show it say so. What
- * SECURITY.md points to is there too.
- */
+/** The table of guarantees in ARCHITECTURE.md: its files exist, and its tests name the guarantee that they show. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -29,28 +26,25 @@ function filesIn(cell: string): string[] {
   );
 }
 
-test("all ten are there, once each, in order", () => {
+test("all ten guarantees are in the table, in order", () => {
   const names = Array.from({ length: 10 }, (_, index) => `G${index + 1}`);
   expect(guarantees.map(({ name }) => name)).toEqual(names);
 });
 
-test.each(guarantees)("$name: who holds it is there", ({ holders }) => {
+test.each(guarantees)("$name: the files that hold it exist", ({ holders }) => {
   expect(holders.length).toBeGreaterThan(0);
   expect(holders.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test.each(guarantees)(
-  "$name: each test that shows it is there, and names it",
-  ({ name, tests }) => {
-    expect(tests.length).toBeGreaterThan(0);
-    expect(tests.filter((path) => !path.endsWith(".test.ts"))).toEqual([]);
-    const names = new RegExp(`\\b${name}\\b`);
-    const silent = tests.filter((path) => !names.test(read(path)));
-    expect(silent).toEqual([]);
-  },
-);
+test.each(guarantees)("$name: the tests that show it exist, and name it", ({ name, tests }) => {
+  expect(tests.length).toBeGreaterThan(0);
+  expect(tests.filter((path) => !path.endsWith(".test.ts"))).toEqual([]);
+  const names = new RegExp(`\\b${name}\\b`);
+  const silent = tests.filter((path) => !names.test(read(path)));
+  expect(silent).toEqual([]);
+});
 
-test("no test names a guarantee that there is not", () => {
+test("no test names a guarantee that is not in the table", () => {
   const known = new Set(guarantees.map(({ name }) => name));
   const tests = guarantees.flatMap((guarantee) => guarantee.tests);
   const unknown = tests.flatMap((path) =>
@@ -59,7 +53,7 @@ test("no test names a guarantee that there is not", () => {
   expect(unknown).toEqual([]);
 });
 
-test("each test that SECURITY.md points to is there", () => {
+test("each test that SECURITY.md names exists", () => {
   const named = filesIn(read("SECURITY.md")).filter((path) => path.endsWith(".test.ts"));
   expect(named.length).toBeGreaterThan(5);
   expect(named.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([]);

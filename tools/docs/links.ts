@@ -1,4 +1,4 @@
-/** What is wrong with a link, as far as can be told without a network. */
+/** Checks links in pages, without a network. */
 import { existsSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import metadata from "../../metadata.json";
@@ -6,12 +6,13 @@ import { root } from "../support/paths";
 import { anchorsOf, type Link, type Page } from "./markdown";
 import { readPage } from "./pages";
 
-/** What a repository's site has besides its files. */
+/** Pages of a repository's site that are no files. */
 const repositoryPages = /^\/(releases|issues|security|discussions|actions)(\/|$)/;
 
-/** Made by tools, so not there for who reads the page. */
+/** Folders that tools make, which a reader of the page does not have. */
 const notCommitted = /^(bin|node_modules|\.tools)(\/|$)/;
 
+/** What is wrong with a link; undefined if nothing. */
 export function problemWith({ target }: Link, page: Page): string | undefined {
   if (target.startsWith("#")) return missingAnchor(target.slice(1), page);
   if (/^[a-z][a-z+.-]*:/i.test(target)) return problemWithUrl(target);
@@ -20,18 +21,18 @@ export function problemWith({ target }: Link, page: Page): string | undefined {
     : missingFile(posix.join(posix.dirname(page.name), target));
 }
 
-/** Pulumi's Registry takes these pages out of the repository. */
+/** Whether Pulumi's Registry publishes this page. */
 export function isOnRegistry({ text }: Page): boolean {
   return /^---\n[^]*?^layout: package$[^]*?^---$/m.test(text);
 }
 
-/** The name of the API docs' page that a link of the Registry's pages points to. */
+/** The name of the page in the API docs to which a link of a Registry page points. */
 export function apiPageOf(target: string): string | undefined {
   return /^\.\/api-docs\/(?:([\w-]+)\/)?(?:#.*)?$/.exec(target)?.[1];
 }
 
 function problemOnRegistry(target: string): string | undefined {
-  // tests/engine/apiDocs.test.ts looks whether the page is there.
+  // tests/engine/apiDocs.test.ts checks whether that page exists.
   if (apiPageOf(target) !== undefined) return undefined;
   const [, name, anchor] = /^\.\/([\w-]+)\/(?:#(.*))?$/.exec(target) ?? [];
   if (name === undefined) return "the Registry has only ./PAGE/ and ./api-docs/PAGE/";

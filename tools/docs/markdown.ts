@@ -1,17 +1,17 @@
-/** What a Markdown page holds, by line: its fenced blocks, its links, and what a link can point to. */
+/** Finds fenced blocks, links, code spans and anchors in a Markdown page. */
 
-/** A page, or a text that is shown as one. */
+/** A page, or another text in Markdown. */
 export interface Page {
-  /** For messages, and the path where it is a file. */
+  /** For messages; of a file, its path. */
   name: string;
   text: string;
 }
 
 export interface Block {
   page: string;
-  /** Of the fence that opens it. */
+  /** The line of the fence that opens it. */
   line: number;
-  /** The first word behind the fence; empty where there is none. */
+  /** The first word after the fence; empty if there is none. */
   language: string;
   text: string;
 }
@@ -62,14 +62,14 @@ export function linksOf(page: Page): Link[] {
   );
 }
 
-/** What stands in backticks within the text. */
+/** The code spans (text in backticks) outside of blocks. */
 export function codeSpansOf(page: Page): { line: number; text: string }[] {
   return withoutBlocks(page).flatMap((line, index) =>
     [...line.matchAll(codeSpan)].map(([, , text = ""]) => ({ line: index + 1, text })),
   );
 }
 
-/** As GitHub makes them from headings; those that are written down (`{#here}`, `id="here"`) as well. */
+/** The anchors that GitHub makes from headings, and explicit ones (`{#here}`, `id="here"`). */
 export function anchorsOf(page: Page): ReadonlySet<string> {
   const anchors = new Set<string>();
   const seen = new Map<string, number>();
@@ -93,7 +93,7 @@ function slugOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** The page's lines; those of blocks are empty. */
+/** The lines of the page, with empty lines for those of fenced blocks. */
 function withoutBlocks(page: Page): string[] {
   const lines = page.text.split("\n");
   for (const { line, text } of blocksOf(page)) {

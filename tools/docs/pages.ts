@@ -1,4 +1,4 @@
-/** The texts that people read: every Markdown page but the SDKs', and the descriptions in schema.json. */
+/** The texts that people read: the Markdown pages (without those of the SDKs), and the descriptions in schema.json. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
@@ -14,7 +14,7 @@ export const pages: readonly Page[] = globSync(["*.md", "docs/**/*.md", "example
   .sort()
   .map(readPage);
 
-/** By their path in the schema. */
+/** The name of each is its path in the schema. */
 export const descriptions: readonly Page[] = descriptionsIn(
   JSON.parse(readFileSync(join(root, "schema.json"), "utf8")),
   "schema.json",

@@ -1,39 +1,38 @@
-/** Each folder of the repository has its sentence in ARCHITECTURE.md, and each that has one is there. */
+/** ARCHITECTURE.md describes each folder of the repository, and no other folder. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { root } from "../support/paths";
-import { repositoryFiles } from "../support/repository";
+import { root, repositoryFiles } from "../support/paths";
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const [, section = ""] = architecture.split(/^## (?:Rooms|Guarantees)$/m);
 const named = [...section.matchAll(/`([\w/.-]+)\/`/g)].map(([, folder = ""]) => folder);
-/** What has a row; a sentence names what else lies in such a room. */
+/** The folders with a row in the table. Sentences may describe further folders below them. */
 const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""]) =>
   [...cell.matchAll(/`([\w/-]+)\/`/g)].map(([, folder = ""]) => folder),
 );
 
-/** What is inside these is told where they lie. */
-const closed = /^(docs|sdk|examples|tools\/(go|npm|python)|\..*)\//;
+/** Folders whose own folders need no description. */
+const undivided = /^(docs|sdk|examples|tools\/(go|npm|python)|\..*)\//;
 
-test("each folder has its sentence", () => {
+test("each folder is described", () => {
   const folders = new Set(
     repositoryFiles()
       .map(dirname)
-      .filter((it) => it !== "." && !closed.test(`${it}/`)),
+      .filter((it) => it !== "." && !undivided.test(`${it}/`)),
   );
-  const untold = [...folders].filter((folder) => !isTold(folder));
-  expect(untold).toEqual([]);
+  const missing = [...folders].filter((folder) => !isDescribed(folder));
+  expect(missing).toEqual([]);
   expect(folders.size).toBeGreaterThan(rooms.length - 10);
 });
 
-function isTold(folder: string): boolean {
+function isDescribed(folder: string): boolean {
   if (rooms.includes(folder)) return true;
   const parts = folder.split("/");
   return parts.some((part, at) => at > 0 && named.includes(part));
 }
 
-test("no sentence is left of what is gone", () => {
+test("each described folder exists", () => {
   expect(rooms.length).toBeGreaterThan(30);
   expect(rooms.filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
 });

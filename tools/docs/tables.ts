@@ -1,10 +1,13 @@
-/** What is filled into Markdown pages, made from the definitions that the provider runs on and from what was measured. */
+/** The tables, lists and examples in Markdown pages, made from the provider's definitions and from bench/results.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { chosenRows, measuredRows } from "../../bench/report/table";
+import metadata from "../../metadata.json";
+import { tableRows } from "../../bench/figure";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import { inputNames, isRequired, outputs, traitsOf } from "../../provider/instance/definition";
+import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
+import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { ToolError } from "../support/main";
 import { root } from "../support/paths";
 
@@ -18,10 +21,10 @@ export const readmeTables = {
       ["Setting", "Meaning"],
       settingNames.map((name) => [`\`compute:${name}\``, settingDescriptions[name]]),
     ),
-  measured: () => table(measuredHead, chosenRows()),
+  measured: () => table(measuredHead, tableRows("chosen")),
 } satisfies Tables;
 
-/** The pages by path. */
+/** The tables of pages in docs/, by path. */
 export const docsPages: Readonly<Record<string, Tables>> = {
   "docs/instance.md": {
     inputs: () =>
@@ -38,16 +41,16 @@ export const docsPages: Readonly<Record<string, Tables>> = {
         Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
       ),
   },
-  "docs/performance.md": { measured: () => table(measuredHead, measuredRows()) },
+  "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },
 };
 
-/** The page, formatted, with each `<!-- table: NAME -->` … `<!-- end -->` (a list, a chooser) filled in. */
+/** The page, formatted, with the content of each `<!-- table: NAME -->` … `<!-- end -->` (or list, or chooser). */
 export async function pageWithTables(page: string, tables: Tables): Promise<string> {
   const filled = readFileSync(join(root, page), "utf8").replace(
     /(<!-- (?:table|list|chooser): (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
     (_, start: string, name: string, end: string) => {
       const make = tables[name];
-      if (!make) throw new ToolError(`${page} asks for "${name}", which there is not`);
+      if (!make) throw new ToolError(`${page} asks for a table "${name}", which does not exist`);
       return `${start}\n${make()}\n${end}`;
     },
   );
@@ -58,4 +61,50 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** The pages for Pulumi's Registry, by path. The Registry publishes them under these names. */
+export const registryPages: Readonly<Record<string, Tables>> = {
+  "docs/_index.md": { example: () => chooser(exampleBlock) },
+  "docs/installation-configuration.md": {
+    packages: packageList,
+    install: () => chooser(installBlock),
+    settings: readmeTables.settings,
+  },
+};
+
+/** A tab for each language, in the Registry's shortcodes. */
+function chooser(of: (language: ExampleLanguage) => string): string {
+  const tabs = exampleLanguages.map(
+    (language) => `{{% choosable language ${language} %}}\n\n${of(language)}\n\n{{% /choosable %}}`,
+  );
+  const languages = exampleLanguages.join(",");
+  return [`{{< chooser language "${languages}" >}}`, ...tabs, "{{< /chooser >}}"].join("\n\n");
+}
+
+function installBlock(language: ExampleLanguage): string {
+  const sdk = Object.values(sdkLanguages).find(({ example }) => example === language);
+  if (sdk) return sdk.install;
+  const { name, version, pluginDownloadURL } = metadata;
+  const command = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
+  return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
+}
+
+/** A link to each language's package in its registry. */
+function packageList(): string {
+  const { nodejs, python, go, dotnet, java } = metadata.sdk;
+  const coordinates = `${java.groupId}/${java.artifactId}`;
+  const homes: Record<(typeof sdkNames)[number], [string, string]> = {
+    nodejs: [nodejs.package, `https://www.npmjs.com/package/${nodejs.package}`],
+    python: [python.package, `https://pypi.org/project/${python.package.replaceAll("_", "-")}/`],
+    go: [go.module, `https://pkg.go.dev/${go.module}`],
+    dotnet: [dotnet.package, `https://www.nuget.org/packages/${dotnet.package}`],
+    java: [coordinates, `https://central.sonatype.com/artifact/${coordinates}`],
+  };
+  return sdkNames
+    .map((name) => {
+      const [package_, home] = homes[name];
+      return `- ${titleOf(sdkLanguages[name].example)}: [\`${package_}\`](${home})`;
+    })
+    .join("\n");
 }

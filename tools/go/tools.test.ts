@@ -1,4 +1,4 @@
-/** The oldest engine is one and the same in all that names it. */
+/** The oldest supported engine has the same version in the tests and in README.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -1,4 +1,4 @@
-/** The programs that are built from Go: the directories beside this file pin what each is made of. */
+/** The programs that are built from Go. The folders beside this file pin their modules. */
 import { ensureBuilt, requiredVersion, type GoTool } from "../support/go";
 
 const installPulumi =
@@ -7,7 +7,7 @@ const installPulumi =
 const engineModule = "github.com/pulumi/pulumi/pkg/v3";
 const sdkModule = "github.com/pulumi/pulumi/sdk/v3";
 
-/** The Pulumi CLIs that are built here, by their directories, with their versions: "v3.258.0". */
+/** The versions of the Pulumi CLIs that are built here, by their folders: "v3.258.0". */
 export const engineVersions = {
   engine: requiredVersion("engine", engineModule),
   "engine-oldest": requiredVersion("engine-oldest", engineModule),
@@ -25,7 +25,7 @@ function engine(module: keyof typeof engineVersions): GoTool {
   };
 }
 
-/** What runs the programs of a language. One more is one more line. */
+/** The language hosts, which run the programs of a language. */
 export const hosts = {
   nodejs: host("nodejs", "hosts", `${sdkModule}/nodejs/cmd`, "20 seconds"),
   python: {
@@ -45,25 +45,25 @@ function host(language: string, module: string, parent: string, expected: string
     module,
     package: `${parent}/${name}`,
     expected,
-    otherWay: `${installPulumi}, with its language hosts beside it`,
+    alternative: `${installPulumi}, with its language hosts beside it`,
   };
 }
 
 export type Language = keyof typeof hosts;
 
-/** By their directories. */
+/** The other programs, by their folders. */
 const tools = {
-  engine: { ...engine("engine"), otherWay: installPulumi },
-  // The tests run the life cycle with it as well.
+  engine: { ...engine("engine"), alternative: installPulumi },
+  // The tests run with the oldest supported engine, too.
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
-  // These check schema.json (the first) and write the SDKs.
+  // The first one checks schema.json; both write SDKs.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
   // The API docs of Pulumi's Registry; the tests look for broken links in them.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
-  // Makes of a directory what a Go proxy has of a module.
+  // Packs a folder as a Go proxy serves a module.
   gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
-  // What `npm run bench` measures against.
+  // Peers for `npm run bench`.
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     name: "terraform-provider-restapi",
@@ -110,12 +110,12 @@ function ours(module: string, title: string, expected: string): GoTool {
   return { name: `compute-${module}`, title, module, package: ".", expected };
 }
 
-/** The path of the executable, built where it is missing or older than what it is made from. */
+/** Builds the program unless it is up to date, and returns the path of its executable. */
 export async function ensureGoTool(name: keyof typeof tools): Promise<string> {
   return ensureBuilt(tools[name]);
 }
 
-/** The same for a language host. */
+/** Builds a language host unless it is up to date. */
 export async function ensureHost(language: Language): Promise<void> {
   await ensureBuilt(hosts[language]);
 }

@@ -1,4 +1,4 @@
-/** A terminal window as an SVG: frames of text on a grid, which end on the last one. */
+/** Draws a terminal window as an SVG. It plays its frames once, and stays on the last one. */
 
 export interface Frame {
   /** As `tmux capture-pane -e` prints it. */
@@ -9,16 +9,15 @@ export interface Frame {
 
 export interface Picture {
   columns: number;
-  /** In the title bar. */
+  /** The text in the title bar. */
   heading: string;
-  /** For those who do not see the picture. */
+  /** For readers who can't see the picture. */
   title: string;
   description: string;
-  /** The last one is the picture; those before it lead up to it. */
   frames: readonly Frame[];
 }
 
-/** A dark theme whose colours all stand out from its background (contrast of 4.5 : 1 or more). */
+/** A dark theme; each colour has a contrast of at least 4.5 : 1 to the background. */
 const theme = {
   background: "#0d1117",
   bar: "#161b22",
@@ -28,8 +27,8 @@ const theme = {
   dots: ["#ff7b72", "#d29922", "#3fb950"],
 };
 
-/** Black to white, then the bright ones. Black is a grey, to be seen on the background. */
-const sixteen = [
+/** The terminal colours from black to white, then the bright ones. Black is a grey, which can be seen. */
+const palette = [
   ...["#7d8590", "#ff7b72", "#3fb950", "#d9a93b", "#58a6ff", "#bc8cff", "#39c5cf", "#d1d7e0"],
   ...["#8b949e", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc"],
 ];
@@ -68,10 +67,7 @@ export function drawPicture({ columns, heading, title, description, frames }: Pi
   return `${svg.join("\n")}\n`;
 }
 
-/**
- * Plays once. Only what may move for the reader is hidden and shown by CSS: without it, only the
- * last frame has ever been visible.
- */
+/** CSS that shows the frames one after the other. Without CSS or motion, only the last frame is visible. */
 function animation(frames: readonly Frame[]): string[] {
   const end = frames.at(-1)?.at ?? 0;
   if (end === 0) return [];
@@ -89,38 +85,38 @@ function animation(frames: readonly Frame[]): string[] {
   return ["<style>@media (prefers-reduced-motion:no-preference){", ...rules, "}</style>"];
 }
 
-// Between `ESC [` and `m`: how the text from here on looks.
-// eslint-disable-next-line no-control-regex -- escape sequences are what it looks for
-const escapes = /\x1b\[([\d;:]*)m/;
+/** `ESC [ PARAMETERS m`, which sets the style of the text that follows. */
+// eslint-disable-next-line no-control-regex -- the sequence begins with a control character
+const styleSequence = /\x1b\[([\d;:]*)m/;
 
-/** What a screen shows, without colours. */
-export function textOf(screen: string): string {
-  return screen.replace(new RegExp(escapes, "g"), "");
+/** The text of a screen, without its styles. */
+export function plainText(screen: string): string {
+  return screen.replace(new RegExp(styleSequence, "g"), "");
 }
 
 /**
- * Each piece of text has its place and its width, so that columns stay in line in any font. Wide
- * spaces are not drawn: they would be collapsed. A style lasts beyond the end of its line.
+ * Each piece of text has its position and its width, so that columns stay aligned in any font. Runs of spaces are left
+ * out, because SVG would collapse them. A style lasts beyond the end of its line.
  */
 function drawFrame(lines: readonly string[], index: number, isLast: boolean): string {
   let style = "";
   const texts = lines.flatMap((line, row) => {
     const spans: string[] = [];
     let column = 0;
-    for (const [n, piece] of line.split(escapes).entries()) {
-      // Every second piece is what was between `ESC [` and `m`.
+    for (const [n, piece] of line.split(styleSequence).entries()) {
+      // Every second piece is the parameters of a style sequence.
       if (n % 2 === 1) {
-        style = restyled(style, piece);
+        style = applyStyle(style, piece);
         continue;
       }
       for (const { 0: text, index: at } of piece.matchAll(/\S+( \S+)*/gu)) {
-        const x = padding + (column + lengthOf(piece.slice(0, at))) * cell.width;
-        const size = `x="${round(x)}" textLength="${round(lengthOf(text) * cell.width)}"`;
+        const x = padding + (column + columnsOf(piece.slice(0, at))) * cell.width;
+        const size = `x="${round(x)}" textLength="${round(columnsOf(text) * cell.width)}"`;
         spans.push(
           `<tspan ${size} lengthAdjust="spacingAndGlyphs"${style}>${escape(text)}</tspan>`,
         );
       }
-      column += lengthOf(piece);
+      column += columnsOf(piece);
     }
     const y = round(barHeight + padding / 2 + row * cell.height + 15);
     return spans.length === 0 ? [] : [`<text y="${y}">${spans.join("")}</text>`];
@@ -129,12 +125,12 @@ function drawFrame(lines: readonly string[], index: number, isLast: boolean): st
 }
 
 /**
- * The attributes of a text after "select graphic rendition", and not CSS, which some renderers leave out.
- * Only what Pulumi prints: one of sixteen colours, bold, underlined. @throws for anything else.
+ * The SVG attributes of the text after a style sequence (not CSS, which some renderers ignore). Knows what Pulumi
+ * prints: sixteen colours, bold, underlined. @throws for anything else
  */
-function restyled(before: string, parameters: string): string {
+function applyStyle(before: string, parameters: string): string {
   const without = (name: string) => after.replace(new RegExp(` ${name}="[^"]*"`), "");
-  const colored = (index: number) => ` fill="${sixteen[index]}"${without("fill")}`;
+  const colored = (index: number) => ` fill="${palette[index]}"${without("fill")}`;
   let after = before;
   const codes = parameters.split(/[;:]/).map(Number);
   for (let code = codes.shift(); code !== undefined; code = codes.shift()) {
@@ -146,7 +142,7 @@ function restyled(before: string, parameters: string): string {
     else if (code === 24) after = without("text-decoration");
     else if (code === 39) after = without("fill");
     else if (code === 49)
-      continue; // the background is always the terminal's own
+      continue; // the default background
     else if (kind === 5 && index < 16) after = colored(index);
     else if (code >= 30 && code <= 37) after = colored(code - 30);
     else if (code >= 90 && code <= 97) after = colored(code - 90 + 8);
@@ -155,8 +151,8 @@ function restyled(before: string, parameters: string): string {
   return after;
 }
 
-/** Of text without characters that take two columns, which Pulumi does not print on Linux. */
-function lengthOf(text: string): number {
+/** In columns. Characters that take two columns are not supported: Pulumi prints none on Linux. */
+function columnsOf(text: string): number {
   return Array.from(text).length;
 }
 

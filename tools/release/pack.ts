@@ -1,6 +1,6 @@
 /**
- * The SDKs as the registries want them, which is more than a program needs to run (tools/sdk/pack.ts):
- * sources and documentation beside the code. In `.tools/release/LANGUAGE`.
+ * Packs the SDKs for the registries, in `.tools/release/LANGUAGE`: with sources and documentation beside the code, which
+ * a program does not need to run (tools/sdk/pack.ts).
  */
 import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ import { goEnvironment } from "../support/go";
 import { toolsDir } from "../support/paths";
 import { ensurePythonTools } from "../support/python";
 
-/** Packs, lets the ecosystem's own tools look it over, and returns the files that are published. */
+/** Packs, checks the package with the language's own tools, and returns the files to publish. */
 export async function packForRelease(language: Language): Promise<string[]> {
   const out = join(toolsDir, "release", language);
   rmSync(out, { recursive: true, force: true });
@@ -27,20 +27,20 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   async nodejs(out) {
     copyInto(out, await ensurePacked("nodejs"), "*.tgz");
   },
-  /** A wheel and the sources; PyPI refuses what its check refuses. */
+  /** A wheel and the sources. twine checks what PyPI would refuse. */
   async python(out) {
     const python = join(await ensurePythonTools("packaging"), "python");
     await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
     const files = globSync("*", { cwd: out }).map((file) => join(out, file));
     await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);
   },
-  /** Nothing is uploaded: the proxy fetches the tag. This is what it will make of it. */
+  /** The files that Go's proxy will make from the tag; nothing is uploaded. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
     const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
-  /** The jar with its sources, its documentation and, where there is a key, their signatures. */
+  /** The jar with its sources, its documentation and, if there is a key, their signatures. */
   async java(out) {
     const cwd = copyOf("java");
     await maven(cwd, "verify");
@@ -52,7 +52,7 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   },
 };
 
-/** Maven with what Maven Central asks for. It signs where there is a key: the tests have none. */
+/** Runs Maven with what Maven Central requires. It signs if there is a key; the tests have none. */
 export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<void> {
   const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
   const isSigned = process.env["MAVEN_GPG_KEY"] !== undefined || goal === "deploy";

@@ -1,4 +1,4 @@
-/** The tag of the Go module, pushed to a real repository. The other places can't be had here. */
+/** Pushes the tag of the Go module to a real repository. Tests can't publish to the other places. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Publishing, a place at a time. Each may be run again after a run that failed half way: what is there
- * already is compared or left alone, and never replaced.
+ * Publishes to one place at a time. Each may run again after it failed half way: it compares or skips what is published
+ * already, and never replaces it.
  */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,7 +13,7 @@ import { maven, packForRelease } from "./pack";
 import { goTag, releaseNotes, releaseTag } from "./versions";
 
 export const places = {
-  /** A draft until all files are there: nobody sees half a release. */
+  /** The release stays a draft until all files are uploaded, so that nobody sees half a release. */
   async github() {
     const files = distFiles();
     const there = await succeeds("gh", ["release", "view", releaseTag]);
@@ -22,7 +22,7 @@ export const places = {
       await gh("create", releaseTag, "--draft", "--verify-tag", `--title=${releaseTag}`, notes);
     } else if (!(await isDraft())) {
       await compareWithPublished();
-      return say(`${releaseTag} is there already, with these files.`);
+      return say(`${releaseTag} is published already, with these files.`);
     }
     await gh("upload", releaseTag, "--clobber", ...files);
     await gh("edit", releaseTag, "--draft=false");
@@ -33,17 +33,17 @@ export const places = {
     const [file = ""] = await packForRelease("nodejs");
     const package_ = `${metadata.sdk.nodejs.package}@${metadata.version}`;
     if (await succeeds("npm", ["view", package_, "version", "--prefer-online"])) {
-      return say(`${package_} is there already.`);
+      return say(`${package_} is published already.`);
     }
     await captured("npm", ["publish", "--provenance", "--access=public", file]);
     say(package_);
   },
 
-  /** The files are those that `pack dotnet` made. */
+  /** Publishes the files that `pack dotnet` made. */
   async nuget() {
     const key = process.env["NUGET_API_KEY"];
     if (!key)
-      throw new ToolError("NUGET_API_KEY is not set: the login step of the workflow gives it.");
+      throw new ToolError("NUGET_API_KEY is not set. The login step of the workflow sets it.");
     const packages = join(root, ".tools", "release", "dotnet", "*.nupkg");
     const source = "--source=https://api.nuget.org/v3/index.json";
     await withoutKey(key, () =>
@@ -64,20 +64,20 @@ export const places = {
     const file = `${artifactId}-${metadata.version}.pom`;
     const directory = `${groupId.replaceAll(".", "/")}/${artifactId}/${metadata.version}`;
     if (await isServed(`https://repo1.maven.org/maven2/${directory}/${file}`)) {
-      return say(`${file} is there already.`);
+      return say(`${file} is published already.`);
     }
     await maven(copyOf("java"), "deploy");
     say(file);
   },
 
-  /** The Go proxy takes the module from the repository, by this tag. */
+  /** Go's proxy takes the module from the repository, by this tag. */
   go: () => pushGoTag(root),
 } satisfies Record<string, () => Promise<void>>;
 
 const dist = join(root, "dist");
 const checksumsFile = join(dist, "SHA256SUMS");
 
-/** What `npm run dist` has made. */
+/** The files that `npm run dist` made. */
 function distFiles(): string[] {
   const files = globSync("*", { cwd: dist }).map((name) => join(dist, name));
   if (!files.includes(checksumsFile)) {
@@ -88,14 +88,14 @@ function distFiles(): string[] {
 
 export type Place = keyof typeof places;
 
-/** On the commit that is checked out: the one that the release's tag stands on. */
+/** Tags the commit that is checked out, which is that of the release's tag. */
 export async function pushGoTag(repository: string): Promise<void> {
   const options = { cwd: repository };
   const git = (...args: string[]) => captured("git", args, options).then((text) => text.trim());
   const commit = await git("rev-parse", "HEAD");
   const reference = `refs/tags/${goTag}`;
   const [there] = (await git("ls-remote", "origin", reference)).split("\t");
-  if (there === commit) return say(`${goTag} is there already.`);
+  if (there === commit) return say(`${goTag} is pushed already.`);
   if (there) {
     throw new ToolError(
       `${goTag} stands on ${there}, not on ${commit}. Go keeps a version's content for ever: ` +
@@ -124,7 +124,7 @@ async function compareWithPublished(): Promise<void> {
   );
 }
 
-/** Commands that fail are shown whole, and this one has a key in it. */
+/** Removes the key from an error, which shows the failed command with all its arguments. */
 async function withoutKey(key: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run();

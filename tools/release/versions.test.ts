@@ -1,4 +1,4 @@
-/** The version, and what the changelog says of it. */
+/** The version, and its section in the changelog. */
 import { describe, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { disagreements, releaseNotes, releaseTag, versionDisagreements } from "./versions";
@@ -12,7 +12,7 @@ test("a tag of another version releases nothing", () => {
   expect(disagreements(releaseTag).join("\n")).not.toContain("the tag must be");
 });
 
-describe("what CHANGELOG.md says of this version", () => {
+describe("the section of CHANGELOG.md about this version", () => {
   const changelog = (title: string, notes: string) =>
     `# Changelog\n\n## [Unreleased]\n\n## ${title}\n${notes}\n## [0.0.1] - 2020-01-01\n\n- Old.\n`;
 

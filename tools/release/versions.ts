@@ -1,4 +1,4 @@
-/** The version: that all places agree which one it is, and what CHANGELOG.md says of it. */
+/** The version: whether all files that hold it agree, and what CHANGELOG.md says about it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
@@ -8,11 +8,11 @@ const { version } = metadata;
 
 type Packages = Record<"sdk/nodejs", { version: string }>;
 
-/** Two spellings of a tag: of the release itself, and of the Go module, whose directory it names. */
+/** The tags of the release itself, and of the Go module, which names the module's folder. */
 export const releaseTag = `v${version}`;
 export const goTag = `sdk/go/compute/v${version}`;
 
-/** What must be mended before `tag` may release anything; empty where all is well. */
+/** What must be fixed before `tag` can be released; empty if nothing. */
 export function disagreements(tag: string): string[] {
   const found = versionDisagreements();
   if (tag !== releaseTag) {
@@ -29,7 +29,7 @@ export function disagreements(tag: string): string[] {
   return found;
 }
 
-/** The places that are written by hand; `npm run check` compares the generated ones. */
+/** Compares the files that are written by hand; `npm run check` compares the generated ones. */
 export function versionDisagreements(): string[] {
   const lock = json("package-lock.json") as { version: string; packages: Packages };
   const places = {
@@ -42,7 +42,7 @@ export function versionDisagreements(): string[] {
     .map(([place, found]) => `${place} says ${found}, but metadata.json says ${version}`);
 }
 
-/** What CHANGELOG.md says of this version, without its title; undefined where it says nothing. */
+/** The section of CHANGELOG.md about this version, without its title; undefined if there is none. */
 export function releaseNotes(text = read("CHANGELOG.md")): string | undefined {
   const [, ...sections] = text.split(/^## /m);
   const section = sections.find((it) => it.startsWith(`[${version}] - `));

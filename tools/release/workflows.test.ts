@@ -1,4 +1,4 @@
-/** The workflows of .github/: what a linter says of them, and what it can't know. */
+/** The workflows of .github/: the findings of a linter, and rules of our own. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -10,7 +10,6 @@ import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { lackOfGo, testUnless } from "../support/unless";
 
-// The first time, the linter is built.
 const directory = join(root, ".github", "workflows");
 const workflows = globSync("*.yml", { cwd: directory }).map(
   (name) => [name, readFileSync(join(directory, name), "utf8")] as const,
@@ -36,7 +35,7 @@ test("an action has one version everywhere", () => {
 
 type Permissions = Record<string, string>;
 
-/** Beyond reading the repository, by the jobs: to sign by who they are, and to write what is released. */
+/** The permissions of jobs beside reading the repository: to sign with the identity of the run, and to write releases. */
 const needed: Record<string, Permissions> = {
   "release.yml: plugins": { "id-token": "write", attestations: "write" },
   "release.yml: github": { contents: "write" },

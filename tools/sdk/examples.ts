@@ -1,9 +1,9 @@
-/** The example programs, one a language: the docs and the packages' READMEs show what the tests run. */
+/** The example programs, one for each language. The docs and the packages' READMEs show what the tests run. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
 
-/** By the name that a fenced block of the language has. */
+/** By the language's name in a fenced block. */
 const programs = {
   typescript: { title: "TypeScript", file: "instance/index.ts" },
   python: { title: "Python", file: "instance-python/__main__.py" },
@@ -18,7 +18,7 @@ export type ExampleLanguage = keyof typeof programs;
 /** In the order in which pages show them. */
 export const exampleLanguages = Object.keys(programs) as ExampleLanguage[];
 
-/** The name of the language, as people write it. */
+/** The name of the language in a text. */
 export function titleOf(language: ExampleLanguage): string {
   return programs[language].title;
 }
@@ -26,12 +26,12 @@ export function titleOf(language: ExampleLanguage): string {
 /** The example as a fenced block of Markdown. */
 export function exampleBlock(language: ExampleLanguage): string {
   const text = readFileSync(join(root, "examples", programs[language].file), "utf8");
-  // The head of a YAML program is the project's, not the program's.
+  // A Pulumi.yaml begins with the project's settings, which are not part of the program.
   const program = language === "yaml" ? text.slice(text.search(/^(variables|resources):/m)) : text;
   return `\`\`\`${language}\n${program.trimEnd()}\n\`\`\``;
 }
 
-/** All of them, as the registry and the SDK generators read them: each takes what is its language's. */
+/** All examples, in the form from which the Registry and the SDK generators each take those of their language. */
 export function exampleUsage(title: string): string {
   return [
     "{{% examples %}}",

@@ -1,15 +1,176 @@
-/** The languages that there is an SDK for. */
-import { dotnet } from "./dotnet";
-import { go } from "./go";
-import { java } from "./java";
-import type { SdkLanguage } from "./language";
-import { nodejs } from "./nodejs";
-import { python } from "./python";
+/** The languages that have an SDK, and what each package needs beyond what the official generator writes. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import metadata from "../../metadata.json";
+import { goVersion, requiredVersion, tidy } from "../support/go";
+import { root } from "../support/paths";
+import type { ExampleLanguage } from "./examples";
 
-export const sdkLanguages = { nodejs, python, go, dotnet, java } satisfies Record<
-  string,
-  SdkLanguage
->;
+export interface SdkLanguage {
+  /** For messages: "Node.js". */
+  title: string;
+  /** Which of the two generator programs knows the language. */
+  generator: "sdkgen" | "sdkgen-more";
+  example: ExampleLanguage;
+  /** How a project adds the package, as a fenced block. */
+  install: string;
+  /** The package's folder below what the generator writes, if it is not that folder itself. */
+  folder?: string;
+  /** Changes the generated package in `directory`. */
+  complete(directory: string): void | Promise<void>;
+}
+
+const { license, publisher, version, displayName, description, homepage, repository } = metadata;
+const { nodejs, python, go, dotnet, java } = metadata.sdk;
+
+export const sdkLanguages = {
+  nodejs: {
+    title: "Node.js",
+    generator: "sdkgen",
+    example: "typescript",
+    install: shellBlock(`npm install ${nodejs.package}`),
+    /**
+     * The generator expects bin/ to be published by itself. With an entry point, the folder is a workspace that programs
+     * import from, and `npm pack` packs what they import.
+     */
+    complete(directory) {
+      const manifest = JSON.stringify(
+        {
+          author: publisher,
+          main: "bin/index.js",
+          types: "bin/index.d.ts",
+          files: ["bin"],
+          engines: { node: nodejs.node },
+        },
+        undefined,
+        4,
+      );
+      insert(
+        join(directory, "package.json"),
+        `\n    "license": "${license}",`,
+        `${manifest.slice(1, -2)},`,
+      );
+    },
+  },
+
+  python: {
+    title: "Python",
+    generator: "sdkgen",
+    example: "python",
+    install: shellBlock(`pip install ${python.package}`),
+    complete(directory) {
+      // The package's README.md is the one beside pyproject.toml.
+      rmSync(join(directory, python.package, "README.md"));
+      const classifiers = [
+        "Intended Audience :: Developers",
+        "Programming Language :: Python :: 3 :: Only",
+        "Topic :: System :: Systems Administration",
+        "Typing :: Typed",
+      ];
+      insert(
+        join(directory, "pyproject.toml"),
+        "[project]\n",
+        `  authors = [{ name = "${publisher}" }]\n  classifiers = ${JSON.stringify(classifiers)}\n`,
+      );
+    },
+  },
+
+  go: {
+    title: "Go",
+    generator: "sdkgen",
+    example: "go",
+    install: shellBlock(`go get ${go.module}`),
+    /** The last part of the import path, for which the generator makes a folder. */
+    folder: "compute",
+    async complete(directory) {
+      // The Pulumi SDK of the same version as the generator.
+      const pulumi = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
+      writeFileSync(
+        join(directory, "go.mod"),
+        `module ${go.module}\n\ngo ${goVersion("sdkgen")}\n\nrequire github.com/pulumi/pulumi/sdk/v3 ${pulumi}\n`,
+      );
+      await tidy(directory);
+    },
+  },
+
+  dotnet: {
+    title: ".NET",
+    generator: "sdkgen-more",
+    example: "csharp",
+    install: shellBlock(`dotnet add package ${dotnet.package}`),
+    complete(directory) {
+      const project = join(directory, `${dotnet.package}.csproj`);
+      const tags = metadata.keywords.join(";");
+      replace(
+        project,
+        "    <PackageIcon>logo.png</PackageIcon>\n",
+        `    <PackageReadmeFile>README.md</PackageReadmeFile>\n    <PackageTags>${tags}</PackageTags>\n`,
+      );
+      replace(
+        project,
+        `    <None Include="logo.png">
+      <Pack>True</Pack>
+      <PackagePath></PackagePath>
+    </None>`,
+        `    <None Include="README.md" Pack="True" PackagePath="" />\n    <None Include="LICENSE" Pack="True" PackagePath="" />`,
+      );
+      replace(project, ">net6.0<", `>${dotnet.targetFramework}<`);
+    },
+  },
+
+  java: {
+    title: "Java",
+    generator: "sdkgen-more",
+    example: "java",
+    install: `\`\`\`xml
+<dependency>
+  <groupId>${java.groupId}</groupId>
+  <artifactId>${java.artifactId}</artifactId>
+  <version>${version}</version>
+</dependency>
+\`\`\``,
+    complete(directory) {
+      // The tests build this package with Maven, so the files for Gradle go.
+      for (const file of ["build.gradle", "settings.gradle"]) rmSync(join(directory, file));
+      const values: Readonly<Record<string, string>> = {
+        ...{ displayName, description, homepage, repository, license, publisher, version },
+        ...{ groupId: java.groupId, artifactId: java.artifactId, release: String(java.release) },
+        // The generated code needs the SDK of the generator's own version.
+        pulumi: requiredVersion("sdkgen-more", "github.com/pulumi/pulumi-java/pkg").slice(1),
+      };
+      const template = readFileSync(join(root, "tools", "sdk", "pom.xml"), "utf8");
+      const pom = template.replace(/@(\w+)@/g, (_, name: string) => values[name] ?? "");
+      writeFileSync(join(directory, "pom.xml"), pom);
+      // The generated code and the language host read these two.
+      const resources = join(
+        directory,
+        ...["src", "main", "resources", ...java.basePackage.split("."), metadata.name],
+      );
+      mkdirSync(resources, { recursive: true });
+      writeFileSync(join(resources, "version.txt"), `${version}\n`);
+      const { name, pluginDownloadURL: server } = metadata;
+      const plugin = JSON.stringify({ resource: true, name, version, server }, undefined, 2);
+      writeFileSync(join(resources, "plugin.json"), `${plugin}\n`);
+    },
+  },
+} satisfies Record<string, SdkLanguage>;
 
 export type Language = keyof typeof sdkLanguages;
 export const sdkNames = Object.keys(sdkLanguages) as Language[];
+
+function shellBlock(command: string): string {
+  return `\`\`\`sh\n${command}\n\`\`\``;
+}
+
+function insert(file: string, after: string, insertion: string): void {
+  replace(file, after, after + insertion);
+}
+
+/** Replaces the one place in a generated file that has this text. @throws if a new generator writes it otherwise */
+function replace(file: string, old: string, text: string): void {
+  const before = readFileSync(file, "utf8");
+  if (before.split(old).length !== 2) {
+    throw new Error(`${file}: the generator no longer writes this exactly once: ${old}`);
+  }
+  writeFileSync(file, before.replace(old, () => text));
+}

@@ -1,7 +1,7 @@
 /**
- * What is published to npm: the compiled SDK, and the plugin beside it for the Node of the project, so
- * that nothing but npm is needed. The package is put together here and not in sdk/nodejs: from there
- * npm would put the plugin of a workspace onto everyone's PATH.
+ * The npm package: the compiled SDK and the plugin, which runs on the project's own Node, so that a user needs nothing
+ * but npm. It is assembled in .tools/npm and not in sdk/nodejs, because npm puts the commands of a workspace on the PATH
+ * of all scripts here.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,12 +15,12 @@ import { root, toolsDir } from "../support/paths";
 
 const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
 /**
- * By this name a `path` in Pulumi.yaml finds it. On Windows it can't be started by itself: there
- * `PulumiPlugin.yaml` tells the engine to let Node do it.
+ * The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows can't start the file itself;
+ * there `PulumiPlugin.yaml` tells the engine to start it with Node.
  */
 const start = `plugin/${executable}`;
 
-/** Writes the package's directory; returns it, and what it was made from beside the SDK. */
+/** Writes the package's folder, and returns it with its inputs beside the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
   const sdk = await ensureSdkBuilt();
   const directory = join(toolsDir, "npm");
@@ -49,7 +49,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   return { directory, inputs: [...inputs, "schema.json"] };
 }
 
-/** Two names for one program: the engine looks for the first, a person types the second. */
+/** The commands of the package: the engine looks for the first, a person types the second. */
 export const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
 
 function packageJson(file: string): string {

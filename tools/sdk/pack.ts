@@ -1,21 +1,18 @@
-/**
- * The SDKs as packages, as they are published: each in the form that its language's own tools make
- * and install. In `.tools/packages/LANGUAGE`.
- */
+/** Packs the SDKs, in `.tools/packages/LANGUAGE`, each in the form that its language's own tools install. */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../../metadata.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
-import { ensureProduct } from "../support/inputs";
+import { ensureProduct } from "../support/products";
 import { root, toolsDir } from "../support/paths";
-import { generatedFiles } from "./files";
+import { generatedFiles } from "./write";
 import { sdkLanguages, type Language } from "./languages";
 import { writeNpmPackage } from "./npmPackage";
 
 type Packed = Exclude<Language, "dotnet">;
 
-/** The directory with the package, made if need be; what is in it says `packers`. */
+/** Packs an SDK unless it is up to date, and returns the folder. `packers` says what is in it. */
 export async function ensurePacked(language: Packed): Promise<string> {
   const packages = join(toolsDir, "packages", language);
   await ensureProduct({
@@ -23,7 +20,7 @@ export async function ensurePacked(language: Packed): Promise<string> {
     outputs: [`.tools/packages/${language}`],
     stamp: `.tools/stamps/package-${language}`,
     async make() {
-      // What Maven has fetched stays; its `install` puts a new package in the place of the old one.
+      // Keeps what Maven has fetched; its `install` replaces the package itself.
       if (language !== "java") rmSync(packages, { recursive: true, force: true });
       mkdirSync(packages, { recursive: true });
       const inputs = (await packers[language](packages)) ?? [];
@@ -33,7 +30,7 @@ export async function ensurePacked(language: Packed): Promise<string> {
   return packages;
 }
 
-/** Each may return what else it packs, as paths from the root. */
+/** Each may return further inputs, as paths from the root. */
 const packers: Readonly<Record<Packed, (packages: string) => Promise<readonly string[] | void>>> = {
   /** A tarball. */
   async nodejs(packages) {
@@ -53,7 +50,7 @@ const packers: Readonly<Record<Packed, (packages: string) => Promise<readonly st
     const tool = await ensureGoTool("gomodule");
     await captured(tool, ["-module", source, "-version", version, "-out", packages]);
   },
-  /** A Maven repository, which also keeps what Maven fetches to build it. */
+  /** A Maven repository, which also holds what Maven fetches for the build. */
   async java(packages) {
     const cwd = copyOf("java");
     const repository = `-Dmaven.repo.local=${packages}`;
@@ -61,7 +58,7 @@ const packers: Readonly<Record<Packed, (packages: string) => Promise<readonly st
   },
 };
 
-/** A copy of `sdk/DIRECTORY` to build in: building leaves files beside the sources. */
+/** Copies `sdk/DIRECTORY` to build there, because a build leaves files beside the sources. */
 export function copyOf(directory: string): string {
   const source = `sdk/${directory}`;
   const copy = join(toolsDir, "scratch", source.replaceAll("/", "-"));

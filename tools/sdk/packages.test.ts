@@ -1,4 +1,4 @@
-/** What people see of the SDKs before they install one. */
+/** What people see of an SDK before they install it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ import { exampleBlock, type ExampleLanguage } from "./examples";
 const { version, license, repository, description, pluginDownloadURL, keywords } = metadata;
 const java = "src/main/java/com/computeinstances/compute";
 
-/** The package's directory; its own metadata; where it tells the engine of the plugin; its Instance. */
+/** Language, folder, file with the package's metadata, file that names the plugin, file of the Instance. */
 const packages: [ExampleLanguage, string, string, string, string][] = [
   ["typescript", "nodejs", "package.json", "package.json", "instance.ts"],
   [
@@ -50,7 +50,7 @@ test.each(packages)("the %s package is complete", (language, directory, about, p
   }
   expect(read("README.md")).toContain(exampleBlock(language));
   expect(read("LICENSE")).toBe(readFileSync(join(root, "LICENSE"), "utf8"));
-  // In the editor; each language's comments have their own signs around it.
+  // The doc comment, which an editor shows.
   expect(read(instance)).toMatch(/Example Usage/);
   expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
 });

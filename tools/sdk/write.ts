@@ -1,37 +1,44 @@
-/** Writes an SDK, whole: what the official generator makes, and what it leaves to the publisher. */
-import { cpSync, writeFileSync } from "node:fs";
+/** Writes an SDK: what the official generator makes, and what it leaves to the publisher. */
+import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { exampleBlock, titleOf } from "./examples";
-import type { SdkLanguage } from "./language";
-import { sdkLanguages, type Language } from "./languages";
+import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
 
 export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {
   const sdk: SdkLanguage = sdkLanguages[language];
   const generator = await ensureGoTool(sdk.generator);
   await captured(generator, ["-schema", schema, "-language", language, "-out", out]);
-  const directory = join(out, sdk.root ?? ".");
+  const directory = join(out, sdk.folder ?? ".");
   await sdk.complete(directory);
-  writeReadme(directory, sdk);
-  cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
-}
-
-function writeReadme(directory: string, { example, install }: SdkLanguage): void {
-  const text = `# ${metadata.displayName} for Pulumi, in ${titleOf(example)}
+  const readme = `# ${metadata.displayName} for Pulumi, in ${titleOf(sdk.example)}
 
 ${metadata.description}
 
-${install}
+${sdk.install}
 
-${exampleBlock(example)}
+${exampleBlock(sdk.example)}
 
 The settings (\`compute:baseUrl\`, \`compute:apiToken\` and more), what a delete does, and everything else:
 <${metadata.homepage}>
 
 This package is generated from the provider's schema. Licence: ${metadata.license}.
 `;
-  writeFileSync(join(directory, "README.md"), text);
+  writeFileSync(join(directory, "README.md"), readme);
+  cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
+}
+
+/** What the tools of the languages leave beside the generated sources: compiled or installed files. */
+const leftBehind = /^sdk\/\w+\/(bin|build|dist|node_modules|obj|target|\w+\.egg-info)$/;
+
+/** All generated files below a folder such as `sdk/python`, as paths from the base. */
+export function generatedFiles(base: string, folder: string): string[] {
+  return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (leftBehind.test(path)) return [];
+    return entry.isDirectory() ? generatedFiles(base, path) : [path];
+  });
 }

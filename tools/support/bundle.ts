@@ -1,12 +1,12 @@
-/** One file of JavaScript for Node, out of a TypeScript file and all that it imports. */
+/** Bundles a TypeScript file and all that it imports into one JavaScript file for Node. */
 import type { BuildOptions } from "esbuild";
 import { ToolError } from "./main";
 import { root } from "./paths";
 
 interface Bundle {
-  /** The files, by the path that esbuild gave them; `.map` and `.LEGAL.txt` where asked for. */
+  /** The bundle, and its `.map` and `.LEGAL.txt` if the options ask for them. */
   files: readonly { path: string; text: string }[];
-  /** What it is made of, as paths from the root. */
+  /** Its inputs, as paths from the root. */
   inputs: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export async function bundle(
   outfile: string,
   options: Pick<BuildOptions, "sourcemap" | "legalComments" | "define" | "target" | "banner"> = {},
 ): Promise<Bundle> {
-  // Only here, since most runs build nothing.
+  // Loaded here, because most runs build nothing.
   const esbuild = await import("esbuild");
   const { outputFiles, metafile } = await esbuild
     .build({
@@ -34,7 +34,7 @@ export async function bundle(
     .catch((error: unknown) => {
       throw new ToolError(`${entry} does not build.\n${String(error)}`);
     });
-  // Outside ASCII there are only comments: without them, V8 keeps a byte a character, not two.
+  // Only comments have other characters than ASCII. Without those, V8 stores one byte for a character, not two.
   const ascii = (path: string, text: string) =>
     path.endsWith(".js") ? text.replace(/\P{ASCII}/gu, "?") : text;
   return {

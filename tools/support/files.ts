@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { isMissing } from "./errors";
 
-/** The file's text, or undefined where there is none. */
+/** The text of a file; undefined if there is no such file. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -14,7 +13,7 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Nobody ever sees the file half-written: it appears whole, or not at all. */
+/** Writes a file atomically: other processes see all of it or nothing. */
 export function writeWhole(path: string, content: string | Uint8Array, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
@@ -24,7 +23,19 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
 
 export function hashOf(parts: Iterable<string | Uint8Array>): string {
   const hash = createHash("sha256");
-  // The length first, so that two parts never look like two others.
+  // With the lengths, so that no other parts have the same hash.
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
+}
+
+/** Whether an error of Node says that a file or a command does not exist. */
+export function isMissing(error: unknown): boolean {
+  return fieldOf(error, "code") === "ENOENT";
+}
+
+/** A field of an error. In tests, errors of Node are no `instanceof Error`: jest gives each test file its own `Error`. */
+export function fieldOf(error: unknown, name: string): unknown {
+  return typeof error === "object" && error !== null
+    ? (error as Record<string, unknown>)[name]
+    : undefined;
 }

@@ -1,15 +1,11 @@
-/** Builds executables from Go modules, and says what to do where it can't. */
-import { execFile } from "node:child_process";
+/** Builds executables from Go modules. If that fails, the message says what a person can do. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { isOlder } from "../../provider/executable";
 import { captured, runCommand } from "./command";
-import { hashOf, readIfThere, writeWhole } from "./files";
-import { withLock } from "./lock";
+import { hashOf, readIfThere, writeWhole, isMissing } from "./files";
+import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
-import { fieldOf, isMissing } from "./errors";
 
 interface Script {
   module: string;
@@ -19,25 +15,25 @@ interface Script {
 /** One executable that is built from Go modules. */
 export interface GoTool {
   name: string;
-  /** Its folder below the others, where it has the name of one of them. */
+  /** A subfolder for it, because another tool has the same name. */
   folder?: string;
   /** What it is, for messages: "the Pulumi CLI". */
   title: string;
-  /** The directory under `tools/go` whose go.mod and go.sum pin all it is made of. */
+  /** The folder under `tools/go` whose go.mod and go.sum pin its modules. */
   module: string;
   /** The Go package of its `main`. */
   package: string;
-  /** Beside those that leave out what is for debuggers. */
+  /** Linker flags beside `-s -w`, which leave debug information out. */
   ldflags?: string;
-  /** A script that is needed beside the executable: the Go module that has it, and its path there. */
+  /** A script that must stand beside the executable: the Go module that contains it, and its path there. */
   script?: Script;
-  /** How long a first build takes, about: "1 minute". */
+  /** About how long a first build takes: "1 minute". */
   expected: string;
   /** What a person can do instead of building it. */
-  otherWay?: string;
+  alternative?: string;
 }
 
-/** The path of the built tool; builds it where it is missing or older than what it is made from. */
+/** Builds the tool unless it is up to date, and returns the path of its executable. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
   const path = join(toolsBin, tool.folder ?? "", tool.name + exe);
   const stamp = join(toolsDir, "stamps", keyOf(tool));
@@ -56,7 +52,7 @@ export async function ensureBuilt(tool: GoTool): Promise<string> {
   return path;
 }
 
-/** The version of a module that a go.mod of ours asks for: "v3.258.0". */
+/** The version of a dependency in the go.mod of one of our modules: "v3.258.0". */
 export function requiredVersion(module: string, dependency: string): string {
   const words = readGoMod(module).split(/\s+/);
   const version = words.find((word, i) => words[i - 1] === dependency && /^v\d/.test(word));
@@ -64,17 +60,17 @@ export function requiredVersion(module: string, dependency: string): string {
   return version;
 }
 
-/** The version of Go that a go.mod of ours asks for: "1.25.11". */
+/** The version of Go in the go.mod of one of our modules: "1.25.11". */
 export function goVersion(module: string): string {
   return /^go (\S+)$/m.exec(readGoMod(module))?.[1] ?? "";
 }
 
-/** Brings the go.mod and go.sum of a directory in line with its imports. */
+/** Updates the go.mod and go.sum of a folder to its imports. */
 export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
 
-/** What it has alone of all tools. */
+/** A name that no other tool has. */
 function keyOf({ folder, name }: GoTool): string {
   return folder === undefined ? name : `${name}-${folder}`;
 }
@@ -115,14 +111,13 @@ async function copyScript(tool: GoTool, script: Script): Promise<void> {
 }
 
 async function build(tool: GoTool, path: string): Promise<void> {
-  await checkGo(tool);
-  // Go writes to a name of this run's own, so that a build cut short leaves nothing usable behind.
+  // Go writes to a temporary file, so that an interrupted build leaves no executable behind.
   const scratch = join(toolsDir, "scratch", keyOf(tool));
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   const output = join(scratch, `${process.pid}${exe}`);
 
-  // Trimmed paths let the compiler's results be shared by all who have the same modules.
+  // With trimmed paths, checkouts with the same modules share the compiler's cache.
   const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output];
   arguments_.push("-ldflags", linkerFlags(tool), tool.package);
 
@@ -132,12 +127,12 @@ async function build(tool: GoTool, path: string): Promise<void> {
   say(`Building ${tool.title} (about ${tool.expected}, once) …`);
   const start = performance.now();
   const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
-  // It is seen to go on.
+  // Shows that the build goes on.
   const timer = setInterval(() => {
     say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
   }, 15_000);
   try {
-    const { code } = await runCommand("go", arguments_, {
+    const code = await runCommand("go", arguments_, {
       cwd: directoryOf(tool.module),
       env: goEnvironment(),
       onLine(line) {
@@ -148,6 +143,8 @@ async function build(tool: GoTool, path: string): Promise<void> {
     });
     if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
     say(`  done in ${seconds()}`);
+  } catch (error) {
+    throw isMissing(error) ? new ToolError(explain(tool, undefined)) : error;
   } finally {
     clearInterval(timer);
   }
@@ -156,60 +153,32 @@ async function build(tool: GoTool, path: string): Promise<void> {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The person's own Go settings hold, but for those that would build something else. */
+/** The environment of this process, without the Go settings that would change what is built. */
 export function goEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];
-  // No C compiler is needed, and no go.work of a directory above has a say.
+  // Without a C compiler, and without a go.work in a folder above.
   return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
-}
-
-async function checkGo(tool: GoTool): Promise<void> {
-  const needed = goVersion(tool.module);
-  let output: string;
-  try {
-    // In the module's directory, where a Go that can fetch a newer one of itself does so.
-    const { stdout } = await promisify(execFile)("go", ["version"], {
-      cwd: directoryOf(tool.module),
-      env: goEnvironment(),
-    });
-    output = stdout;
-  } catch (error) {
-    const said = fieldOf(error, "stderr");
-    const detail = typeof said === "string" ? said.trim() : "";
-    const why = isMissing(error) ? `Go is not installed.` : `Go does not run here:\n${detail}`;
-    throw new ToolError(waysOut(tool, why, needed));
-  }
-  const found = /go(\d+(?:\.\d+)*)/.exec(output)?.[1];
-  if (found !== undefined && isOlder(found, needed)) {
-    throw new ToolError(waysOut(tool, `The Go on PATH is ${found}, which is too old.`, needed));
-  }
 }
 
 const networkTrouble =
   /dial tcp|no such host|i\/o timeout|connection re(fused|set)|network is unreachable|TLS handshake|proxyconnect|x509:|module lookup disabled|\b(403|404|407|5\d\d) [A-Z]/;
 
-function explain(tool: GoTool, goSaid: string): string {
-  if (networkTrouble.test(goSaid)) {
-    const why = "Go could not download the modules it is made of. It said:";
-    return `${waysOut(tool, `${why}\n${goSaid}`)}
-  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or bring a filled GOMODCACHE`;
+function explain(tool: GoTool, goOutput: string | undefined): string {
+  const lines = ["What you can do:"];
+  if (tool.alternative !== undefined) lines.push(`  - ${tool.alternative}`);
+  const version = goVersion(tool.module);
+  if (goOutput === undefined) {
+    lines.unshift(`Cannot build ${tool.title}. Go is not installed.`);
+  } else if (networkTrouble.test(goOutput)) {
+    lines.unshift(`Cannot build ${tool.title}. Go could not download its modules:\n${goOutput}`);
+    lines.push(
+      "  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or provide a filled GOMODCACHE",
+    );
+  } else {
+    lines.unshift(`Cannot build ${tool.title}. The output of Go:\n${goOutput}`);
   }
-  if (/no space left on device/.test(goSaid)) {
-    return waysOut(tool, "The disk is full: about 4 GB are needed for Go's caches.");
-  }
-  if (/signal: killed/.test(goSaid)) {
-    return waysOut(tool, "A compiler was killed, as happens when memory runs out.");
-  }
-  return waysOut(tool, `Go said:\n${goSaid}`);
-}
-
-function waysOut(tool: GoTool, why: string, goVersion?: string): string {
-  const lines = [`Cannot build ${tool.title}. ${why}`, "Ways out:"];
-  if (tool.otherWay !== undefined) lines.push(`  - ${tool.otherWay}`);
-  if (goVersion !== undefined) {
-    lines.push(`  - install Go ${goVersion} or later (https://go.dev/dl/), then run this again`);
-  }
+  lines.push(`  - install Go ${version} or later (https://go.dev/dl/), and run this again`);
   return lines.join("\n");
 }

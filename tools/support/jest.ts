@@ -1,132 +1,145 @@
 /**
- * Runs jest as every script of ours does, and says what came of it: the figures, what was skipped, what
- * failed and how to run it alone, the slowest files; ends with `N passed, N failed`.
+ * Runs jest, and prints a summary: the figures that tests have counted, which tests were skipped, which files failed and
+ * how to run them alone, the slowest files, and at the end `N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { describeFigures, figuresVariable, readFigures, type Figures } from "./figures";
+import { readIfThere } from "./files";
 import { root } from "./paths";
+
+/** The environment variable that names the file to which tests write their figures, one JSON document per line. */
+export const figuresVariable = "COMPUTE_FIGURES";
+
+/** What a test has counted: how many cases, how many went wrong. */
+export interface Figures {
+  of: string;
+  figures: Readonly<Record<string, number>>;
+}
 
 /** One start of jest. */
 export interface JestRun {
-  /** Names of those of jest.config.cjs; all if left out. */
+  /** Names of projects in jest.config.cjs; all by default. */
   projects?: readonly string[];
-  /** For jest itself. */
+  /** Arguments for jest itself. */
   args?: readonly string[];
-  /** Beside the environment of this process. */
+  /** Added to the environment of this process. */
   env?: Readonly<Record<string, string>>;
 }
 
+/** What jest writes with `--json`. */
 interface JestResult {
   numPassedTests: number;
   numFailedTests: number;
   numPendingTests: number;
   numRuntimeErrorTestSuites: number;
-  testResults: FileResult[];
+  testResults: {
+    /** The path of the file. */
+    name: string;
+    status: "passed" | "failed";
+    startTime: number;
+    endTime: number;
+    assertionResults: { status: string; fullName: string }[];
+  }[];
 }
 
-interface FileResult {
-  /** The path of the file. */
-  name: string;
-  status: "passed" | "failed";
-  startTime: number;
-  endTime: number;
-  assertionResults: { status: string; fullName: string }[];
-}
-
-/** One run after the other, whatever fails; then what came of them all. Sets the exit code. */
+/** Runs all, even if one fails, and sets the exit code. */
 export function runJest(runs: readonly JestRun[]): void {
   const sum = { passed: 0, failed: 0, skipped: 0 };
-  let allWell = true;
+  let isGood = true;
   for (const run of runs) {
-    const { status, result, figures } = outcomeOf(run);
-    for (const line of describeFigures(figures)) console.log(line);
-    // With a pattern, all but what it asks for counts as skipped.
-    if (!run.args?.some((arg) => /^(-t|--testNamePattern)/.test(arg))) sayWhatWasSkipped(result);
-    sayWhatFailed(result, run);
-    sayWhatWasSlow(result);
+    const { status, result } = runOnce(run);
+    if (result === undefined) {
+      console.log("failed: jest ended without results; see its output above");
+      sum.failed++;
+      continue;
+    }
+    printSummary(run, result);
     sum.passed += result.numPassedTests;
     sum.failed += result.numFailedTests + result.numRuntimeErrorTestSuites;
     sum.skipped += result.numPendingTests;
-    allWell &&= status === 0 && result.numPassedTests > 0;
+    isGood &&= status === 0 && result.numPassedTests > 0;
   }
   const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : "";
   console.log(`${sum.passed} passed, ${sum.failed} failed${skipped}`);
-  process.exitCode = allWell && sum.failed === 0 ? 0 : 1;
+  process.exitCode = isGood && sum.failed === 0 ? 0 : 1;
 }
 
-function outcomeOf({ projects = [], args = [], env }: JestRun): {
-  status: number | null;
-  result: JestResult;
-  figures: Figures[];
-} {
+function runOnce({ projects = [], args = [], env }: JestRun) {
   const scratch = mkdtempSync(join(tmpdir(), "compute-test-"));
   const results = join(scratch, "results.json");
   const figures = join(scratch, "figures");
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const isWatching = args.some((arg) => /^--watch/.test(arg));
-  const selected = projects.length > 0 ? ["--selectProjects", ...projects] : [];
   try {
     const { status } = spawnSync(
       process.execPath,
       [
         ...["--disable-warning=ExperimentalWarning", jest, "--json", `--outputFile=${results}`],
         ...args,
-        ...selected,
+        ...(projects.length > 0 ? ["--selectProjects", ...projects] : []),
       ],
       {
         cwd: root,
         env: { ...process.env, ...env, [figuresVariable]: figures },
-        // Its keys are for `--watch`. jest prints its JSON to stdout as well; what a person reads goes
-        // to stderr.
+        // `--watch` reads keys. On stdout jest prints its JSON again; its report for people goes to stderr.
         stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
       },
     );
-    return { status, result: readResult(results), figures: readFigures(figures) };
+    printFigures(readIfThere(figures) ?? "");
+    const text = readIfThere(results);
+    return { status, result: text === undefined ? undefined : (JSON.parse(text) as JestResult) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-/** Why, too: the title of a test that is skipped tells it. */
-function sayWhatWasSkipped({ testResults }: JestResult): void {
-  for (const { name, assertionResults } of testResults) {
-    for (const { status, fullName } of assertionResults) {
-      if (status === "pending") console.log(`skipped in ${relative(root, name)}: ${fullName}`);
-    }
+/** One line for each, and a last line with the sums of those that count cases. */
+function printFigures(text: string): void {
+  const all = text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Figures);
+  for (const { of, figures } of all) console.log(`${of}: ${formatFigures(figures)}`);
+  const cases = all.filter(({ figures }) => "cases" in figures);
+  if (cases.length < 2) return;
+  const sums: Record<string, number> = {};
+  for (const [what, count] of cases.flatMap(({ figures }) => Object.entries(figures))) {
+    sums[what] = (sums[what] ?? 0) + count;
   }
+  console.log(`faults in all: ${formatFigures(sums)}`);
 }
 
-function sayWhatFailed({ testResults }: JestResult, { env = {} }: JestRun): void {
-  const settings = Object.entries(env).map(([name, value]) => `${name}=${value} `);
-  for (const { name, status } of testResults) {
-    const path = relative(root, name);
-    const command = `${settings.join("")}npm test -- ${path}`;
-    if (status === "failed") console.log(`failed: ${path}; alone: \`${command}\``);
-  }
+export function formatFigures(figures: Figures["figures"]): string {
+  return Object.entries(figures)
+    .map(([what, count]) => `${what} ${count}`)
+    .join(", ");
 }
 
 const mostSlow = 10;
 
-/** Where there are so many that it is worth a look. */
-function sayWhatWasSlow({ testResults }: JestResult): void {
-  if (testResults.length <= mostSlow) return;
-  const seconds = ({ startTime, endTime }: FileResult) => (endTime - startTime) / 1000;
-  const slowest = [...testResults].sort((one, other) => seconds(other) - seconds(one));
-  console.log("the slowest files:");
-  for (const file of slowest.slice(0, mostSlow)) {
-    console.log(`${seconds(file).toFixed(1).padStart(7)} s  ${relative(root, file.name)}`);
+function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestResult): void {
+  // With a pattern for titles, jest counts all other tests as skipped.
+  const hasPattern = args.some((arg) => /^(-t|--testNamePattern)/.test(arg));
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value} `);
+  for (const { name, status, assertionResults } of testResults) {
+    const path = relative(root, name);
+    const skipped = assertionResults.filter((it) => it.status === "pending" && !hasPattern);
+    // The title of a skipped test says why it is skipped.
+    for (const { fullName } of skipped) console.log(`skipped in ${path}: ${fullName}`);
+    const command = `${settings.join("")}npm test -- ${path}`;
+    if (status === "failed") console.log(`failed: ${path}; alone: \`${command}\``);
   }
-}
-
-function readResult(file: string): JestResult {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as JestResult;
-  } catch {
-    console.log("failed: jest ended without results; what it said is above");
-    const nothing = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] };
-    return { ...nothing, numRuntimeErrorTestSuites: 1 };
+  if (testResults.length <= mostSlow) return;
+  const times = testResults.map(({ name, startTime, endTime }) => ({
+    path: relative(root, name),
+    seconds: (endTime - startTime) / 1000,
+  }));
+  console.log("the slowest files:");
+  for (const { path, seconds } of times
+    .sort((one, other) => other.seconds - one.seconds)
+    .slice(0, mostSlow)) {
+    console.log(`${seconds.toFixed(1).padStart(7)} s  ${path}`);
   }
 }

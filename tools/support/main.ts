@@ -1,13 +1,13 @@
-/** How a tool begins and ends: its command line, its help, its errors, what it says meanwhile. */
+/** What all tools share: command line, help, errors, messages. */
 import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** An error whose message is meant for the person at the terminal: what is wrong, what to do. */
+/** An error whose message tells the person at the terminal what failed and what to do. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
 }
 
-/** Runs a tool's `main` with what the command line gives of what it takes: nothing, if `{}`. */
+/** Runs a tool's `main` with the parsed command line. `{}` accepts no arguments. */
 export function runTool<Takes extends ParseArgsConfig>(
   takes: Takes,
   main: (given: ReturnType<typeof parseArgs<Takes>>) => Promise<void>,
@@ -15,10 +15,7 @@ export function runTool<Takes extends ParseArgsConfig>(
   runWithArguments(async () => main(parsed(takes)));
 }
 
-/**
- * The same for a tool that passes its arguments on. Any error but a `ToolError` is a defect of ours
- * and shows where it is.
- */
+/** The same for a tool that passes its arguments on. Any error but a `ToolError` is a defect, shown with its stack. */
 export function runWithArguments(main: (args: string[]) => Promise<void>): void {
   const [script = "", ...args] = process.argv.slice(1);
   if (args.some((arg) => arg === "--help" || arg === "-h")) {
@@ -31,7 +28,7 @@ export function runWithArguments(main: (args: string[]) => Promise<void>): void 
   });
 }
 
-/** The one of these names that was asked for. */
+/** The one of these names that is given. @throws {ToolError} if it is none of them */
 export function oneOf<Name extends string>(
   what: string,
   names: readonly Name[],
@@ -42,7 +39,7 @@ export function oneOf<Name extends string>(
   throw new ToolError(`There is no ${what} "${given}". There are: ${names.join(", ")}`);
 }
 
-/** Messages go to stderr, so that a tool's own output can be piped. */
+/** Prints a message on stderr, so that the tool's own output can be piped. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -55,7 +52,7 @@ function parsed<Takes extends ParseArgsConfig>(takes: Takes) {
   }
 }
 
-/** What a tool's file says of it in its first lines. */
+/** The first comment of a tool's file. */
 function helpIn(script: string): string {
   const [, comment = ""] = /^\/\*\*\n?([^]*?)\s*\*\//.exec(readFileSync(script, "utf8")) ?? [];
   return comment.replace(/^ (\* ?)?/gm, "");

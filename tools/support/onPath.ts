@@ -1,29 +1,26 @@
-/** Commands on PATH, and environments with another one. */
+/** Commands on PATH, and environments with a changed PATH. */
 import { existsSync, statSync } from "node:fs";
 import { delimiter, resolve, sep } from "node:path";
 import { toolsBin } from "./paths";
 
-/** The absolute path of a command on PATH; ours don't count. */
+/** The absolute path of a command on PATH, other than those that the tools have built; undefined if none. */
 export function onPath(name: string): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
-  return (
-    pathOf(process.env)
-      .split(delimiter)
-      .filter((directory) => directory !== "" && !isOurs(directory))
-      .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
-      // A folder that may not be read has nothing for us.
-      .find((path) => existsSync(path) && statSync(path).isFile())
-  );
+  return pathOf(process.env)
+    .split(delimiter)
+    .filter((directory) => directory !== "" && !isOurs(directory))
+    .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
+    .find((path) => existsSync(path) && statSync(path).isFile());
 }
 
 function isOurs(directory: string): boolean {
   return `${resolve(directory)}${sep}`.startsWith(`${toolsBin}${sep}`);
 }
 
-/** The environment of this process with `extra`, and with these directories first on PATH. */
+/** The environment of this process with `extra`, and with these folders first on PATH. */
 export function withPath(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}) {
   const result = { ...process.env, ...extra };
-  // Windows calls it Path, and two spellings of it would be two variables.
+  // Windows spells it Path, and two spellings would be two variables.
   const path = [...binDirs, pathOf(result)].join(delimiter);
   for (const name of Object.keys(result)) if (isPath(name)) delete result[name];
   return { ...result, PATH: path };

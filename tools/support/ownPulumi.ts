@@ -1,8 +1,8 @@
-/** A Pulumi that leaves the person's own login, stacks and plugins alone. */
+/** Pulumi with a home and a state of its own, apart from the developer's login, stacks and plugins. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** The environment of one whose home and state are in this folder; makes them. */
+/** Makes home and state in this folder, and returns the environment that uses them. */
 export function ownPulumi(folder: string): NodeJS.ProcessEnv {
   const [home, state] = [join(folder, "home"), join(folder, "state")];
   for (const path of [home, state]) mkdirSync(path, { recursive: true });

@@ -1,11 +1,11 @@
-/** Tools in Python: each directory of tools/python pins some, which get an environment of their own. */
+/** Tools in Python. Each folder of tools/python pins some, and gets a virtual environment of its own. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";
-import { ensureProduct } from "./inputs";
+import { ensureProduct } from "./products";
 import { root } from "./paths";
 
-/** The environment's directory of commands, `python` among them; makes it where it is missing or older. */
+/** Makes the environment unless it is up to date, and returns the folder of its commands (`python` is one). */
 export async function ensurePythonTools(name: "packaging" | "schemas"): Promise<string> {
   const requirements = `tools/python/${name}/requirements.txt`;
   const environment = `.tools/python-${name}`;

@@ -1,7 +1,4 @@
-/**
- * Tests of what not every machine has. Where it is lacking, the title says what, and `npm test` repeats
- * the title at its end.
- */
+/** Tests that need what not every machine has. A skipped test says in its title what is missing. */
 import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
 import { onPath } from "./onPath";
@@ -12,7 +9,7 @@ export function lackOfGo(): Lack {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
-/** Some systems have the two apart. */
+/** Some systems install venv separately. */
 export function lackOfPython(): Lack {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });

@@ -1,6 +1,6 @@
 /**
- * A peer: a dynamic provider, as a person writes one in an afternoon. It creates, then looks every
- * two seconds until the instance is ready, each instance for itself; a refresh looks again.
+ * A peer: a dynamic provider, as a user writes one in an afternoon. For each instance it sends the POST,
+ * and then lists every two seconds until the instance is ready; a refresh lists once for each instance.
  */
 import * as pulumi from "@pulumi/pulumi";
 
@@ -30,7 +30,7 @@ async function request(method: string, path: string, body?: object): Promise<unk
   return response.json();
 }
 
-/** The service has no call for one instance: it is looked for in the list, page by page. */
+/** Searches the list, page by page, because the service has no call for one instance. */
 async function find(id: string): Promise<Item | undefined> {
   for (let after = ""; ;) {
     const page = (await request("GET", `/instances?limit=100${after}`)) as {

@@ -1,7 +1,6 @@
 /**
- * A peer: the same resource on the server that `@pulumi/pulumi/provider` gives to everyone. It
- * answers every call at once, and talks to no service. In plain JavaScript, which starts faster than
- * the TypeScript that most are run from.
+ * A peer: the same resource on the provider server of `@pulumi/pulumi/provider`. It answers every call
+ * at once, without a service. It is plain JavaScript, which starts faster than the usual TypeScript.
  */
 "use strict";
 const { readFileSync } = require("node:fs");

@@ -1,7 +1,7 @@
 /**
  * A certificate authority of no worth, and servers of the tests by it. The private keys here guard
- * nothing: no machine trusts this authority, whose own key was not kept. Made by
- * tools/testCertificates.ts, valid for a hundred years.
+ * nothing: no machine trusts this authority, whose own key was not kept. Made with `openssl ca`, valid
+ * for a hundred years.
  */
 
 export interface TestCertificate {

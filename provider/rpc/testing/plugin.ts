@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Plugin as EsbuildPlugin } from "esbuild";
-import { firstLine } from "../../../tools/support/firstLine";
+import { firstLine } from "../../../tools/support/command";
 
 export interface Bundle {
   path: string;

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import metadata from "../../../metadata.json";
 import { ensurePacked } from "../../../tools/sdk/pack";
 import { captured } from "../../../tools/support/command";
-import { withLock } from "../../../tools/support/lock";
+import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
 export interface Guest {

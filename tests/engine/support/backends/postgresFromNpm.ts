@@ -6,7 +6,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync 
 import { basename, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
 import { readIfThere } from "../../../../tools/support/files";
-import { ensureProduct } from "../../../../tools/support/inputs";
+import { ensureProduct } from "../../../../tools/support/products";
 import { say } from "../../../../tools/support/main";
 import { root } from "../../../../tools/support/paths";
 

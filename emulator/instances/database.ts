@@ -1,16 +1,16 @@
-/** The database: opening it, and the one table. */
+/** The SQLite database of the instances: one table. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OptionError } from "../options";
 
-/** Goes up when the table changes; a file of another version is refused rather than misread. */
+/** Increase it when the table changes: a file of another version is refused, not misread. */
 const version = 1;
 
 /**
- * `seq` is never used twice, so that addresses aren't either. Rows stay when an instance is gone
- * (`gone_at` has passed): a cursor may still name them. `ready_at` without a value: never leaves
- * PROVISIONING. Times are milliseconds since 1970.
+ * `seq` is never used twice, so no two instances share an address. A row stays when its instance is gone (`gone_at` has
+ * passed), because a cursor may still name it. An instance without `ready_at` never leaves PROVISIONING. Times are
+ * milliseconds since 1970.
  */
 const table = `
   CREATE TABLE instance (
@@ -33,13 +33,17 @@ const table = `
   CREATE INDEX instance_by_shuffle ON instance (tenant, kind, shuffle, seq);
   PRAGMA user_version = ${String(version)};`;
 
+/**
+ * Opens a database file, or makes it; `:memory:` is a database without a file.
+ * @throws {OptionError} if the path can't be used
+ */
 export function openDatabase(path: string): DatabaseSync {
   if (path !== ":memory:" && !existsSync(dirname(path)))
     throw new OptionError(`database: the folder ${dirname(path)} does not exist`);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
-    prepare(database, path);
+    createTable(database, path);
     return database;
   } catch (error) {
     database?.close();
@@ -48,8 +52,8 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function prepare(database: DatabaseSync, path: string): void {
-  // A killed emulator loses nothing it answered with WAL; only a power cut might, which is fine here.
+function createTable(database: DatabaseSync, path: string): void {
+  // With WAL, a killed emulator loses nothing that it has answered. A power cut may lose some, which is fine here.
   database.exec(
     "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
   );

@@ -1,0 +1,87 @@
+/** Whole runs of the engine with YAML programs, beside providers that answer at once and have no service to call. */
+import { dirname } from "node:path";
+import { figure, seconds, takeTurns, type Figure } from "../figure";
+import { noCheckpoints, yamlProject } from "../project";
+import { startService } from "../service";
+import type { Tools } from "../tools";
+
+const goPeer = "a Go provider that answers at once";
+const stockPeer = "a stock provider that answers at once";
+
+export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
+  return [
+    ...(await oneInstance(tools, quick ? 1 : 9)),
+    ...(await manyInstances(tools, quick ? 100 : 300, quick ? 1 : 3)),
+  ];
+}
+
+async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
+  await using service = await startService();
+  const measure = async (pluginFolder: string, isOurs: boolean) => {
+    using project = await yamlProject(tools, {
+      ...{ count: 1, pluginFolder },
+      ...(isOurs && { service }),
+    });
+    // The wait for instances is measured elsewhere.
+    if (isOurs) await project.run("config", "set", "compute:pollIntervalSeconds", "0.01");
+    return {
+      preview: await seconds(() => project.run("preview")),
+      up: await seconds(() => project.run("up", "--yes", "--skip-preview")),
+    };
+  };
+  const samples = await takeTurns(runs, {
+    ours: () => measure(tools.ours.folder, true),
+    single: () => measure(dirname(tools.single.executable), true),
+    go: () => measure(tools.go.folder, false),
+    stock: () => measure(tools.stock.folder, false),
+  });
+  return (["preview", "up"] as const).flatMap((command) => {
+    const what = `pulumi ${command} of one instance in YAML`;
+    const times = (peer: keyof typeof samples) => samples[peer].map((it) => it[command]);
+    const [ours, go, stock] = [times("ours"), times("go"), times("stock")];
+    const unit = "s";
+    return [
+      figure({ what, unit, ours, against: goPeer, theirs: go }),
+      figure({ what, unit, ours, against: stockPeer, theirs: stock }),
+      figure({
+        ...{ what: `the single executable: ${what}`, unit, ours: times("single") },
+        ...{ against: goPeer, theirs: go },
+      }),
+    ];
+  });
+}
+
+/** The engine's snapshots take most of the time, so the runs are measured without them, too. */
+async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
+  const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
+  const measureOurs = async (env: NodeJS.ProcessEnv) => {
+    await using service = await startService();
+    const pluginFolder = tools.ours.folder;
+    using project = await yamlProject(tools, { count, pluginFolder, service });
+    await project.run("config", "set", "compute:pollIntervalSeconds", "0.05");
+    return await seconds(() => project.runWith(env, ...up));
+  };
+  const measurePeer = async (env: NodeJS.ProcessEnv) => {
+    using project = await yamlProject(tools, { count, pluginFolder: tools.go.folder });
+    return await seconds(() => project.runWith(env, ...up));
+  };
+  const samples = await takeTurns(
+    runs,
+    {
+      ours: () => measureOurs({}),
+      go: () => measurePeer({}),
+      oursBare: () => measureOurs(noCheckpoints),
+      goBare: () => measurePeer(noCheckpoints),
+    },
+    { warm: false },
+  );
+  const what = `pulumi up of ${count} new instances`;
+  const unit = "s";
+  return [
+    figure({ what, unit, ours: samples.ours, against: goPeer, theirs: samples.go }),
+    figure({
+      ...{ what: `${what}, without checkpoints`, unit, against: goPeer },
+      ...{ ours: samples.oursBare, theirs: samples.goBare },
+    }),
+  ];
+}

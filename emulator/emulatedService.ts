@@ -1,0 +1,146 @@
+/**
+ * The service without a transport. exchange.ts carries its requests and responses over sockets, inProcess.ts by a call
+ * of a function.
+ */
+import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
+import { callEndpoint, type ServiceState } from "./endpoints";
+import { isInstanceFault, isListFault, type InstanceFault, type ListFault } from "./faults/kinds";
+import { applyListFaults } from "./faults/list";
+import { FaultScripts, type ScriptedFault } from "./faults/script";
+import { parseTarget, type ServiceRequest } from "./http/request";
+import { errorResponse, ServiceError, type ServiceResponse } from "./http/response";
+import { openDatabase } from "./instances/database";
+import { InstanceStore } from "./instances/store";
+import { validSettings, type EmulatorOptions, type Settings } from "./options";
+import { randomHex } from "./random";
+import { createRateLimiter } from "./rateLimit";
+import { RequestLog, type LoggedRequest } from "./requestLog";
+import { parseBearerToken, TokenRegistry } from "./tokens";
+
+/** A request that was logged, and that the service has not acted on yet. */
+export interface ReceivedRequest {
+  request: ServiceRequest;
+  requestId: string;
+  entry: LoggedRequest;
+  /** The scripted faults that apply to it. */
+  faults: readonly ScriptedFault[];
+}
+
+/** One emulated service, with all its state. */
+export class EmulatedService {
+  readonly settings: Settings;
+  readonly faultScripts: FaultScripts;
+  readonly requestLog = new RequestLog();
+  state: ServiceState;
+
+  /** @throws {OptionError} for options that make no sense */
+  constructor(options: EmulatorOptions) {
+    this.settings = validSettings(options);
+    const { database, clock, random } = this.settings;
+    this.faultScripts = new FaultScripts(random);
+    this.state = this.#newState(new InstanceStore(openDatabase(database), clock, random));
+  }
+
+  #newState(store: InstanceStore): ServiceState {
+    const { settings } = this;
+    const { clock } = settings;
+    return {
+      settings,
+      store,
+      tokens: new TokenRegistry(settings.tokens, settings.strictTokens, clock),
+      admit: createRateLimiter(settings.requestsPerMinute, settings.rateWindow, clock),
+      account: settings.account,
+    };
+  }
+
+  /** Logs a request, and counts it for the scripted faults that apply to it. */
+  receive(
+    received: Omit<ServiceRequest, "path" | "query"> & { /** Path and query. */ target: string },
+  ): ReceivedRequest {
+    const { target, ...rest } = received;
+    const request = { ...rest, ...parseTarget(target) };
+    const requestId = `${requestIdPrefix}${randomHex(this.settings.random, 24)}`;
+    const entry: LoggedRequest = {
+      id: requestId,
+      method: request.method,
+      path: request.path,
+      query: Object.fromEntries(request.query),
+      at: this.settings.clock.now(),
+      tokenKind: tokenKindOf(parseBearerToken(request.authorization) ?? ""),
+      name: nameInBody(request.body),
+      status: undefined,
+      acted: false,
+      faults: [],
+    };
+    const faults = this.faultScripts.take(entry);
+    entry.faults = faults.map(({ kind }) => kind);
+    this.requestLog.add(entry);
+    return { request, requestId, entry, faults };
+  }
+
+  /** Does what the request asks for, and returns the response. `moreFaults` apply beside the scripted ones. */
+  answer(
+    { request, requestId, entry, faults: scripted }: ReceivedRequest,
+    moreFaults: readonly (InstanceFault | ListFault)[] = [],
+  ): ServiceResponse {
+    const faults = [...scripted.map(({ fault }) => fault), ...moreFaults];
+    entry.acted = true;
+    let response = this.#callEndpoint(request, requestId, faults.filter(isInstanceFault));
+    const violation = describeViolation(response);
+    if (violation !== undefined) {
+      const message = `the answer breaks the contract: ${violation}`;
+      response = this.#reportBug(request, requestId, message);
+    }
+    return applyListFaults(response, faults.filter(isListFault), requestId);
+  }
+
+  #callEndpoint(
+    request: ServiceRequest,
+    requestId: string,
+    faults: readonly InstanceFault[],
+  ): ServiceResponse {
+    try {
+      return callEndpoint(this.state, request, faults);
+    } catch (error) {
+      if (error instanceof ServiceError) return errorResponse(error, requestId);
+      return this.#reportBug(request, requestId, String(error));
+    }
+  }
+
+  #reportBug({ method, path }: ServiceRequest, requestId: string, message: string) {
+    this.settings.errorLog(`emulator bug: ${method} ${path} ${requestId}: ${message}`);
+    return errorResponse(new ServiceError(500, "emulator_bug", message), requestId);
+  }
+
+  /** Makes the service as it was when new. The clock and the source of random numbers go on. */
+  reset(): void {
+    this.state.store.clear();
+    this.state = this.#newState(this.state.store);
+    this.faultScripts.clear();
+    this.requestLog.clear();
+  }
+
+  close(): void {
+    this.state.store.close();
+  }
+}
+
+/** The `name` in a JSON body; undefined if there is none. */
+function nameInBody(body: Buffer | undefined): string | undefined {
+  if (body === undefined || body.length === 0) return undefined;
+  try {
+    const json: unknown = JSON.parse(body.toString("utf8"));
+    const hasName = typeof json === "object" && json !== null && "name" in json;
+    return hasName && typeof json.name === "string" ? json.name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How a response breaks its schema; undefined if it does not. */
+function describeViolation({ schema, json }: ServiceResponse): string | undefined {
+  return schema
+    ?.safeParse(json)
+    .error?.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`)
+    .join("; ");
+}

@@ -1,0 +1,266 @@
+/** The endpoints of the document: which call is meant, whether the caller may make it, and what it does. */
+import {
+  createBody,
+  instanceStatuses,
+  pageLimit,
+  paths,
+  type CreateBody,
+  type InstanceStatus,
+} from "../provider/api/contract";
+import type { InstanceFault } from "./faults/kinds";
+import { decodeSegment, mostBodyBytes, type ServiceRequest } from "./http/request";
+import {
+  acceptedSchema,
+  invalidParameter,
+  listSchema,
+  ServiceError,
+  type ServiceResponse,
+} from "./http/response";
+import type { InstanceStore, NewInstance } from "./instances/store";
+import type { AccountBody, Settings } from "./options";
+import type { RateLimiter } from "./rateLimit";
+import type { Caller, Owner, Scope, TokenRegistry } from "./tokens";
+
+/** What the endpoints read and change. */
+export interface ServiceState {
+  settings: Settings;
+  store: InstanceStore;
+  tokens: TokenRegistry;
+  admit: RateLimiter;
+  /** The body of "GET /v2/account"; the usual one if undefined. */
+  account: AccountBody | undefined;
+}
+
+interface Call {
+  state: ServiceState;
+  caller: Caller;
+  request: ServiceRequest;
+  /** Faults that change the instance which a POST creates. */
+  faults: readonly InstanceFault[];
+  /** What the path has in the place of `{id}`. */
+  id: string;
+}
+
+interface Endpoint {
+  method: string;
+  path: string;
+  scope: Scope;
+  handle: (call: Call) => ServiceResponse;
+}
+
+const documentedEndpoints: readonly Endpoint[] = [
+  { method: "GET", path: paths.account, scope: "account", handle: getAccount },
+  { method: "GET", path: paths.instances, scope: "list", handle: listInstances },
+  { method: "POST", path: paths.instances, scope: "create", handle: createInstance },
+];
+
+/**
+ * Checks in this order: token (401), rate limit (429), path (404), method (405), scope (403), parameters (400).
+ * @throws {ServiceError} if a check fails
+ */
+export function callEndpoint(
+  state: ServiceState,
+  request: ServiceRequest,
+  faults: readonly InstanceFault[],
+): ServiceResponse {
+  const { destroyPath, rateScope } = state.settings;
+  const endpoints: readonly Endpoint[] =
+    destroyPath === undefined
+      ? documentedEndpoints
+      : [
+          ...documentedEndpoints,
+          { method: "DELETE", path: destroyPath, scope: "destroy", handle: destroyInstance },
+        ];
+  const { method } = request;
+  const caller = state.tokens.authenticate(request.authorization);
+  const matches = endpoints.flatMap((endpoint) => {
+    const id = matchPath(endpoint.path, request.path);
+    return id === undefined ? [] : [{ endpoint, id }];
+  });
+  const path = matches[0]?.endpoint.path ?? "unknown";
+  if (!state.admit(rateScope === "path" ? path : `${method} ${path}`, caller.token))
+    throw new ServiceError(429, "rate_limit_exceeded", "The rate limit has been exceeded.");
+  if (matches.length === 0) throw notFound(`There is nothing at ${request.path}.`);
+  const match = matches.find(({ endpoint }) => endpoint.method === method);
+  if (match === undefined) {
+    const allowed = matches.map(({ endpoint }) => endpoint.method).join(", ");
+    const message = `${method} is not possible on ${request.path}.`;
+    throw new ServiceError(405, "method_not_allowed", message, { Allow: allowed });
+  }
+  const { endpoint, id } = match;
+  if (!caller.scopes.includes(endpoint.scope)) {
+    const message = `The token lacks the privilege "${endpoint.scope}" for this action.`;
+    throw new ServiceError(403, "missing_scope", message);
+  }
+  return endpoint.handle({ state, caller, request, faults, id });
+}
+
+/** The `{id}` in a path, or "" if the pattern has none; undefined if the path does not match. */
+function matchPath(pattern: string, path: string): string | undefined {
+  const [before = "", after] = pattern.split("{id}");
+  if (after === undefined) return pattern === path ? "" : undefined;
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined;
+  const segment = path.slice(before.length, path.length - after.length);
+  return segment === "" || segment.includes("/") ? undefined : decodeSegment(segment);
+}
+
+/**
+ * GET /v2/account, "used as an authentication test call". "Response: not shown", so the usual body is made up: an id
+ * and a name, as most services have. A client may count on neither, and tests can set another body or an empty one.
+ */
+function getAccount({ state: { account }, caller: { owner } }: Call): ServiceResponse {
+  const usual = { json: { id: `acct_${owner.tenant}`, name: owner.tenant } };
+  return { status: 200, ...(account ?? usual) };
+}
+
+/**
+ * GET /v2/instances: one page of the instances of the caller's tenant.
+ * @throws {ServiceError} for a wrong parameter
+ */
+function listInstances({ state, caller, request: { query } }: Call): ServiceResponse {
+  const { listOrder, cursorParameter, ipv4WhilePending } = state.settings;
+  const page = state.store.page({
+    owner: caller.owner,
+    order: listOrder,
+    hasCursor: cursorParameter !== undefined,
+    limit: parseLimit(query),
+    status: parseStatus(query),
+    // Parameters that the document does not show are ignored, as most services do: a client that guesses the name of
+    // a cursor parameter gets the first page again.
+    after: (cursorParameter && query.get(cursorParameter)) ?? undefined,
+  });
+  if (page === undefined)
+    throw invalidParameter(`Invalid parameter: ${cursorParameter ?? ""} is not an instance.`);
+  const data = page.instances.map(({ id, name, status, ipv4_public }) =>
+    status === "PROVISIONING" && !ipv4WhilePending
+      ? { id, name, status }
+      : { id, name, status, ipv4_public },
+  );
+  const json = { object: "list", data, has_more: page.hasMore };
+  // Only a fault or a test can cause another status, and it means to break the schema.
+  return data.every(({ status }) => isDocumentedStatus(status))
+    ? { status: 200, json, schema: listSchema }
+    : { status: 200, json };
+}
+
+function parseLimit(query: URLSearchParams): number {
+  const { min, max } = pageLimit;
+  const text = query.get("limit");
+  if (text === null) return pageLimit.default;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (limit >= min && limit <= max) return limit;
+  const range = `from ${String(min)} to ${String(max)}`;
+  throw invalidParameter(`Invalid parameter: limit must be an integer ${range}.`);
+}
+
+function parseStatus(query: URLSearchParams): InstanceStatus | undefined {
+  const status = query.get("status");
+  if (status === null) return undefined;
+  if (isDocumentedStatus(status)) return status;
+  const allowed = instanceStatuses.join(", ");
+  throw invalidParameter(`Invalid parameter: status must be one of ${allowed}.`);
+}
+
+function isDocumentedStatus(status: string): status is InstanceStatus {
+  return (instanceStatuses as readonly string[]).includes(status);
+}
+
+/** POST /v2/instances. The faults say how the instance differs from what the settings ask for; the last one wins. */
+function createInstance({ state, caller: { owner }, request, faults }: Call): ServiceResponse {
+  const { settings, store } = state;
+  const body = parseCreateBody(request);
+  const now = settings.clock.now();
+  const { name } = body;
+  const { endStatus } = settings;
+  const isStuck = faults.some(({ kind }) => kind === "neverLeavesProvisioning");
+  const instance: NewInstance = {
+    ...{ owner, name, request: body, goneAt: endOfLifetime(settings, owner) },
+    readyAt: isStuck ? null : now + provisioningSeconds(settings, name) * 1000,
+    endStatus: typeof endStatus === "function" ? endStatus(name) : endStatus,
+    visibleAt: now,
+  };
+  for (const fault of faults) {
+    if (fault.kind === "endsAs") instance.endStatus = fault.status;
+    if (fault.kind === "appearsAfter") instance.visibleAt = now + fault.seconds * 1000;
+  }
+  const { id, created_at, networks } = store.add(instance);
+  return {
+    status: 202,
+    json: {
+      // Rule 2: PROVISIONING, even if provisioning takes no time.
+      ...{ id, name, status: "PROVISIONING", created_at },
+      networks: networks.map(({ mac_address, ...network }) =>
+        settings.macAddresses ? { ...network, mac_address } : network,
+      ),
+    },
+    schema: acceptedSchema,
+  };
+}
+
+function provisioningSeconds({ provisioningSeconds: time, random }: Settings, name: string) {
+  if (typeof time === "function") return time(name);
+  return typeof time === "number" ? time : time[0] + random() * (time[1] - time[0]);
+}
+
+/** When an instance goes away: "resources are ephemeral" with a sandbox token; those of a live token stay (null). */
+export function endOfLifetime(settings: Settings, owner: Owner): number | null {
+  if (owner.kind === "live") return null;
+  return settings.clock.now() + settings.sandboxLifetimeSeconds * 1000;
+}
+
+/**
+ * Rule 1. A second instance of the same name is allowed: the document does not say that names are unique.
+ * @throws {ServiceError} for a wrong header or body
+ */
+function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody {
+  // The one header besides the token that the document asks for.
+  if (!/^application\/json\s*(;|$)/i.test(contentType))
+    throw invalidParameter("The header Content-Type must be application/json.");
+  const json = parseJson(body);
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    throw invalidParameter("The request body must be a JSON object.");
+  const fields = json as Record<string, unknown>;
+  for (const field of ["name", "flavor_id", "image_id", "vpc_id"])
+    if (fields[field] === undefined || fields[field] === "")
+      throw invalidParameter(`Missing required parameter: ${field}.`);
+  const result = createBody.safeParse(json);
+  if (!result.success) {
+    const field = result.error.issues[0]?.path.join(".") ?? "body";
+    throw invalidParameter(`Invalid parameter: ${field} has the wrong type.`);
+  }
+  const { user_data = "" } = result.data;
+  // No repeated group in the pattern: that would overflow the stack on a large text.
+  if (user_data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(user_data))
+    throw invalidParameter("Invalid parameter: user_data is not Base64.");
+  return result.data;
+}
+
+/** @throws {ServiceError} for a body that is too large or not JSON */
+function parseJson(body: Buffer | undefined): unknown {
+  if (body === undefined) {
+    const message = `The body is larger than ${String(mostBodyBytes)} bytes.`;
+    throw new ServiceError(413, "body_too_large", message);
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    throw invalidParameter("The request body is not valid JSON.");
+  }
+}
+
+/**
+ * DELETE, an extension that is off unless `destroyPath` is set: "paths, methods and payloads of reboot, stop and
+ * destroy: not shown". 204 if the instance is gone at once, 202 if that takes time, 404 for an instance that does not
+ * exist or belongs to another tenant.
+ * @throws {ServiceError} the 404
+ */
+function destroyInstance({ state, caller: { owner }, id }: Call): ServiceResponse {
+  const { clock, destroySeconds } = state.settings;
+  if (state.store.find(id, owner) === undefined) throw notFound(`There is no instance ${id}.`);
+  state.store.setGoneAt(id, clock.now() + destroySeconds * 1000);
+  return destroySeconds > 0 ? { status: 202, json: { id } } : { status: 204 };
+}
+
+function notFound(message: string): ServiceError {
+  return new ServiceError(404, "not_found", message);
+}

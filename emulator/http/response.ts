@@ -1,0 +1,129 @@
+/**
+ * Responses of the service. The endpoints return a `ServiceResponse` or throw a `ServiceError`; emulatedService.ts
+ * turns the error into the error envelope, and checks every response against its schema.
+ */
+import type { ServerResponse } from "node:http";
+import * as z from "zod";
+import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api/contract";
+
+/** A response before it is sent. */
+export interface ServiceResponse {
+  status: number;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** The body as a JSON value. Without `json` and `text`, there is no body. */
+  json?: unknown;
+  /** The body as text, which is sent as it is. */
+  text?: string;
+  /** Of `text`; `application/json` by default. */
+  contentType?: string | undefined;
+  /** What `json` must match; absent where the document shows no shape. */
+  schema?: z.ZodType;
+}
+
+/** The body of "GET /v2/instances", strictly as the document gives it. */
+export const listSchema = z.strictObject({
+  object: z.literal("list"),
+  data: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1),
+        name: z.string(),
+        status: z.enum(instanceStatuses),
+        ipv4_public: z.ipv4().optional(),
+      }),
+    )
+    .max(pageLimit.max),
+  has_more: z.boolean(),
+});
+
+/** The body of the 202 to "POST /v2/instances". */
+export const acceptedSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  status: z.literal("PROVISIONING"),
+  created_at: z.iso.datetime(),
+  networks: z.array(
+    z.strictObject({
+      type: z.string(),
+      ipv4: z.ipv4(),
+      mac_address: z
+        .string()
+        .regex(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i)
+        .optional(),
+    }),
+  ),
+});
+
+/** The "Error envelope". */
+const errorSchema = z.strictObject({
+  error: z.strictObject({
+    code: z.string().min(1),
+    message: z.string().min(1),
+    doc_url: z.string().regex(/\/errors#.+$/),
+    request_id: z.string().startsWith(requestIdPrefix),
+  }),
+});
+
+/**
+ * An error that the caller sees. "The only `code` value that is shown is `invalid_parameter`", so the other codes are
+ * the emulator's own, as are the statuses that "Errors" does not list.
+ */
+export class ServiceError extends Error {
+  override name = "ServiceError";
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/** The 400 of "Errors". */
+export function invalidParameter(message: string): ServiceError {
+  return new ServiceError(400, "invalid_parameter", message);
+}
+
+/** The `{docs_url}` of the document's errors. */
+const docsUrl = "https://docs.compute.example";
+
+/** A response with the "Error envelope". */
+export function errorResponse(
+  { status, code, message, headers }: Pick<ServiceError, "status" | "code" | "message" | "headers">,
+  requestId: string,
+): ServiceResponse {
+  const doc_url = `${docsUrl}/errors#${code}`;
+  const json = { error: { code, message, doc_url, request_id: requestId } };
+  return { status, headers, json, schema: errorSchema };
+}
+
+/** The exact text of the body; empty if there is none. */
+export function bodyText({ text, json }: ServiceResponse): string {
+  return text ?? (json === undefined ? "" : JSON.stringify(json));
+}
+
+/** The headers that the emulator sends, beside those of Node's own server. */
+export function headersOf(response: ServiceResponse, bodyBytes: number): Record<string, string> {
+  const hasBody = response.text !== undefined || response.json !== undefined;
+  return {
+    ...response.headers,
+    ...(hasBody && { "Content-Type": response.contentType ?? "application/json" }),
+    ...(response.status !== 204 && { "Content-Length": String(bodyBytes) }),
+  };
+}
+
+/** Sends a response over its socket, and returns the status. */
+export function sendResponse(socket: ServerResponse, response: ServiceResponse): number {
+  const text = bodyText(response);
+  socket.writeHead(response.status, headersOf(response, Buffer.byteLength(text)));
+  socket.end(text);
+  return response.status;
+}

@@ -1,0 +1,236 @@
+/** The Pulumi package schema, made from the definitions that the provider itself uses. */
+import * as z from "zod";
+import metadata from "../../metadata.json";
+import rootPackage from "../../package.json";
+import {
+  secretSettings,
+  settingDescriptions,
+  settingEnvironment,
+  settingNames,
+  settingTypes,
+  type SettingName,
+} from "../../provider/config/settings";
+import { functions } from "../../provider/functions/functions";
+import {
+  inputNames,
+  inputTypes,
+  instanceDescription,
+  isRequired,
+  networkDescriptions,
+  outputs,
+  traitsOf,
+  type InputName,
+} from "../../provider/instance/definition";
+import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
+import { exampleUsage } from "./examples";
+
+/** A property in the schema. */
+interface Property {
+  type?: string;
+  items?: Property;
+  $ref?: string;
+  description?: string;
+  secret?: boolean;
+  willReplaceOnChanges?: boolean;
+}
+
+const networkToken = "compute:index:Network";
+const summaryToken = "compute:index:InstanceSummary";
+
+export function packageSchema() {
+  const config = settingProperties();
+  const environment = Object.values(settingEnvironment).join(", ");
+  return {
+    $schema:
+      "https://raw.githubusercontent.com/pulumi/pulumi/master/pkg/codegen/schema/pulumi.json",
+    name: metadata.name,
+    displayName: metadata.displayName,
+    version: metadata.version,
+    description: metadata.description,
+    keywords: metadata.keywords,
+    homepage: metadata.homepage,
+    license: metadata.license,
+    repository: metadata.repository,
+    publisher: metadata.publisher,
+    pluginDownloadURL: metadata.pluginDownloadURL,
+    meta: { moduleFormat: "(.*)" },
+    language: languageOptions(),
+    config: { variables: config },
+    provider: {
+      description: `The compute provider. The environment (${environment}) stands in for what is left out.`,
+      inputProperties: config,
+      properties: Object.fromEntries(
+        Object.entries(config).filter(([name]) => name !== "apiToken"),
+      ),
+    },
+    types: {
+      [networkToken]: {
+        type: "object",
+        description: "A network that an instance is attached to.",
+        properties: Object.fromEntries(
+          Object.entries(networkDescriptions).map(([name, about]) => [name, text(about)]),
+        ),
+        required: ["type", "ipv4"],
+      },
+      [summaryToken]: {
+        type: "object",
+        description: "An instance, as the service lists it.",
+        ...instanceSummary,
+      },
+    },
+    resources: { [instanceToken]: instanceSchema() },
+    functions: Object.fromEntries(functionTokens.map((token) => [token, functionSchema(token)])),
+  };
+}
+
+/** Options of the SDK generators. */
+function languageOptions() {
+  const { nodejs, python, go, dotnet, java } = metadata.sdk;
+  const { typescript, "@types/node": nodeTypes } = rootPackage.devDependencies;
+  return {
+    nodejs: {
+      packageName: nodejs.package,
+      packageDescription: metadata.description,
+      dependencies: { "@pulumi/pulumi": `^${metadata.oldestEngine}` },
+      // The versions of this repository, because the SDK is one of its workspaces.
+      typescriptVersion: typescript,
+      devDependencies: { "@types/node": nodeTypes },
+      respectSchemaVersion: true,
+    },
+    python: {
+      packageName: python.package,
+      pythonRequires: python.python,
+      respectSchemaVersion: true,
+      pyproject: { enabled: true },
+    },
+    go: {
+      importBasePath: go.module,
+      respectSchemaVersion: true,
+      generateResourceContainerTypes: true,
+    },
+    csharp: { rootNamespace: dotnet.rootNamespace, respectSchemaVersion: true },
+    java: { basePackage: java.basePackage },
+  };
+}
+
+/** The types that a program gives. The settings' own types also accept text, as it comes from the environment. */
+const programTypes: Partial<Record<SettingName, string>> = {
+  requestsPerMinute: "integer",
+  requestTimeoutSeconds: "number",
+  pollIntervalSeconds: "number",
+  settlingSeconds: "number",
+  validateCredentials: "boolean",
+};
+
+function settingProperties(): Record<string, Property> {
+  return Object.fromEntries(
+    settingNames.map((name) => [
+      name,
+      {
+        ...(programTypes[name] ? { type: programTypes[name] } : typeOf(settingTypes[name])),
+        description: settingDescriptions[name],
+        ...(secretSettings.has(name) ? { secret: true } : {}),
+      },
+    ]),
+  );
+}
+
+function instanceSchema() {
+  const inputs = (more: Property) =>
+    Object.fromEntries(inputNames.map((name) => [name, { ...inputProperty(name), ...more }]));
+  const added = Object.entries(outputs).map(([name, { description, type }]) => [
+    name,
+    type === "networks"
+      ? { type: "array", items: ref(networkToken), description }
+      : text(description),
+  ]);
+  return {
+    description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
+    // Every change of an input replaces the instance (G5): the service has no update call.
+    inputProperties: inputs({ willReplaceOnChanges: true }),
+    requiredInputs: inputNames.filter(isRequired),
+    properties: { ...inputs({}), ...(Object.fromEntries(added) as Record<string, Property>) },
+    required: [
+      "name",
+      ...inputNames.filter(isRequired),
+      ...Object.keys(outputs).filter((name) => outputs[name]?.always),
+    ],
+    listInputs: functionSchema("compute:index:getInstances").inputs,
+  };
+}
+
+function inputProperty(name: InputName): Property {
+  const { description, secret } = traitsOf(name);
+  return { ...typeOf(inputTypes[name]), description, ...(secret ? { secret } : {}) };
+}
+
+function functionSchema(token: FunctionToken) {
+  const { description, inputs } = functions[token];
+  const properties = Object.fromEntries(
+    Object.entries(inputs as Record<string, { type: z.ZodType; description: string }>).map(
+      ([name, input]) => [name, { ...typeOf(input.type), description: input.description }],
+    ),
+  );
+  return {
+    description,
+    inputs: { type: "object", properties },
+    outputs: { type: "object", ...functionOutputs[token] },
+  };
+}
+
+const instanceSummary = {
+  properties: {
+    id: text("Identifier of the instance."),
+    name: text("Hostname of the instance; empty if the service gave none."),
+    status: text("Status of the instance; empty if the service gave none."),
+    ipv4: text("Public IPv4 address, once there is one."),
+  },
+  required: ["id", "name", "status"],
+};
+
+const functionOutputs: Record<
+  FunctionToken,
+  { properties: Record<string, Property>; required: string[] }
+> = {
+  "compute:index:getInstance": instanceSummary,
+  "compute:index:getInstances": {
+    properties: {
+      instances: { type: "array", items: ref(summaryToken), description: "The instances." },
+      complete: {
+        type: "boolean",
+        description:
+          "Whether these are all there are. The list shows 100 at the most (100 of each status) unless `compute:cursorParameter` is set.",
+      },
+    },
+    required: ["instances", "complete"],
+  },
+  "compute:index:getAccount": {
+    properties: {
+      tokenKind: text("`live` (billed) or `test` (sandbox)."),
+      baseUrl: text("Address of the service."),
+      details: {
+        ...text("What the service answered, as JSON text; its fields are not documented."),
+        secret: true,
+      },
+    },
+    required: ["tokenKind", "baseUrl", "details"],
+  },
+};
+
+function text(description: string): Property {
+  return { type: "string", description };
+}
+
+function ref(token: string): Property {
+  return { $ref: `#/types/${token}` };
+}
+
+/** Text, number, boolean, or a list of them: our inputs have no other types. */
+function typeOf(type: z.ZodType): Property {
+  const json = z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as {
+    type?: string;
+    items?: { type?: string };
+  };
+  const name = json.type ?? "string";
+  return json.items ? { type: name, items: { type: json.items.type ?? "string" } } : { type: name };
+}

@@ -1,0 +1,89 @@
+/** Products that are made again when their inputs have changed, by one process at a time. */
+import { mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fieldOf, hashOf, readIfThere, writeWhole } from "./files";
+import { say } from "./main";
+import { root, toolsDir } from "./paths";
+
+/** Something that is made from files. */
+interface Product {
+  name: string;
+  /** Paths from the root. The product is made again if one of them is missing. */
+  outputs: readonly string[];
+  /** The file that remembers what the product was made from. */
+  stamp: string;
+  /** Makes it, and returns its inputs, as paths from the root. */
+  make(): Promise<readonly string[]>;
+}
+
+interface Stamp {
+  inputs: readonly string[];
+  fingerprint: string;
+}
+
+/** Makes the product unless it is up to date. */
+export async function ensureProduct(product: Product): Promise<void> {
+  if (isFresh(product)) return;
+  const onWait = () => say(`Waiting for another run, which is building ${product.name} …`);
+  await withLock(product.name.replaceAll("/", "-"), onWait, async () => {
+    if (isFresh(product)) return;
+    const inputs = [...(await product.make())].sort();
+    const stamp: Stamp = { inputs, fingerprint: fingerprintOf(inputs) };
+    writeWhole(join(root, product.stamp), JSON.stringify(stamp));
+  });
+}
+
+function isFresh({ outputs, stamp }: Product): boolean {
+  const text = readIfThere(join(root, stamp));
+  if (text === undefined || outputs.some((path) => sizeAndTime(path) === "")) return false;
+  const { inputs, fingerprint } = JSON.parse(text) as Stamp;
+  return fingerprintOf(inputs) === fingerprint;
+}
+
+/** By size and time, not content: that takes a few milliseconds for hundreds of files. */
+function fingerprintOf(paths: readonly string[]): string {
+  // A product of another folder, or made with another Node, is out of date.
+  return hashOf([root, process.execPath, ...paths.flatMap((path) => [path, sizeAndTime(path)])]);
+}
+
+function sizeAndTime(path: string): string {
+  const stat = statSync(join(root, path), { throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.size} ${stat.mtimeMs}`;
+}
+
+const sqliteBusy = 5;
+
+/**
+ * Does `work` while no other process of this machine does work under the same name. The operating system holds the lock
+ * for SQLite and drops it when the process ends, so no lock is ever left behind.
+ */
+export async function withLock<T>(
+  name: string,
+  onWait: () => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  const directory = join(toolsDir, "locks");
+  mkdirSync(directory, { recursive: true });
+  const database = new DatabaseSync(join(directory, name), { timeout: 0 });
+  try {
+    for (let waited = false; !tryLock(database); waited = true) {
+      if (!waited) onWait();
+      await sleep(200);
+    }
+    return await work();
+  } finally {
+    database.close();
+  }
+}
+
+function tryLock(database: DatabaseSync): boolean {
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    if (fieldOf(error, "errcode") === sqliteBusy) return false;
+    throw error;
+  }
+}
