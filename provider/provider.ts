@@ -118,7 +118,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     cancel: (idle, engineGone) => {
       if (engineGone) current?.session.abandon();
       // With calls running it is Ctrl-C: their answers are lost if a second one ends the engine at once.
-      if (idle && !cancellation.signal.aborted) current?.session.ledger.delivered();
+      if (idle && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
     renew: () => {

@@ -5,9 +5,9 @@
 import type { Command } from "commander";
 import { importCommand, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
-import { shownNote } from "../ledger/notedName";
+import { displayRecordedName } from "../ledger/record";
 import { search } from "../listing/search";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import { isSamePlace, originDifference, type Origin } from "../origin";
 import { judge, type Existence } from "../instance/existence";
 import { exitCodeOf, exitCodes, isOfThisMachine, printReport, type Report } from "./auditReport";
@@ -148,7 +148,7 @@ interface Comparison<P> {
 }
 
 /** What one look at the services and one at the stacks say of each other. */
-export function compare<P extends { origin: Origin; listing: Pick<Snapshot, "items"> }>(
+export function compare<P extends { origin: Origin; listing: Pick<Listing, "items"> }>(
   places: readonly P[],
   all: readonly HeldInstance[],
 ): Comparison<P> {
@@ -216,7 +216,7 @@ function reportOf(
   const creates: Report["openCreates"] = [
     ...ofLedger.map(({ record: { urn, name, at, id } }) => ({
       ...pending.find((it) => it.urn === urn),
-      ...{ urn, name: shownNote(name), at, ...(id === undefined ? {} : { id }) },
+      ...{ urn, name: displayRecordedName(name), at, ...(id === undefined ? {} : { id }) },
     })),
     ...pending.filter((it) => !ofLedger.some(({ record }) => record.urn === it.urn)),
   ];

@@ -4,8 +4,7 @@
  */
 import type { Command } from "commander";
 import { discardCommand, importCommand } from "../advice";
-import { shownNote } from "../ledger/notedName";
-import { isOpen, mayBecome } from "../ledger/record";
+import { displayRecordedName, isAllowedChange, isPending } from "../ledger/record";
 import { allCreates, openCreates, type OpenCreate } from "./openCreates";
 import type { Terminal } from "./terminal";
 
@@ -30,8 +29,8 @@ function discard(keyOrUrn: string | undefined, { env, print, warn }: Terminal): 
   // Where its delete would fail, also a create whose result a state held stands in the way of the next.
   const found = allCreates(env, warn).filter(
     ({ record }) =>
-      (record.key === keyOrUrn && mayBecome(record, discarded)) ||
-      (record.urn === keyOrUrn && isOpen(record)),
+      (record.key === keyOrUrn && isAllowedChange(record, discarded)) ||
+      (record.urn === keyOrUrn && isPending(record)),
   );
   if (found.length === 0) {
     print(`No create is left open for ${keyOrUrn}.`);
@@ -65,7 +64,7 @@ type Say = (line: string) => void;
 /** Prints what came of it; false where it is not forgotten. */
 function forget({ ledger, record, inFlight }: OpenCreate, print: Say, warn: Say): boolean {
   const { key, name, baseUrl, at, id } = record;
-  const create = `the create of "${shownNote(name)}" at ${baseUrl} (${at})`;
+  const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;
   if (inFlight) {
     warn(
       `Not forgotten: a run is at ${create} just now. Wait until it has ended, and run this again.`,
@@ -84,7 +83,7 @@ function describe({ record, isHere, unlockable }: OpenCreate): string[] {
   const { key, urn, name, baseUrl, tokenKind, at, id } = record;
   return [
     urn,
-    `  record ${key}: "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
+    `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${id ? `, instance ${id}` : ""}`,
     ...(isHere ? [] : ["  by a run with another state backend than the one that is used here"]),
     ...(unlockable ? ["  a run may be at it just now: files can't be locked here to tell"] : []),
     `  take it over: ${importCommand(record, id ?? "<id>")}`,

@@ -9,7 +9,7 @@ import type { ListItem } from "../api/contract";
 import { instanceStatuses } from "../api/documented";
 import { OperationFailed } from "../errors";
 import type { LedgerRecord } from "../ledger/record";
-import { isWhole } from "../listing/snapshot";
+import { isCompleteFor } from "../listing/listing";
 import { isSamePlace, originDifference, type Origin } from "../origin";
 import { closest } from "../closest";
 import { instanceToken } from "../tokens";
@@ -117,7 +117,7 @@ async function plan(options: Options, io: Terminal): Promise<void> {
   for (const { item, why } of judged) {
     if (why !== undefined) io.warn(`left out: ${item.id} "${item.name ?? ""}": ${why}`);
   }
-  if (!isWhole(listing, statuses)) {
+  if (!isCompleteFor(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );

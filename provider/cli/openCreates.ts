@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
-import { Ledger, type Entry } from "../ledger/ledger";
-import { isOpen, type LedgerRecord } from "../ledger/record";
+import { Ledger, type LedgerEntry } from "../ledger/ledger";
+import { isPending, type LedgerRecord } from "../ledger/record";
 
-export interface OpenCreate extends Omit<Entry, "own"> {
+export interface OpenCreate extends Omit<LedgerEntry, "own"> {
   ledger: Ledger;
   /** Whether a run here has the state backend of the one that began it. */
   isHere: boolean;
@@ -13,7 +13,7 @@ export interface OpenCreate extends Omit<Entry, "own"> {
 
 /** The pending creates of runs that have ended. */
 export function openCreates(env: NodeJS.ProcessEnv, warn: (text: string) => void): OpenCreate[] {
-  return allCreates(env, warn).filter(({ record, live }) => isOpen(record) && !live);
+  return allCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
 }
 
 /** Every record of the ledger, settled ones too. */

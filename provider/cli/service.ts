@@ -5,7 +5,7 @@ import { RequestError } from "../api/errors";
 import { systemClock } from "../clock";
 import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal";
 export interface Listed {
   service: Service;
   origin: Origin;
-  listing: Snapshot;
+  listing: Listing;
 }
 
 export class Service {

@@ -1,7 +1,7 @@
 /** getInstance, getInstances, getAccount, and the List call: what exists, without a state. */
 import type { InstanceStatus, ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
-import { isWhole, type Snapshot } from "../listing/snapshot";
+import { isCompleteFor, type Listing } from "../listing/listing";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import type { InvokeRequest, InvokeResponse, ListedResource, ListRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
@@ -29,9 +29,9 @@ export async function list(
   if (first) throw new OperationFailed(first.reason);
   const status = argsOf(query)["status"] as InstanceStatus | undefined;
   using operation = session.operation(timeouts.look);
-  const snapshot = await session.listings.get(session.listings.shareable, operation.signal);
-  const found = ofStatus(snapshot, status);
-  if (!isWhole(snapshot, status ? [status] : [])) {
+  const listing = await session.listings.get(session.listings.recent, operation.signal);
+  const found = ofStatus(listing, status);
+  if (!isCompleteFor(listing, status ? [status] : [])) {
     session.ctx.messages.warning(
       "the service's listing is not complete: there are more instances than are shown",
     );
@@ -46,14 +46,14 @@ type Lookup = (session: Session, args: Args, signal: AbortSignal) => Promise<Pro
 
 const lookups: Record<FunctionToken, Lookup> = {
   async "compute:index:getInstance"(session, { id, name }, signal) {
-    const snapshot = await session.listings.get(session.listings.shareable, signal);
+    const listing = await session.listings.get(session.listings.recent, signal);
     const found = id
-      ? [snapshot.items.get(id)].filter((item) => item !== undefined)
-      : [...snapshot.items.values()].filter((item) => item.name === name);
+      ? [listing.items.get(id)].filter((item) => item !== undefined)
+      : [...listing.items.values()].filter((item) => item.name === name);
     const what = id ? `with the id "${id}"` : `named "${name}"`;
     const [only, ...others] = found;
     if (!only) {
-      const hidden = snapshot.complete
+      const hidden = listing.complete
         ? ""
         : "; the service's listing is not complete, so it may exist all the same (see compute:cursorParameter)";
       throw new NotFound(`there is no instance ${what}${hidden}`);
@@ -69,10 +69,10 @@ const lookups: Record<FunctionToken, Lookup> = {
 
   async "compute:index:getInstances"(session, args, signal) {
     const status = args["status"] as InstanceStatus | undefined;
-    const snapshot = await session.listings.get(session.listings.shareable, signal);
+    const listing = await session.listings.get(session.listings.recent, signal);
     return propertyMap({
-      instances: ofStatus(snapshot, status).map(instanceOutput),
-      complete: isWhole(snapshot, status ? [status] : []),
+      instances: ofStatus(listing, status).map(instanceOutput),
+      complete: isCompleteFor(listing, status ? [status] : []),
     });
   },
 
@@ -98,6 +98,6 @@ function instanceOutput(item: ListItem): PropertyMap {
   });
 }
 
-function ofStatus({ items }: Snapshot, status: InstanceStatus | undefined): ListItem[] {
+function ofStatus({ items }: Listing, status: InstanceStatus | undefined): ListItem[] {
   return [...items.values()].filter((item) => status === undefined || item.status === status);
 }

@@ -7,10 +7,8 @@ import type { Accepted, ComputeApi, CreatePermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import type { InstanceUnfinished } from "../errors";
 import { keyedFingerprint } from "../fingerprint";
-import { notedName, shownName } from "../ledger/notedName";
-import type { LedgerRecord } from "../ledger/record";
-import { shareableMs } from "../listing/listings";
-import type { Snapshot } from "../listing/snapshot";
+import { displayName, recordedName, type LedgerRecord } from "../ledger/record";
+import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, type Origin } from "../origin";
 import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
@@ -79,7 +77,7 @@ class Create implements Disposable {
     this.#about = {
       urn,
       provider: session.provider,
-      shownName: shownName(this.#args.name, hasSecret(inputs["name"])),
+      shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
       settlingMs: session.settings.settlingMs,
     };
     this.#progress = new PostProgress(session.ctx, urn);
@@ -88,7 +86,7 @@ class Create implements Disposable {
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.session.room.leave(this.request.urn);
+    this.session.createSlots.leave(this.request.urn);
   }
 
   async run(): Promise<CreateResponse> {
@@ -171,7 +169,7 @@ class Create implements Disposable {
       origin,
       name,
       kind,
-      recordedName: notedName(name, hasSecret(inputs["name"]), settings),
+      recordedName: recordedName(name, hasSecret(inputs["name"]), settings),
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
       digest: digestOf(settings.apiToken, this.#args, kind),
       leftovers: settings.leftovers,
@@ -230,7 +228,7 @@ class Create implements Disposable {
       case "enter":
         this.#progress.is("listing what is there before the create");
         return this.#looked(
-          await session.room.enter({
+          await session.createSlots.enter({
             urn: this.request.urn,
             look: () => session.listings.get(this.#freshBaseline(), signal),
             signal,
@@ -285,13 +283,13 @@ class Create implements Disposable {
     const { creates, ctx } = this.session;
     return {
       after: creates.settledAt(this.#args.name),
-      notBefore: ctx.clock.now() - shareableMs,
+      notBefore: ctx.clock.now() - recentMs,
     };
   }
 
-  #looked(snapshot: Snapshot): protocol.Event {
+  #looked(listing: Listing): protocol.Event {
     const { session } = this;
-    return { kind: "looked", look: lookOf(session, snapshot), now: session.ctx.clock.now() };
+    return { kind: "looked", look: lookOf(session, listing), now: session.ctx.clock.now() };
   }
 
   #begin({ before, beforeComplete }: Extract<protocol.Ask, { do: "begin" }>): Promise<string> {

@@ -23,7 +23,7 @@ export async function finishInstance(
       after: instance.after,
       settledAt: settlingEnd(session, knownInstanceOf(instance.outputs).acceptedAt),
       signal,
-      onLook: (snapshot, problem) => progress.looked(snapshot, problem),
+      onLook: (listing, problem) => progress.looked(listing, problem),
     });
     switch (verdict.kind) {
       case "settled":

@@ -1,14 +1,14 @@
 /** What a create sees of the service: a listing, and what the session and the ledger know at that moment. */
 import { importAs } from "../advice";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import type { Session } from "../session/session";
 import type { About } from "./messages";
 import { newOfName, type Look } from "./protocol";
 
 /** A listing, with what is known now. */
-export function lookOf(session: Session, snapshot: Snapshot): Look {
+export function lookOf(session: Session, listing: Listing): Look {
   const { creates, state, ledger, ctx } = session;
-  const { items, complete, begunAt } = snapshot;
+  const { items, complete, begunAt } = listing;
   return {
     items,
     complete,
@@ -35,9 +35,9 @@ export async function warnOfExtras(
   key: string,
   before: ReadonlySet<string>,
 ): Promise<void> {
-  const snapshot = await lastLook(session);
-  if (!snapshot) return;
-  for (const id of newOfName(lookOf(session, snapshot), name, before, key)) {
+  const listing = await lastLook(session);
+  if (!listing) return;
+  for (const id of newOfName(lookOf(session, listing), name, before, key)) {
     session.ctx.messages.warning(
       `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, session.provider)}\``,
       urn,
@@ -49,7 +49,7 @@ export async function warnOfExtras(
  * A listing begun now; after Ctrl-C, or where that fails, the newest there is. Never rejects: the create has
  * its outcome already.
  */
-async function lastLook(session: Session): Promise<Snapshot | undefined> {
+async function lastLook(session: Session): Promise<Listing | undefined> {
   const { listings, ctx } = session;
   using operation = session.operation(lastLookSeconds);
   try {

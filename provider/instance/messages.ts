@@ -2,8 +2,7 @@
 import { discardCommand, explain, importAs, importCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { shownNote } from "../ledger/notedName";
-import type { LedgerRecord } from "../ledger/record";
+import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { Failure, Leftover, PendingReason, Unclear } from "./protocol";
 
 /** The create that messages are about. */
@@ -47,7 +46,7 @@ function pending(record: LedgerRecord, why: PendingReason, id = "<id>"): string 
   if (why.is === "overtaken") {
     return `another run created instance ${id} for this resource's URN while this one waited: nothing was created now. Run again, and see what the state holds by then`;
   }
-  const name = shownNote(record.name);
+  const name = displayRecordedName(record.name);
   const start = `an earlier run began to create "${name}" for this resource (${record.at}), and no state is known to hold its result`;
   const ways = `To take the instance over: \`${importCommand(record, id)}\`. To forget that create, once you know that nothing of it runs: \`${discardCommand(record.key)}\``;
   return `${start}: ${reason(why, id)}. Nothing was created now. ${ways}`;
@@ -99,7 +98,7 @@ export function pendingNotice(
 ): string {
   const lines = records.map((record) => {
     const { urn, id, key, baseUrl, scope, stage, at } = record;
-    const what = `"${shownNote(record.name)}"${id === undefined ? "" : `, instance ${id}`} at ${baseUrl} (${at}) for ${urn}`;
+    const what = `"${displayRecordedName(record.name)}"${id === undefined ? "" : `, instance ${id}`} at ${baseUrl} (${at}) for ${urn}`;
     const resumes =
       scope !== undefined &&
       scope === order.scope &&

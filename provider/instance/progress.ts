@@ -1,6 +1,6 @@
 /** The Info column while a create, or an update that goes on with one, waits. */
 import { notNeeded } from "../abort";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import type { ProviderContext } from "../context";
 
 type Around = Pick<ProviderContext, "clock" | "messages">;
@@ -58,9 +58,9 @@ export class WaitProgress {
     this.#say();
   }
 
-  looked(snapshot: Snapshot | undefined, problem: string | undefined): void {
-    const status = snapshot
-      ? (snapshot.items.get(this.instance.id)?.status ?? this.status)
+  looked(listing: Listing | undefined, problem: string | undefined): void {
+    const status = listing
+      ? (listing.items.get(this.instance.id)?.status ?? this.status)
       : this.status;
     const changed =
       status !== this.status || (problem === undefined) !== (this.problem === undefined);

@@ -10,9 +10,8 @@
 import type { Accepted } from "../api/client";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
 import type { RequestError } from "../api/errors";
-import type { Entry } from "../ledger/ledger";
-import { isHashed } from "../ledger/notedName";
-import { isOpen, type LedgerRecord } from "../ledger/record";
+import type { LedgerEntry } from "../ledger/ledger";
+import { isHashedName, isPending, type LedgerRecord } from "../ledger/record";
 import { originDifference, type Origin } from "../origin";
 import { printable } from "../redaction";
 import { projectOf, sameResource } from "../urn";
@@ -60,11 +59,11 @@ export interface Look {
   isHeld: (id: string) => boolean;
   /** Whether the settling time of this record is not over, so that the listing may lack its instance. */
   mayLack: (record: LedgerRecord) => boolean;
-  entries: readonly Entry[];
+  entries: readonly LedgerEntry[];
 }
 
 export type Event =
-  | { kind: "read"; entries: readonly Entry[]; now: number }
+  | { kind: "read"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept"; now: number }
   /** `settledBy`: the clock time by which an instance of that record's POST is in every listing. */
   | { kind: "taken"; ok: boolean; settledBy: number }
@@ -75,7 +74,7 @@ export type Event =
   | { kind: "lookFailed"; failure: RequestError; now: number }
   | { kind: "permitted"; now: number }
   /** `entries`: the ledger, read after the record was written. */
-  | { kind: "begun"; key: string; entries: readonly Entry[] }
+  | { kind: "begun"; key: string; entries: readonly LedgerEntry[] }
   | { kind: "posted"; outcome: PostOutcome; now: number }
   /** Ctrl-C, or the operation's time-out. */
   | { kind: "stopped"; why: Error };
@@ -309,7 +308,7 @@ function judgeEarlier(
   state: Extract<State, { phase: "reading" }>,
   { entries, now }: Extract<Event, { kind: "read" }>,
 ): Step {
-  const open = entries.filter(({ record }) => isOpen(record));
+  const open = entries.filter(({ record }) => isPending(record));
   const ours = open.filter(({ record }) => isOurs(order, record));
   const { takes, kept = new Set(endedOf(order, entries).map(({ key }) => key)) } = state.past;
   const past = { takes, kept };
@@ -340,7 +339,7 @@ function judgeEarlier(
 }
 
 /** Creates of this very resource whose instance a state held, or was given to keep. */
-function keptOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
+function keptOf(order: Order, entries: readonly LedgerEntry[]): LedgerRecord[] {
   return entries
     .map((entry) => entry.record)
     .filter(
@@ -350,17 +349,17 @@ function keptOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
 }
 
 /** An engine was given its instance, and may have saved it or may yet do so. */
-function isGiven({ record, live }: Entry): boolean {
+function isGiven({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-function givenRivals(order: Order, entries: readonly Entry[]): LedgerRecord[] {
+function givenRivals(order: Order, entries: readonly LedgerEntry[]): LedgerRecord[] {
   return entries
     .filter((entry) => isGiven(entry) && isRival(order, entry.record))
     .map(({ record }) => record);
 }
 
-function endedOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
+function endedOf(order: Order, entries: readonly LedgerEntry[]): LedgerRecord[] {
   return [...keptOf(order, entries), ...givenRivals(order, entries)];
 }
 
@@ -372,13 +371,13 @@ function endedOf(order: Order, entries: readonly Entry[]): LedgerRecord[] {
 function overtaking(
   order: Order,
   { kept }: Past,
-  entries: readonly Entry[],
+  entries: readonly LedgerEntry[],
 ): LedgerRecord | undefined {
   return endedOf(order, entries).find(({ key }) => !kept?.has(key));
 }
 
 /** Pending creates that this one does not deal with: those of its project, and the number of the others. */
-function notice(order: Order, open: readonly Entry[]): Note[] {
+function notice(order: Order, open: readonly LedgerEntry[]): Note[] {
   const left = open.filter((entry) => !entry.live).map((entry) => entry.record);
   const project = projectOf(order.urn);
   const records = left.filter((record) => projectOf(record.urn) === project);
@@ -397,7 +396,7 @@ function taken(
   if (record.id !== undefined) {
     return next({ phase: "searching", record, past }, { do: "search", record });
   }
-  if (isHashed(record.name) && record.name !== order.recordedName) {
+  if (isHashedName(record.name) && record.name !== order.recordedName) {
     return stands(record, { is: "secretName" });
   }
   return next({ phase: "seeking", record, until: settledBy, past }, { do: "look" });
@@ -432,7 +431,7 @@ function soughtUnanswered(
     return next(state, { do: "sleep", until: Math.min(until, now + order.pollIntervalMs) });
   }
   const { look, now } = expect(event, "looked");
-  const name = isHashed(record.name) ? order.name : record.name;
+  const name = isHashedName(record.name) ? order.name : record.name;
   const ids = newOfName(look, name, new Set(record.before), record.key);
   const [id] = ids;
   if (id !== undefined && record.kind === "generated") {
@@ -607,7 +606,7 @@ function begun(
   const hasOther = entries.some(
     (entry) =>
       entry.record.key !== key &&
-      isOpen(entry.record) &&
+      isPending(entry.record) &&
       (isOurs(order, entry.record) || (isRival(order, entry.record) && !isGiven(entry))),
   );
   if (!hasOther) return next({ phase: "posting", attempt, key }, { do: "post" });

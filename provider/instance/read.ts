@@ -1,7 +1,7 @@
 /** Read: refresh, import and `.get()`, all from the shared listing (G3, G7). */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
-import { notedName } from "../ledger/notedName";
+import { recordedName } from "../ledger/record";
 import type { Origin } from "../origin";
 import { propertyMap, secretLike, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
@@ -52,8 +52,8 @@ function found(
   if (isImport(request)) {
     const { name } = item;
     const { ledger, settings, state } = session;
-    const names = name === undefined ? [] : [name, notedName(name, true, settings)];
-    ledger.imported(settings, urn, id, names);
+    const names = name === undefined ? [] : [name, recordedName(name, true, settings)];
+    ledger.markImported(settings, urn, id, names);
     state.observed(id, outputs);
   }
   if (!isGet(request) || refresh) judgeRead(session, { urn, id, inputs, outputs }, before);

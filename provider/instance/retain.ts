@@ -57,7 +57,7 @@ async function lookOnce(
     const { kept, acceptedAt } = knownInstanceOf(oldOutputs);
     if (kept && originDifference(kept, origin)) return "unknown";
     const { items, complete } = await session.listings.get(
-      session.listings.shareable,
+      session.listings.recent,
       operation.signal,
     );
     if (items.has(id)) return "listed";

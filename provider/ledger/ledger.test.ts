@@ -95,9 +95,9 @@ test("after an import an open record of that instance is replied, and no other; 
   await leaveOpen(all.folder, "db", { stage: "unknown" });
   await leaveOpen(all.folder, "other", { stage: "unknown", name: "db" });
   const ledger = all.run();
-  ledger.imported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
-  ledger.imported(place, ledgerRecord("db").urn, "i-2", ["db"]);
-  ledger.delivered();
+  ledger.markImported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
+  ledger.markImported(place, ledgerRecord("db").urn, "i-2", ["db"]);
+  ledger.markDelivered();
   const seen = all.seen.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
   expect(seen.sort()).toEqual([
     ["db", "replied", "i-2"],
@@ -115,7 +115,7 @@ test("an import answers one create of its name: another without an id may have m
   const ledger = all.run();
   const place = ledgerRecord("web");
   for (let time = 0; time < 2; time++) {
-    ledger.imported(place, ledgerRecord("web").urn, "i-1", ["web"]);
+    ledger.markImported(place, ledgerRecord("web").urn, "i-1", ["web"]);
     expect(all.seen.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
   }
 });
@@ -125,7 +125,7 @@ test("an import of what was there before a create answers no record of that crea
   const killed = all.run();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.close();
-  all.run().imported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
+  all.run().markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
   expect(all.seen.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
 });
 
@@ -179,7 +179,7 @@ test.each(["the write", "the sync"])(
       { record: { name: "a", stage: "replied", id: "i-1" }, own: true, inFlight: true },
       { record: { name: "b", stage: "sending" }, own: true },
     ]);
-    ledger.delivered();
+    ledger.markDelivered();
     expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
     await ledger.close();
     expect(all.warnings).toHaveLength(1);
@@ -222,7 +222,7 @@ test("a home that can't hold a ledger is a warning, once", async () => {
   expect(ledger.settle("other-1", "gone")).toBe(false);
   expect(ledger.take("other-1")).toBe(false);
   ledger.drop(keys[1] ?? "");
-  ledger.delivered();
+  ledger.markDelivered();
   expect(ledger.read().map(({ record }) => record.settled)).toEqual(["gone", "absent"]);
   await ledger.close();
   expect(warnings).toEqual([expect.stringContaining("can't be written")]);
@@ -243,7 +243,7 @@ test("who only looks makes nothing", async () => {
   const ledger = run();
   ledger.read();
   ledger.settleId(newRecord("web"), "i-1", "state");
-  ledger.delivered();
+  ledger.markDelivered();
   await ledger.close();
   expect(() => statSync(folder)).toThrow("ENOENT");
   await leaveOpen(folder, "web");
@@ -365,7 +365,7 @@ test("`take` gives a record to who takes it while no call drives it, and clears 
   expect(three.take(key)).toBe(false);
   one.move(key, { stage: "refused" });
   two.move(key, { stage: "replied" });
-  two.delivered();
+  two.markDelivered();
   expect(all.seen).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
   expect(all.files()).toContain("s1.jsonl");
 });
@@ -391,7 +391,7 @@ test("an ended record that another session has taken over is no longer moved by 
   one.move(key, { stage: "replied", id: "i-1", ended: true });
   two.read();
   expect(two.take(key)).toBe(true);
-  one.delivered();
+  one.markDelivered();
   expect(one.take(key)).toBe(false);
   expect(all.seen).toMatchObject([{ stage: "replied", owner: "s2" }]);
 });
@@ -428,7 +428,7 @@ test("a settled record stays settled, whatever its session writes after that", a
   one.move(key, { stage: "replied", id: "i-1", ended: true });
   all.run().settleId(newRecord("web"), "i-1", "state");
   one.move(key, { stage: "accepted" });
-  one.delivered();
+  one.markDelivered();
   const expected = [{ record: { stage: "settled", settled: "state" } }];
   expect(one.read()).toMatchObject(expected);
   expect(all.run().read()).toMatchObject(expected);
@@ -454,9 +454,9 @@ test("the orderly end delivers what was replied, and nothing else; twice is once
   for (const stage of ["sending", "unknown", "accepted", "replied", "refused"] as const) {
     ledger.move(await ledger.begin(recent(stage)), { stage });
   }
-  ledger.delivered();
+  ledger.markDelivered();
   const text = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
-  ledger.delivered();
+  ledger.markDelivered();
   expect(readFileSync(join(all.folder, "s1.jsonl"), "utf8")).toBe(text);
   const stages = new Map(all.seen.map(({ name, stage }) => [name, stage]));
   expect([...stages].filter(([name, stage]) => name !== stage)).toEqual(

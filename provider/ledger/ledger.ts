@@ -8,12 +8,19 @@ import { isSamePlace, type Place } from "../origin";
 import { sameResource } from "../urn";
 import { isMissing, reason, systemDisk, type Disk, type Lock, type OpenFile } from "./disk";
 import { isNoMoreNeeded, isSettled, isWorthless, removeOldLocks } from "./prune";
-import { asOf, isOpen, mayBecome, type LedgerRecord, type NewRecord, type Settled } from "./record";
+import {
+  settleExpired,
+  isPending,
+  isAllowedChange,
+  type LedgerRecord,
+  type NewRecord,
+  type SettleReason,
+} from "./record";
 import { SessionFile } from "./sessionFile";
 import { type Life, Sessions } from "./sessions";
 import { SharedSync } from "./sharedSync";
 
-export interface Entry {
+export interface LedgerEntry {
   record: LedgerRecord;
   /** It is open, its owner is alive, and the call that drives it has no end yet. */
   inFlight: boolean;
@@ -83,11 +90,11 @@ export class Ledger {
   }
 
   /** All records of this backend as they are now, those of other sessions too. Never throws. */
-  read(): Entry[] {
+  read(): LedgerEntry[] {
     this.#refreshAll();
     const records = this.#all();
     this.#given = new Map(records.map((record) => [record.key, record]));
-    const others = records.filter((it) => isOpen(it) && it.owner !== this.session);
+    const others = records.filter((it) => isPending(it) && it.owner !== this.session);
     const cut = [...this.#files.values()].filter(({ isCut }) => isCut);
     const lives = this.#sessions.lives(
       new Set([...others.map(({ owner }) => owner), ...cut.map(({ session }) => session)]),
@@ -98,10 +105,10 @@ export class Ledger {
       const own = record.owner === this.session;
       const life = own ? "alive" : lives.get(record.owner);
       return {
-        record: asOf(now, record),
-        inFlight: isOpen(record) && !record.ended && life === "alive",
+        record: settleExpired(now, record),
+        inFlight: isPending(record) && !record.ended && life === "alive",
         live: life === "alive",
-        unlockable: isOpen(record) && life === "unknown",
+        unlockable: isPending(record) && life === "unknown",
         own,
       };
     });
@@ -125,7 +132,7 @@ export class Ledger {
     const taken = this.#sessions.locked((isLocked) => {
       this.#refreshAll();
       const record = this.#find(key);
-      if (!record || !isOpen(record) || !isFree(record, isLocked)) return false;
+      if (!record || !isPending(record) || !isFree(record, isLocked)) return false;
       const { ended: _, ...rest } = record;
       if (this.#write([{ ...rest, owner: session }]) || isOwn) return true;
       this.#unwritten.delete(key);
@@ -138,12 +145,12 @@ export class Ledger {
    * Settles a record, whoever's it is, unless a call of another session drives it. Gives whether it was
    * written.
    */
-  settle(key: string, how: Settled): boolean {
+  settle(key: string, how: SettleReason): boolean {
     // Also where nothing can be locked: then no file is ever removed, so none comes back by this.
     const isWritten = this.#sessions.locked(() => {
       this.#refreshAll();
       const record = this.#find(key);
-      if (!record || !mayBecome(record, { stage: "settled", settled: how })) return false;
+      if (!record || !isAllowedChange(record, { stage: "settled", settled: how })) return false;
       if (this.#isDrivenElsewhere(record)) return false;
       return this.#write([{ ...record, stage: "settled", settled: how }]);
     });
@@ -155,15 +162,15 @@ export class Ledger {
    * or, where no record has that, one by resource and name) becomes `replied`: it is not resumed any more,
    * and the next create of its resource stops and names the instance.
    */
-  imported(place: Place, urn: string, id: string, names: readonly string[]): void {
+  markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
     const meant = (): LedgerRecord[] => {
       const here = this.#all().filter((it) => isSamePlace(it, place));
       const known = here.filter((it) => it.id === id);
-      if (known.length > 0) return known.filter((it) => isOpen(it) && it.stage !== "replied");
+      if (known.length > 0) return known.filter((it) => isPending(it) && it.stage !== "replied");
       const isLike = (it: LedgerRecord) =>
         sameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
       // Of several creates of one name, one made it; the others stay as they are.
-      return here.filter((it) => it.id === undefined && isOpen(it) && isLike(it)).slice(0, 1);
+      return here.filter((it) => it.id === undefined && isPending(it) && isLike(it)).slice(0, 1);
     };
     this.#refreshAll();
     if (meant().length === 0) return;
@@ -176,16 +183,16 @@ export class Ledger {
 
   /** Whether a call of another session that lives drives it. Only under the lock of `sessions`. */
   #isDrivenElsewhere(record: LedgerRecord): boolean {
-    const isOthers = record.owner !== this.session && isOpen(record) && !record.ended;
+    const isOthers = record.owner !== this.session && isPending(record) && !record.ended;
     return isOthers && this.#sessions.look(record.owner) === "alive";
   }
 
   /** Settles every record of this place with this id that may be settled so, whoever's it is. */
-  settleId(place: Place, id: string, how: Settled): void {
+  settleId(place: Place, id: string, how: SettleReason): void {
     const isMeant = (it: LedgerRecord) =>
       it.id === id &&
       it.settled !== how &&
-      mayBecome(it, { stage: "settled", settled: how }) &&
+      isAllowedChange(it, { stage: "settled", settled: how }) &&
       isSamePlace(it, place);
     this.#refreshAll();
     if (!this.#all().some(isMeant)) return;
@@ -202,7 +209,7 @@ export class Ledger {
   }
 
   /** The orderly end of a session, when the engine has had every reply: `replied` becomes `delivered`. */
-  delivered(): void {
+  markDelivered(): void {
     this.#refreshAll();
     const replied = this.#all().filter(
       ({ owner, stage }) => owner === this.session && stage === "replied",

@@ -1,6 +1,6 @@
 /** What is removed from the ledger, and when. */
 import type { Disk } from "./disk";
-import { asOf, deliveredMs, type LedgerRecord } from "./record";
+import { settleExpired, deliveredMs, type LedgerRecord } from "./record";
 import type { SessionFile } from "./sessionFile";
 import type { Sessions } from "./sessions";
 
@@ -9,7 +9,9 @@ const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Whether nothing of it can change any more, once its session is dead. */
 export function isSettled({ records }: SessionFile, now: Date): boolean {
-  return [...records.values()].every((it) => ["settled", "refused"].includes(asOf(now, it).stage));
+  return [...records.values()].every((it) =>
+    ["settled", "refused"].includes(settleExpired(now, it).stage),
+  );
 }
 
 /** Whether no record in it made an instance: it tells a later run nothing. */

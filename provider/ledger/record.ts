@@ -1,6 +1,9 @@
 /** What the ledger knows of one create. It holds no secrets (G8). */
 import * as z from "zod";
+import type { Settings } from "../config/settings";
+import { keyedFingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
+import { redactionMark } from "../redaction";
 
 /** A session's id is part of file names. */
 const sessionSchema = z.string().regex(/^\w+$/);
@@ -64,13 +67,13 @@ export const recordSchema = z.object({
   ended: z.literal(true).optional(),
 });
 export type LedgerRecord = z.infer<typeof recordSchema>;
-export type Settled = NonNullable<LedgerRecord["settled"]>;
+export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 
 /** What a create tells of itself when it begins; the ledger adds the rest. */
 export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage">;
 
 /** Whether the create is pending: nothing has shown yet what became of it. */
-export function isOpen({ stage }: Pick<LedgerRecord, "stage">): boolean {
+export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
 
@@ -78,7 +81,7 @@ export function isOpen({ stage }: Pick<LedgerRecord, "stage">): boolean {
  * Whether a record may be changed so. `settled` is the end, except that what a state held may be settled
  * anew: as gone, dropped or discarded.
  */
-export function mayBecome(
+export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
   change: Pick<LedgerRecord, "stage" | "settled">,
 ): boolean {
@@ -90,8 +93,30 @@ export function mayBecome(
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
 /** The record as it counts at that date. */
-export function asOf(now: Date, record: LedgerRecord): LedgerRecord {
+export function settleExpired(now: Date, record: LedgerRecord): LedgerRecord {
   if (record.stage !== "delivered") return record;
   if (now.getTime() - Date.parse(record.at) <= deliveredMs) return record;
   return { ...record, stage: "settled", settled: "state" };
+}
+
+const hashed = "secret:";
+
+type Key = Pick<Settings, "apiToken">;
+
+export function recordedName(name: string, secret: boolean, key: Key): string {
+  return secret ? hashed + keyedFingerprint(key.apiToken, name, 32) : name;
+}
+
+/** For a message: redaction alone passes over names that are too short to be looked for. */
+export function displayName(name: string, secret: boolean): string {
+  return secret ? redactionMark : name;
+}
+
+/** The same for a name as a record holds it. */
+export function displayRecordedName(noted: string): string {
+  return displayName(noted, isHashedName(noted));
+}
+
+export function isHashedName(noted: string): boolean {
+  return noted.startsWith(hashed);
 }

@@ -1,9 +1,9 @@
 /**
  * The records of one session: a file to which each change of a record is appended, as a line of JSON.
- * The last line of a record is what holds, but for what can't come after the one before (`mayBecome`).
+ * The last line of a record is what holds, but for what can't come after the one before (`isAllowedChange`).
  */
 import type { Disk, OpenFile } from "./disk";
-import { mayBecome, recordSchema, type LedgerRecord } from "./record";
+import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
 
 const newline = 0x0a;
 
@@ -87,6 +87,6 @@ export class SessionFile {
   }
 
   #apply(record: LedgerRecord): void {
-    if (mayBecome(this.records.get(record.key), record)) this.records.set(record.key, record);
+    if (isAllowedChange(this.records.get(record.key), record)) this.records.set(record.key, record);
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { Ledger, type Entry } from "./ledger";
+import { Ledger, type LedgerEntry } from "./ledger";
 
 const script = join(__dirname, "..", "testing", "ledgerProcess.ts");
 const clock = { date: () => new Date() };
@@ -56,7 +56,7 @@ class Child {
 
 const warnings: string[] = [];
 const look = (session = "me") => new Ledger(folder, session, (text) => warnings.push(text), clock);
-const only = (entries: readonly Entry[]) => {
+const only = (entries: readonly LedgerEntry[]) => {
   expect(entries).toHaveLength(1);
   return entries[0];
 };

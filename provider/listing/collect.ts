@@ -7,9 +7,9 @@ import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/documented";
 import { RequestError } from "../api/errors";
-import type { Snapshot } from "./snapshot";
+import type { Listing } from "./listing";
 
-type Findings = Pick<Snapshot, "items" | "complete" | "unreadable" | "completeStatuses">;
+type Findings = Pick<Listing, "items" | "complete" | "unreadable" | "completeStatuses">;
 
 /** An instance that moves on between two requests is seen twice rather than not at all. */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];

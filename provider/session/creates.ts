@@ -2,7 +2,7 @@
  * The creates of this session: one of a name at a time, and the instances that came of them. An instance
  * that was made or taken over here is adopted by no other create; one that was taken over is not destroyed.
  */
-import type { Listings } from "../listing/listings";
+import type { ListingSource } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 
@@ -22,7 +22,7 @@ export class Creates {
   readonly #takenOver = new Set<string>();
   readonly #unfinished = new Map<string, Unfinished>();
 
-  constructor(private readonly listings: Listings) {}
+  constructor(private readonly listings: ListingSource) {}
 
   /** Runs `create` once no other create of this name is under way. */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {

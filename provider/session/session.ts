@@ -8,11 +8,11 @@ import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
-import { Listings } from "../listing/listings";
+import { ListingSource } from "../listing/listing";
 import { Notices } from "../instance/notices";
 import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
-import { CreateSlots } from "../wait/room";
+import { CreateSlots } from "../wait/createSlots";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
@@ -45,9 +45,9 @@ export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 export class Session {
   readonly connection: Connection;
-  readonly listings: Listings;
+  readonly listings: ListingSource;
   readonly poller: Poller;
-  readonly room: CreateSlots;
+  readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
   readonly creates: Creates;
   /** What the calls of this session have told of the state. */
@@ -65,7 +65,7 @@ export class Session {
     readonly owner: Owner = byHand,
   ) {
     this.connection = new Connection(settings, ctx, canceled);
-    this.listings = new Listings(
+    this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
         return collect(
@@ -95,7 +95,7 @@ export class Session {
     );
     this.creates = new Creates(this.listings);
     this.notices = new Notices(ctx, settings.tokenKind);
-    this.room = new CreateSlots({
+    this.createSlots = new CreateSlots({
       clock: ctx.clock,
       pollIntervalMs: settings.pollIntervalMs,
       hasCursor: settings.cursorParameter !== undefined,

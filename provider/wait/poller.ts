@@ -6,8 +6,7 @@ import { notNeeded, raceAbort } from "../abort";
 import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
-import type { Listings } from "../listing/listings";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing, ListingSource } from "../listing/listing";
 import { WaitState, type Verdict } from "./waitState";
 
 interface Wait {
@@ -16,7 +15,7 @@ interface Wait {
   /** Listings begun before this mark do not know of the instance. */
   after: number;
   evidence: WaitState;
-  onLook: (snapshot: Snapshot | undefined, problem: string | undefined) => void;
+  onLook: (listing: Listing | undefined, problem: string | undefined) => void;
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
 }
@@ -42,7 +41,7 @@ export class Poller {
   #pause = new AbortController();
 
   constructor(
-    private readonly listings: Listings,
+    private readonly listings: ListingSource,
     private readonly clock: Clock,
     private readonly pollIntervalMs: number,
     requestsPerMinute: number = documentedRequestsPerMinute,
@@ -132,9 +131,9 @@ export class Poller {
   async #look(): Promise<number> {
     // A listing begun earlier may not show what this look is for.
     const need = { notBefore: this.clock.now() };
-    let snapshot: Snapshot;
+    let listing: Listing;
     try {
-      snapshot = await this.listings.get(need, new AbortController().signal);
+      listing = await this.listings.get(need, new AbortController().signal);
     } catch (error) {
       this.#forEach((wait) => {
         if (error instanceof RequestError && error.transient) wait.onLook(undefined, error.message);
@@ -143,14 +142,14 @@ export class Poller {
       return 1;
     }
     this.#forEach((wait) => {
-      if (snapshot.begun <= wait.after) return;
-      wait.onLook(snapshot, undefined);
-      const verdict = wait.evidence.see(snapshot);
+      if (listing.begun <= wait.after) return;
+      wait.onLook(listing, undefined);
+      const verdict = wait.evidence.see(listing);
       if (verdict) wait.resolve(verdict);
     });
-    const pages = Math.max(1, Math.ceil(snapshot.items.size / pageLimit.max));
+    const pages = Math.max(1, Math.ceil(listing.items.size / pageLimit.max));
     // A listing that is not complete took one more request for each status.
-    return snapshot.complete ? pages : pages + instanceStatuses.length;
+    return listing.complete ? pages : pages + instanceStatuses.length;
   }
 
   /** A defect met at one wait ends that one; the others, and the poller, go on (G1). */

@@ -1,6 +1,6 @@
 /** What a series of listings proves about one instance that is waited for (G3). */
 import type { ListItem } from "../api/contract";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 
 export type Verdict =
   /** Listed, and no longer PROVISIONING. */
@@ -13,7 +13,7 @@ export type Verdict =
 export class WaitState {
   #seen: ListItem | undefined;
   #lackedProvisioning = 0;
-  #firstLack: Snapshot | undefined;
+  #firstLack: Listing | undefined;
 
   constructor(
     private readonly id: string,
@@ -26,8 +26,8 @@ export class WaitState {
   ) {}
 
   /** Takes in the next listing, begun after the instance was accepted. */
-  see(snapshot: Snapshot): Verdict | undefined {
-    const item = snapshot.items.get(this.id);
+  see(listing: Listing): Verdict | undefined {
+    const item = listing.items.get(this.id);
     if (item) {
       this.#seen = item;
       this.#firstLack = undefined;
@@ -35,22 +35,22 @@ export class WaitState {
         ? undefined
         : { kind: "settled", item };
     }
-    if (snapshot.begunAt < this.settledAt) return undefined;
-    return snapshot.complete ? this.#lackedByAll(snapshot) : this.#lackedBySome(snapshot);
+    if (listing.begunAt < this.settledAt) return undefined;
+    return listing.complete ? this.#lackedByAll(listing) : this.#lackedBySome(listing);
   }
 
   /** Absent from a complete listing: gone if an earlier one had it (two have to agree), else not listed yet. */
-  #lackedByAll(snapshot: Snapshot): Verdict | undefined {
+  #lackedByAll(listing: Listing): Verdict | undefined {
     if (!this.#seen) return undefined;
     if (!this.#firstLack) {
-      this.#firstLack = snapshot;
+      this.#firstLack = listing;
       return undefined;
     }
-    const apart = snapshot.begunAt - this.#firstLack.endedAt;
+    const apart = listing.begunAt - this.#firstLack.endedAt;
     return apart >= this.pollIntervalMs ? { kind: "deleted" } : undefined;
   }
 
-  #lackedBySome({ completeStatuses }: Snapshot): Verdict | undefined {
+  #lackedBySome({ completeStatuses }: Listing): Verdict | undefined {
     this.#firstLack = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
     this.#lackedProvisioning++;

@@ -2,9 +2,9 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import { VirtualClock } from "../testing/virtualClock";
-import { CreateSlots } from "./room";
+import { CreateSlots } from "./createSlots";
 
 const pollIntervalMs = 3000;
 
@@ -14,7 +14,7 @@ function setUp(others: { active?: number; provisioning?: number }, hasCursor = f
   const room = new CreateSlots({ clock, pollIntervalMs, hasCursor, isOurs: () => false });
   const there = { active: 0, provisioning: 0, ...others };
   let problem: Error | undefined;
-  const listing = (): Snapshot => {
+  const listing = (): Listing => {
     const of = (status: string, count: number): [string, ListItem][] =>
       Array.from({ length: count }, (_, n) => [`${status}-${n}`, { id: `${status}-${n}`, status }]);
     return {

@@ -7,7 +7,7 @@ import { notNeeded } from "../abort";
 import { pageLimit } from "../api/documented";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 
 export interface CreateSlotsOptions {
@@ -22,7 +22,7 @@ export interface CreateSlotsOptions {
 export interface Entry {
   urn: string;
   /** A listing that serves as the create's baseline. */
-  look: () => Promise<Snapshot>;
+  look: () => Promise<Listing>;
   signal: AbortSignal;
   /** Told when it has to wait. */
   onHeld: () => void;
@@ -39,18 +39,18 @@ export class CreateSlots {
   constructor(private readonly options: CreateSlotsOptions) {}
 
   /** Resolves to the listing that showed that there is room, which `leave` gives back. */
-  async enter({ urn, look, signal, onHeld }: Entry): Promise<Snapshot> {
+  async enter({ urn, look, signal, onHeld }: Entry): Promise<Listing> {
     const { clock, pollIntervalMs, hasCursor } = this.options;
     const first = await look();
     if (hasCursor || this.#inside.has(urn)) return first;
     if (this.#held === 0 && this.#takes(urn, first)) return first;
     onHeld();
     this.#held++;
-    const untilRoom = async (): Promise<Snapshot> => {
+    const untilRoom = async (): Promise<Listing> => {
       for (;;) {
         const left = this.#left.signal;
-        const snapshot = await look().catch(transientOnly);
-        if (snapshot && this.#takes(urn, snapshot)) return snapshot;
+        const listing = await look().catch(transientOnly);
+        if (listing && this.#takes(urn, listing)) return listing;
         // Of those of others that leave PROVISIONING only a later listing tells.
         const wake = AbortSignal.any([signal, left]);
         await clock.sleep(pollIntervalMs, wake).catch(() => signal.throwIfAborted());
@@ -69,7 +69,7 @@ export class CreateSlots {
     this.#left = new AbortController();
   }
 
-  #takes(urn: string, { items }: Snapshot): boolean {
+  #takes(urn: string, { items }: Listing): boolean {
     const others = [...items.values()].filter(({ id }) => !this.options.isOurs(id));
     const pending = others.filter(({ status }) => status === "PROVISIONING").length;
     // One at a time goes whatever others leave in PROVISIONING: nobody waits for ever.
