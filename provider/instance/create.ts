@@ -226,15 +226,9 @@ class Create implements Disposable {
       case "search":
         return await this.#search(ask.record);
       case "enter":
+        await session.createSlots.enter(this.request.urn, signal, () => this.#progress.is(held));
         this.#progress.is("listing what is there before the create");
-        return this.#looked(
-          await session.createSlots.enter({
-            urn: this.request.urn,
-            look: () => session.listings.get(this.#freshBaseline(), signal),
-            signal,
-            onHeld: () => this.#progress.is(held),
-          }),
-        );
+        return this.#looked(await session.listings.get(this.#freshBaseline(), signal));
       case "look": {
         const need = { after: this.#sent, notBefore: clock.now() };
         return this.#looked(await session.listings.get(need, signal));

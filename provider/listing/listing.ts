@@ -1,108 +1,122 @@
-/**
- * The listings of one configured provider, shared by everything that looks (G7): those who ask at
- * about the same time get the same one, so their number costs nothing.
- */
+/** Listings of the service's instances, and the source that shares one among all who ask at a time (G7). */
 import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
-/**
- * What the service listed at one moment. The list has no cursor that the document shows, so a
- * listing says of itself what it proves.
- */
-export interface Listing {
-  /** Place in the order of listings and writes of this process (see `Listings.mark`). */
-  readonly begun: number;
-  /** Clock time at which it was begun, and at which it was whole. */
-  readonly begunAt: number;
-  readonly endedAt: number;
+/** The instances that one round of requests showed, and what that proves ("List Instances"). */
+export interface ListingContent {
+  /** By id. */
   readonly items: ReadonlyMap<string, ListItem>;
-  /** Unfiltered and whole: the only kind that can prove absence (G3). */
+  /** Unfiltered and without a gap: only such a listing can prove that an instance is absent (G3). */
   readonly complete: boolean;
-  /** Items that could not be read, each of which may be any instance. */
+  /** How many items could not be read; each may be any instance. */
   readonly unreadable: number;
-  /** The statuses whose own listing was whole. */
+  /** The statuses of which every instance is listed. */
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
-/** Whether it shows every instance of these statuses; where none is named, every one. */
+/** What the service shows in one round of requests. */
+export interface Listing extends ListingContent {
+  /** Where it began in the order of this process's listings and writes (`ListingSource.mark`). */
+  readonly begun: number;
+  /** Clock time at which its first request was begun. */
+  readonly begunAt: number;
+  /** Clock time at which its last request was answered. */
+  readonly endedAt: number;
+}
+
+/** Whether the listing shows every instance of these statuses; of all statuses where none is given. */
 export function isCompleteFor(
   { complete, completeStatuses }: Listing,
   statuses: readonly string[],
 ): boolean {
-  const whole: ReadonlySet<string> = completeStatuses;
-  return complete || (statuses.length > 0 && statuses.every((status) => whole.has(status)));
+  const isListed = (status: string) => completeStatuses.has(status as InstanceStatus);
+  return complete || (statuses.length > 0 && statuses.every(isListed));
 }
 
+/** How new a listing has to be. */
 export interface ListingRequirement {
-  /** Begun after this mark (see `mark`). */
+  /** Begun after this mark (`ListingSource.mark`). */
   after?: number;
-  /** Begun no earlier than this clock time. */
+  /** Begun at this clock time or later. */
   notBefore?: number;
 }
 
-/** How old a listing may be that answers a Read or serves as a baseline (nothing of ours written since). */
+/** How old a listing may be that answers a Read or is a create's baseline. */
 export const recentMs = 2000;
 
-type Take = (signal: AbortSignal) => Promise<Omit<Listing, "begun" | "begunAt" | "endedAt">>;
-
+/** Takes listings for a session. Who asks while one is under way, or soon after, is given the same one. */
 export class ListingSource {
-  #order = 0;
+  readonly #take: (signal: AbortSignal) => Promise<ListingContent>;
+  readonly #clock: Clock;
+  readonly #signal: () => AbortSignal;
+  #lastMark = 0;
   #lastWrite = 0;
   #latest: Listing | undefined;
-  #underWay: { begun: number; begunAt: number; listing: Promise<Listing> } | undefined;
+  #underWay: (Pick<Listing, "begun" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
+  /**
+   * @param take takes one listing
+   * @param signal gives what ends a listing. It ends with the session: a listing is shared, so the end of
+   *   one caller must not end it.
+   */
   constructor(
-    private readonly take: Take,
-    private readonly clock: Clock,
-    /** Ends with the process: a listing is shared, so no one caller's end may end it. */
-    private readonly signal: () => AbortSignal,
-  ) {}
-
-  /** A point in the order of this process's listings and writes. */
-  mark(): number {
-    return ++this.#order;
+    take: (signal: AbortSignal) => Promise<ListingContent>,
+    clock: Clock,
+    signal: () => AbortSignal,
+  ) {
+    this.#take = take;
+    this.#clock = clock;
+    this.#signal = signal;
   }
 
-  /** A write of this process was settled, or is open: listings begun earlier do not know of it. */
+  /** The next number in the order of this process's listings and writes. */
+  mark(): number {
+    return ++this.#lastMark;
+  }
+
+  /** Marks a write that has ended, or whose outcome is open. Listings begun earlier may not show it. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
   }
 
-  /** The newest listing there is, of whatever age. */
+  /** The newest listing, however old. */
   get latest(): Listing | undefined {
     return this.#latest;
   }
 
-  /** What a Read needs: begun after this process's last write (G3), and fresh. */
+  /** What a Read needs: at most `recentMs` old, and begun after this process's last write (G3). */
   get recent(): ListingRequirement {
-    return { after: this.#lastWrite, notBefore: this.clock.now() - recentMs };
+    return { after: this.#lastWrite, notBefore: this.#clock.now() - recentMs };
   }
 
-  async get(need: ListingRequirement, signal: AbortSignal): Promise<Listing> {
+  /**
+   * A listing that is as new as required. Waits until `notBefore`, if that is in the future.
+   *
+   * @throws whatever the listing throws, and the reason of `signal`
+   */
+  async get(required: ListingRequirement, signal: AbortSignal): Promise<Listing> {
     signal.throwIfAborted();
-    const wait = (need.notBefore ?? 0) - this.clock.now();
-    if (wait > 0) await this.clock.sleep(wait, signal);
+    const waitMs = (required.notBefore ?? 0) - this.#clock.now();
+    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
     for (;;) {
-      if (this.#latest && meets(this.#latest, need)) return this.#latest;
-      const running = this.#underWay;
-      if (!running) return raceAbort(this.#begin(), signal);
-      if (meets(running, need)) return raceAbort(running.listing, signal);
-      // Too old to serve; those who wait for its end share the one after it.
-      await raceAbort(
-        running.listing.catch(() => undefined),
-        signal,
-      );
+      if (this.#latest && isNewEnough(this.#latest, required)) return this.#latest;
+      const current = this.#underWay;
+      if (!current) return raceAbort(this.#begin(), signal);
+      if (isNewEnough(current, required)) return raceAbort(current.listing, signal);
+      // All who need a newer one share the listing that follows.
+      const ended = current.listing.catch(() => undefined);
+      await raceAbort(ended, signal);
     }
   }
 
   #begin(): Promise<Listing> {
     const begun = this.mark();
-    const begunAt = this.clock.now();
-    const listing = this.take(this.signal())
-      .then((findings) => {
-        this.#latest = { begun, begunAt, endedAt: this.clock.now(), ...findings };
+    const begunAt = this.#clock.now();
+    const listing = this.#take(this.#signal())
+      .then((content) => {
+        this.#latest = { begun, begunAt, endedAt: this.#clock.now(), ...content };
         return this.#latest;
       })
       .finally(() => {
@@ -113,6 +127,9 @@ export class ListingSource {
   }
 }
 
-function meets(listing: { begun: number; begunAt: number }, need: ListingRequirement): boolean {
-  return listing.begun > (need.after ?? 0) && listing.begunAt >= (need.notBefore ?? -Infinity);
+function isNewEnough(
+  { begun, begunAt }: Pick<Listing, "begun" | "begunAt">,
+  { after = 0, notBefore = -Infinity }: ListingRequirement,
+): boolean {
+  return begun > after && begunAt >= notBefore;
 }

@@ -2,41 +2,43 @@
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";
 
+/** What the listings show of one instance. */
 export type SearchResult =
   | { kind: "found"; item: ListItem }
-  /** Lacking in two unfiltered complete listings, a poll interval apart. */
+  /** Two complete listings, begun a poll interval apart, lack the instance. */
   | { kind: "gone"; proof: Listing }
-  /** Lacking in a listing that was not complete: no evidence. */
+  /** A listing that is not complete lacks the instance: no evidence. */
   | { kind: "unproven"; incomplete: Listing }
-  /** Lacking in two complete listings that have no id in common: these ids are not to be relied on. */
+  /** Two complete listings lack the instance, and have no id in common: the ids can't be relied on. */
   | { kind: "unstable" };
 
-export interface SearchOptions {
-  pollIntervalMs: number;
-  /** Until then (clock time) it may not be listed yet, so that it can't be called gone. */
-  settledAt: number;
-}
-
+/**
+ * Looks for the instance in listings begun after this process's last write, until one of the results is
+ * certain.
+ *
+ * @throws whatever a failed listing throws, and the reason of `signal`
+ */
 export async function search(
   id: string,
   listings: ListingSource,
-  { pollIntervalMs, settledAt }: SearchOptions,
+  /** `settledAt`: clock time until which a listing may lack the instance although it exists. */
+  { pollIntervalMs, settledAt }: { pollIntervalMs: number; settledAt: number },
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const { after = 0, ...fresh } = listings.recent;
-  let lacking: Listing | undefined;
+  const { after = 0, ...recent } = listings.recent;
+  let previous: Listing | undefined;
   for (;;) {
-    const need = lacking ? { notBefore: lacking.endedAt + pollIntervalMs } : fresh;
-    const listing = await listings.get({ after, ...need }, signal);
+    const age = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
+    const listing = await listings.get({ after, ...age }, signal);
     const item = listing.items.get(id);
     if (item) return { kind: "found", item };
     if (!listing.complete) return { kind: "unproven", incomplete: listing };
-    if (lacking && areStrangers(lacking, listing)) return { kind: "unstable" };
-    if (lacking && listing.begunAt >= settledAt) return { kind: "gone", proof: listing };
-    lacking = listing;
+    if (previous && haveNoIdInCommon(previous, listing)) return { kind: "unstable" };
+    if (previous && listing.begunAt >= settledAt) return { kind: "gone", proof: listing };
+    previous = listing;
   }
 }
 
-function areStrangers({ items: some }: Listing, { items: others }: Listing): boolean {
+function haveNoIdInCommon({ items: some }: Listing, { items: others }: Listing): boolean {
   return some.size > 0 && others.size > 0 && ![...some.keys()].some((id) => others.has(id));
 }

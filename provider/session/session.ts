@@ -95,12 +95,7 @@ export class Session {
     );
     this.creates = new Creates(this.listings);
     this.notices = new Notices(ctx, settings.tokenKind);
-    this.createSlots = new CreateSlots({
-      clock: ctx.clock,
-      pollIntervalMs: settings.pollIntervalMs,
-      hasCursor: settings.cursorParameter !== undefined,
-      isOurs: (id) => this.creates.has(id),
-    });
+    this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 

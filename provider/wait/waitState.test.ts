@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
-import { WaitState, type Verdict } from "./waitState";
+import { WaitState, type WaitResult } from "./waitState";
 
 let order = 0;
 function listing(
@@ -25,7 +25,7 @@ const partial = (at: number, ...statuses: InstanceStatus[]) =>
   listing(at, { complete: false, completeStatuses: new Set(statuses) });
 const judge = (...listings: Listing[]) => judgeFrom(0, ...listings);
 /** As `judge`, with a settling time that is over at this moment. */
-function judgeFrom(settledAt: number, ...listings: Listing[]): (Verdict["kind"] | undefined)[] {
+function judgeFrom(settledAt: number, ...listings: Listing[]): (WaitResult["kind"] | undefined)[] {
   const evidence = new WaitState("i-1", 3000, settledAt);
   return listings.map((one) => evidence.see(one)?.kind);
 }
