@@ -7,12 +7,10 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { diskWith } from "../testing/disk";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { systemDisk, type Disk } from "./disk";
@@ -51,17 +49,18 @@ const recent = (resource: string) => newRecord(resource, { at: new Date().toISOS
 function slowDisk() {
   const text: string[] = [];
   const syncs: PromiseWithResolvers<void>[] = [];
-  const disk = diskWith((file) => ({
-    append(added) {
+  const disk: Disk = {
+    ...systemDisk,
+    append(path, added) {
       text.push(added);
-      file.append(added);
+      systemDisk.append(path, added);
     },
     sync() {
       const sync = Promise.withResolvers<void>();
       syncs.push(sync);
       return sync.promise;
     },
-  }));
+  };
   return { ...disk, text, syncs };
 }
 
@@ -167,7 +166,7 @@ test.each(["the write", "the sync"])(
       throw new Error("ENOSPC: no space left on device");
     };
     const change = what === "the write" ? { append: fail } : { sync: async () => fail() };
-    const ledger = all.run(diskWith(() => change));
+    const ledger = all.run({ ...systemDisk, ...change });
     const keys = [await ledger.begin(recent("a")), await ledger.begin(recent("b"))];
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
     expect(all.warnings).toEqual([
@@ -189,14 +188,14 @@ test.each(["the write", "the sync"])(
 test("a line that was written in part spoils no other", async () => {
   const all = world();
   let left = 1;
-  const disk = diskWith((file) => ({
-    append(text) {
-      if (left-- > 0) return file.append(text);
-      file.append(text.slice(0, 20));
+  const ledger = all.run({
+    ...systemDisk,
+    append(path, text) {
+      if (left-- > 0) return systemDisk.append(path, text);
+      systemDisk.append(path, text.slice(0, 20));
       throw new Error("ENOSPC");
     },
-  }));
-  const ledger = all.run(disk);
+  });
   await ledger.begin(newRecord("a"));
   await ledger.begin(newRecord("b"));
   left = 2;
@@ -276,8 +275,9 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
     const file = join(all.folder, `${one.session}.jsonl`);
     appendFileSync(file, `${garbage}\n`);
     const ledger = all.run();
-    expect(ledger.read().map(({ record }) => record)).toEqual([one]);
-    expect(all.seen).toEqual([one]);
+    for (let time = 0; time < 2; time++) {
+      expect(ledger.read().map(({ record }) => record)).toEqual([one]);
+    }
     expect(all.warnings).toEqual([
       expect.stringContaining(`can't be read and was passed over: ${file}`),
     ]);
@@ -321,8 +321,10 @@ test("a folder in place of a file, and other files, are no reason to stop", asyn
   mkdirSync(join(all.folder, "abc.jsonl", "sub"), { recursive: true });
   writeFileSync(join(all.folder, "notes.txt"), "x");
   writeFileSync(join(all.folder, `${"0".repeat(32)}.json`), "{");
-  expect(all.seen).toEqual([one]);
-  expect(all.seen).toEqual([one]);
+  const ledger = all.run();
+  for (let time = 0; time < 2; time++) {
+    expect(ledger.read().map(({ record }) => record)).toEqual([one]);
+  }
   expect(all.warnings).toEqual([expect.stringContaining(join(all.folder, "abc.jsonl"))]);
 });
 
@@ -474,13 +476,11 @@ test("after 30 days, what was delivered counts as settled", async () => {
   expect(all.seen).toMatchObject([{ stage: "settled", settled: "state" }]);
 });
 
-test("a session of which nothing was sent leaves nothing behind", async () => {
+test("a create of which nothing was sent is settled, and stands in no later one's way", async () => {
   const all = world();
   const ledger = all.run();
   ledger.drop(await ledger.begin(newRecord("web")));
   expect(all.seen).toMatchObject([{ stage: "settled", settled: "absent" }]);
-  await ledger.close();
-  expect(all.files()).toEqual(["take.lock"]);
 });
 
 test("a file goes when its session is dead, all of it is settled, and 7 days have passed", async () => {
@@ -498,7 +498,8 @@ test("a file goes when its session is dead, all of it is settled, and 7 days hav
     const later = all.run();
     later.drop(await later.begin(newRecord("later")));
     await later.close();
-    return all.seen.map(({ name }) => name).sort();
+    const seen = all.seen.map(({ name }) => name);
+    return seen.filter((name) => name !== "later").sort();
   };
   const kept = ["alive", "damaged", "delivered", "open"];
   all.passDays(6);
@@ -507,19 +508,8 @@ test("a file goes when its session is dead, all of it is settled, and 7 days hav
   expect(await names()).toEqual(kept);
   all.passDays(30);
   expect(await names()).toEqual(["alive", "open"]);
-  expect(all.files().filter((name) => name.endsWith(".lock"))).toHaveLength(3);
-});
-
-test("a lock that was left alone goes after a while, and one that is held does not", async () => {
-  const all = world();
-  const held = all.run();
-  await held.begin(newRecord("web"));
-  rmSync(join(all.folder, "s1.jsonl"));
-  writeFileSync(join(all.folder, "abc.lock"), "");
-  const old = new Date(Date.now() - 8 * dayMs);
-  for (const name of ["abc.lock", "s1.lock"]) utimesSync(join(all.folder, name), old, old);
-  await all.run().begin(newRecord("later"));
-  expect(all.files()).toEqual(["s1.lock", "s2.jsonl", "s2.lock", "take.lock"]);
+  // Of the two, of the last session, and the common one.
+  expect(all.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
 test("where a session could hold no lock, its record is shown as such, and not taken over", async () => {
@@ -564,7 +554,7 @@ test("the owner of a record may be gone from the disk, and is dead then", async 
   one.read();
   expect(one.take(key)).toBe(true);
   await one.close();
-  expect(all.files()).not.toContain("s1.lock");
+  for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(all.folder, name));
   expect(all.run().read()).toMatchObject([
     { record: { owner: "s1" }, inFlight: false, unlockable: false },
   ]);

@@ -128,7 +128,7 @@ test("nothing comes back when files are pruned while others settle in them (defe
       .filter(({ record }) => record.stage !== "settled"),
   ).toEqual([]);
   await new Child("four", "prune", "1").ended;
-  expect(readdirSync(folder).sort()).toEqual(["start", "take.lock"]);
+  expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
 });
 
 test("two processes that hammer one ledger spoil nothing of each other", async () => {

@@ -25,7 +25,7 @@ interface CollectOptions {
 }
 
 /**
- * Takes one listing ("List Instances").
+ * Takes one listing ("GET /v2/instances").
  *
  * @throws RequestError where a request fails, unless it is the cursor that the service refuses
  */

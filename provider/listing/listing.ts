@@ -3,7 +3,7 @@ import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
-/** The instances that one round of requests showed, and what that proves ("List Instances"). */
+/** The instances that one round of requests showed, and what that proves ("List envelope"). */
 export interface ListingContent {
   /** By id. */
   readonly items: ReadonlyMap<string, ListItem>;
