@@ -313,7 +313,12 @@ export class Ledger {
         this.#files.set(session, new SessionFile(session, path, this.#disk));
       }
     } catch (error) {
-      if (!isMissing(error)) this.#warnOfRead(error);
+      if (!isMissing(error)) {
+        this.#warnOnce(
+          "read",
+          `the ledger of pending creates can't be read (${messageOf(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
+        );
+      }
     }
     for (const file of this.#files.values()) this.#refresh(file);
   }
@@ -354,13 +359,6 @@ export class Ledger {
     } catch {
       // The next session tries again.
     }
-  }
-
-  #warnOfRead(error: unknown): void {
-    this.#warnOnce(
-      "read",
-      `the ledger of pending creates can't be read (${messageOf(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
-    );
   }
 
   #warnOfWrite(error: unknown): void {

@@ -59,7 +59,8 @@ export async function collect(
   if (!isWhole) {
     for (const status of statusOrder) {
       const page = await api.listPage({ limit: pageLimit.max, status }, signal);
-      add(page);
+      // The listing is not complete anyway: its unreadable items are counted once, above.
+      for (const item of page.items) items.set(item.id, item);
       if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
     }
   }
