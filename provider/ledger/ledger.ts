@@ -152,7 +152,7 @@ export class Ledger {
         return true;
       }
       if (!isLocked || record !== this.#lastRead.get(key)) return false;
-      const isFree = ended ?? this.#sessions.test(record.owner) === "dead";
+      const isFree = ended ?? this.#sessions.testLiveness(record.owner) === "dead";
       return isFree && this.#append(taken.session, [taken]);
     });
     return isTaken ?? false;
@@ -236,7 +236,7 @@ export class Ledger {
   /** Whether a call of another live session drives the record. Only under the common lock. */
   #isDrivenElsewhere(record: LedgerRecord): boolean {
     const isDriven = isPending(record) && !record.ended && record.owner !== this.#session;
-    return isDriven && this.#sessions.test(record.owner) === "alive";
+    return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
   /** Makes this session's lock and file, once. False where that fails, after a warning. */
@@ -350,7 +350,7 @@ export class Ledger {
           const isDamaged = file.damagedLines > 0 || file.endsWithinLine;
           const isOld = now.getTime() - mtimeMs > (isDamaged ? deliveredMs : keptMs);
           if (!isOld || ![...records.values()].every(isDone)) continue;
-          if (this.#sessions.test(session) !== "dead") continue;
+          if (this.#sessions.testLiveness(session) !== "dead") continue;
           this.#disk.remove(path);
           this.#sessions.removeLock(session);
           this.#files.delete(session);

@@ -38,11 +38,12 @@ export class Sessions {
   lockOwn(): Lock | undefined {
     const lock = this.#lock(this.#ownSession, true);
     if (typeof lock === "object") return lock;
+    // Else others could take the lock, and call this session dead.
     this.removeLock(this.#ownSession);
     return undefined;
   }
 
-  /** Removes the lock of a session whose file is removed already. */
+  /** Removes a session's lock file. The file with its records has to be removed before. */
   removeLock(session: string): void {
     this.#disk.remove(this.#lockPath(session));
   }
@@ -68,13 +69,13 @@ export class Sessions {
     if (others.length === 0) return liveness;
     const lock = this.#takeCommonLock(false);
     const isLocked = typeof lock === "object";
-    for (const it of others) liveness.set(it, isLocked ? this.test(it) : "unknown");
+    for (const it of others) liveness.set(it, isLocked ? this.testLiveness(it) : "unknown");
     if (isLocked) lock.release();
     return liveness;
   }
 
   /** Whether a session is alive. Only under the common lock: the test takes the session's lock for a moment. */
-  test(session: string): Liveness {
+  testLiveness(session: string): Liveness {
     if (session === this.#ownSession) return "alive";
     if (this.#dead.has(session)) return "dead";
     const lock = this.#lock(session, false);
