@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
-import { isOpen } from "./ledger/record";
+import { isPending } from "./ledger/record";
 import { propertyMap, Secret, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
@@ -136,7 +136,7 @@ async function withPendingCreate() {
   provider.cancel(false);
   provider.renew();
   const next = await configured(world.nextRun());
-  const open = () => next.session.ledger.read().filter(({ record }) => isOpen(record)).length;
+  const open = () => next.session.ledger.read().filter(({ record }) => isPending(record)).length;
   return { ...next, open, outputs };
 }
 const empty = propertyMap({});

@@ -113,7 +113,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
       // With calls running, Cancel is Ctrl-C. A second Ctrl-C ends the engine before it saves their answers.
-      if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.delivered();
+      if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
     renew: () => {

@@ -47,15 +47,15 @@ async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Pr
     date: new Date().toISOString().slice(0, 10),
     figures,
   };
-  const isWhole = !quick && chosen.length === partNames.length;
-  const folder = isWhole ? root : join(toolsDir, "bench");
+  const isCompleteFor = !quick && chosen.length === partNames.length;
+  const folder = isCompleteFor ? root : join(toolsDir, "bench");
   const json = await format(JSON.stringify(results), { parser: "json", printWidth: 100 });
   const files = { "bench/results.json": json, ...drawCharts(figures) };
   for (const [path, content] of Object.entries(files)) {
     writeWhole(join(folder, path), content);
     say(relative(process.cwd(), join(folder, path)));
   }
-  if (isWhole) say("`npm run generate` updates the tables in README.md and docs/performance.md.");
+  if (isCompleteFor) say("`npm run generate` updates the tables in README.md and docs/performance.md.");
 }
 
 function print(name: string, figures: readonly Figure[]): void {

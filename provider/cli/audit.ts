@@ -6,8 +6,8 @@ import type { Command } from "commander";
 import { importCommand, nameCursor, ownCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { existenceOf, type Existence } from "../instance/existence";
-import { shownNote } from "../ledger/notedName";
-import type { Snapshot } from "../listing/snapshot";
+import { displayRecordedName } from "../ledger/record";
+import type { Listing } from "../listing/listing";
 import { isSamePlace, originDifference, originKey, type Origin, type Place } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { timeouts } from "../session/session";
@@ -193,7 +193,7 @@ interface Comparison<S> {
 }
 
 /** Compares the listings of services with the instances of stacks. */
-export function compare<S extends { origin: Origin; listing: Pick<Snapshot, "items"> }>(
+export function compare<S extends { origin: Origin; listing: Pick<Listing, "items"> }>(
   services: readonly S[],
   instances: readonly StackInstance[],
 ): Comparison<S> {
@@ -313,7 +313,7 @@ function findPendingCreates(
   );
   const ofLedger = creates
     .filter(({ isHere }) => isHere)
-    .map(({ record: { urn, name, at, id } }) => ({ urn, name: shownNote(name), at, id }))
+    .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
     .filter(
       ({ urn, id }) =>
         ![...first.instances, ...second.instances].some((it) => it.id === id && it.urn === urn),

@@ -3,8 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { beforeEach, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
-import { notedName } from "../ledger/notedName";
-import type { LedgerRecord } from "../ledger/record";
+import { recordedName, type LedgerRecord } from "../ledger/record";
 import { leaveOpen as leaveIn, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { typed } from "./testing/typed";
@@ -47,7 +46,7 @@ test("without an argument it lists the pending creates, with the commands that t
 });
 
 test("a name that was secret is shown as one (G8)", async () => {
-  await leaveOpen("web", { name: notedName("db1", true, { apiToken: "sk_test_1" }) });
+  await leaveOpen("web", { name: recordedName("db1", true, { apiToken: "sk_test_1" }) });
   expect((await run()).lines.join("\n")).toContain(': "[secret]" at');
   expect((await run(urn)).lines.join("\n")).toContain('the create of "[secret]" at');
 });

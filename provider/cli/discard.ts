@@ -7,13 +7,13 @@ import type { Command } from "commander";
 import { discardCommand, importCommand } from "../advice";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
-import { Ledger, type Entry } from "../ledger/ledger";
-import { shownNote } from "../ledger/notedName";
-import { isOpen, mayBecome } from "../ledger/record";
+import { Ledger, type LedgerEntry } from "../ledger/ledger";
+import { displayRecordedName } from "../ledger/record";
+import { isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
 /** A create in a ledger of this machine. */
-export interface RecordedCreate extends Omit<Entry, "own"> {
+export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
   ledger: Ledger;
   /** It was begun with the state backend that is in use here. */
   isHere: boolean;
@@ -32,7 +32,7 @@ function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
 
 /** Reads the pending creates of runs that have ended, for all state backends. */
 export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
-  return readCreates(env, warn).filter(({ record, live }) => isOpen(record) && !live);
+  return readCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
 }
 
 /** Says which resource a pending create made this instance for, and how it gets into the state. */
@@ -66,7 +66,7 @@ function listPending({ env, print, warn }: Terminal): void {
     const instance = id ? `, instance ${id}` : "";
     print(urn);
     print(
-      `  record ${key}: "${shownNote(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${instance}`,
+      `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${instance}`,
     );
     if (!isHere) print("  begun with another state backend than the one that is in use here");
     if (unlockable) {
@@ -83,8 +83,9 @@ function discard(keyOrUrn: string, io: Terminal): number {
   // the delete of its instance would fail.
   const found = readCreates(io.env, io.warn).filter(
     ({ record }) =>
-      (record.key === keyOrUrn && mayBecome(record, { stage: "settled", settled: "discarded" })) ||
-      (record.urn === keyOrUrn && isOpen(record)),
+      (record.key === keyOrUrn &&
+        isAllowedChange(record, { stage: "settled", settled: "discarded" })) ||
+      (record.urn === keyOrUrn && isPending(record)),
   );
   if (found.length === 0) {
     io.print(`There is no pending create for ${keyOrUrn}.`);
@@ -105,7 +106,7 @@ function discard(keyOrUrn: string, io: Terminal): number {
 /** Gives whether the create is forgotten, and prints the result. */
 function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
   const { key, name, baseUrl, at, id } = record;
-  const create = `the create of "${shownNote(name)}" at ${baseUrl} (${at})`;
+  const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;
   if (inFlight) {
     warn(
       `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and try again.`,

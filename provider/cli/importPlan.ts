@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
-import { isWhole } from "../listing/snapshot";
+import { isCompleteFor } from "../listing/listing";
 import { isSamePlace, originDifference } from "../origin";
 import { instanceToken } from "../pulumiNames";
 import { describeCreator, readPendingCreates } from "./discard";
@@ -114,7 +114,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   else save(out, `${json}\n`);
 
   leftOut.forEach((line) => io.warn(line));
-  if (!isWhole(listing, statuses)) {
+  if (!isCompleteFor(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );

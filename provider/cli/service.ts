@@ -6,7 +6,7 @@ import { systemClock } from "../clock";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
 import { OperationFailed } from "../errors";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 export interface ServiceListing {
   session: Session;
   origin: Origin;
-  listing: Snapshot;
+  listing: Listing;
 }
 
 /** What the provider is given in a command: its messages go to stderr. */

@@ -4,7 +4,7 @@ import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
-import { isWhole, type Snapshot } from "../listing/snapshot";
+import { isCompleteFor, type Listing } from "../listing/listing";
 import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../propertyValue";
 import type { FunctionToken } from "../pulumiNames";
 import type {
@@ -133,12 +133,12 @@ async function instancesOf(
   const instances = [...snapshot.items.values()].filter(
     (item) => status === undefined || item.status === status,
   );
-  return { instances, complete: isWhole(snapshot, status ? [status] : []) };
+  return { instances, complete: isCompleteFor(snapshot, status ? [status] : []) };
 }
 
 /** A listing that calls that come together share. */
-function currentListing({ listings }: Session, signal: AbortSignal): Promise<Snapshot> {
-  return listings.get(listings.shareable, signal);
+function currentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
+  return listings.get(listings.recent, signal);
 }
 
 function instanceSummary(item: ListItem): PropertyMap {

@@ -4,7 +4,7 @@ import type { CreateBody } from "../api/contract";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { isEnded } from "../abort";
 import type { PropertyValue } from "../propertyValue";
-import { isOpen } from "../ledger/record";
+import { isPending } from "../ledger/record";
 import { answered, fail, failed, post, type FakeService } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
@@ -69,7 +69,7 @@ test("a create is one POST between a baseline and the wait; its record has the i
   ]);
   expect(note(world)).toMatchObject({ id, stage: "replied" });
   expect(outputs["__run"]).toBe(world.session.id);
-  world.session.ledger.delivered();
+  world.session.ledger.markDelivered();
   expect(note(world)).toMatchObject({ id, stage: "delivered" });
   expect(world.messages.warnings).toEqual([]);
 });
@@ -116,7 +116,7 @@ test("without a connection it is tried four times, each with a record of its own
   const error = await errorOf(create(world));
   expect(error.message).toContain(failed("unreachable").message);
   expect(posts(world)).toBe(4);
-  expect(records(world).filter(isOpen)).toEqual([]);
+  expect(records(world).filter(isPending)).toEqual([]);
 });
 
 test("a 429 fails nothing: the POST is sent again with the next permit", async () => {
@@ -124,7 +124,7 @@ test("a 429 fails nothing: the POST is sent again with the next permit", async (
   world.service.posts.push(post(answered(429), { acts: false }));
   await create(world);
   expect(posts(world)).toBe(2);
-  expect(records(world).filter(isOpen)).toHaveLength(1);
+  expect(records(world).filter(isPending)).toHaveLength(1);
 });
 
 const lost = [
@@ -399,7 +399,7 @@ test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
     throw unsent.reason;
   });
   expect(isEnded(await errorOf(create(world)))).toBe(true);
-  expect(records(world).filter(isOpen)).toEqual([]);
+  expect(records(world).filter(isPending)).toEqual([]);
 });
 
 test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {

@@ -7,10 +7,10 @@ import { importAs } from "../advice";
 import type { Accepted, ComputeApi, CreatePermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { notedName, shownName } from "../ledger/notedName";
+import { recordedName, displayName } from "../ledger/record";
 import type { LedgerRecord } from "../ledger/record";
-import { shareableMs } from "../listing/listings";
-import type { Snapshot } from "../listing/snapshot";
+import { recentMs } from "../listing/listing";
+import type { Listing } from "../listing/listing";
 import { originFromState, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
@@ -29,6 +29,12 @@ import { outputsOfAccepted, previewOutputs } from "./state";
 const graceMs = 10_000;
 /** How long the last listing of a create may take. */
 const lastListingSeconds = 30;
+
+/**
+ * How old the listing of a renewed baseline may be. Creates that the rate limit lets go one after the other
+ * share one listing: with 2,000 instances it takes 20 requests.
+ */
+const renewalMs = 15_000;
 
 const heldBack =
   "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
@@ -78,7 +84,7 @@ class Create implements Disposable {
     this.#subject = {
       urn,
       provider: session.provider,
-      shownName: shownName(this.#args.name, hasSecret(inputs["name"])),
+      shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
       settlingMs: session.settings.settlingMs,
     };
     this.#progress = new PostProgress(session.ctx, urn);
@@ -87,7 +93,7 @@ class Create implements Disposable {
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.#session.room.leave(this.#request.urn);
+    this.#session.createSlots.leave(this.#request.urn);
   }
 
   async run(): Promise<CreateResponse> {
@@ -164,7 +170,7 @@ class Create implements Disposable {
       origin,
       name,
       nameKind: kind,
-      recordedName: notedName(name, hasSecret(inputs["name"]), settings),
+      recordedName: recordedName(name, hasSecret(inputs["name"]), settings),
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
       digest: digestOf(settings.apiToken, this.#args, kind),
       leftovers: settings.leftovers,
@@ -202,7 +208,7 @@ class Create implements Disposable {
 
   /** Does what the state asks for. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { ctx, ledger, listings, room } = this.#session;
+    const { ctx, ledger, listings, createSlots } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
     switch (state.phase) {
@@ -228,15 +234,10 @@ class Create implements Disposable {
       }
       case "takingBaseline":
         this.#progress.show("listing what is there before the create");
-        return this.#listed(
-          await room.enter({
-            urn: this.#request.urn,
-            look: () => this.#listBaseline(),
-            signal,
-            onHeld: () => this.#progress.show(heldBack),
-          }),
-        );
+        await createSlots.enter(this.#request.urn, signal, () => this.#progress.show(heldBack));
+        return this.#listed(await this.#listBaseline(recentMs));
       case "renewingBaseline":
+        return this.#listed(await this.#listBaseline(renewalMs));
       case "searchingForRecord":
       case "searchingAfterPost": {
         const need = { after: this.#postMark, notBefore: clock.now() };
@@ -263,18 +264,19 @@ class Create implements Disposable {
     return this.#session.settledBy(at) + longestMs;
   }
 
-  #listBaseline(): Promise<Snapshot> {
+  /** A listing that was begun at most `maxAgeMs` ago: the creates that wait together share it. */
+  #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
     const after = creates.settledAt(this.#args.name);
-    return listings.get({ after, notBefore: ctx.clock.now() - shareableMs }, this.#signal);
+    return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
   }
 
-  #listed(snapshot: Snapshot): protocol.Event {
+  #listed(listing: Listing): protocol.Event {
     const now = this.#session.ctx.clock.now();
-    return { kind: "listed", observed: this.#observe(snapshot), now };
+    return { kind: "listed", observed: this.#observe(listing), now };
   }
 
-  #observe({ items, complete, begunAt }: Snapshot): protocol.Observation {
+  #observe({ items, complete, begunAt }: Listing): protocol.Observation {
     const { creates, state, ledger, ctx } = this.#session;
     return {
       items,
@@ -398,11 +400,11 @@ class Create implements Disposable {
 
   /** After an unclear POST, warns of each further instance that it may have created (G2). */
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
-    const snapshot = await this.#lastListing();
-    if (!snapshot) return;
+    const listing = await this.#lastListing();
+    if (!listing) return;
     const { ctx, provider } = this.#session;
     const { urn, shownName } = this.#subject;
-    const observed = this.#observe(snapshot);
+    const observed = this.#observe(listing);
     for (const id of protocol.findNewInstances(observed, this.#args.name, before, key)) {
       ctx.messages.warning(
         `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, provider)}\``,
@@ -412,7 +414,7 @@ class Create implements Disposable {
   }
 
   /** A listing that begins now or, if that fails, the newest there is. Never rejects. */
-  async #lastListing(): Promise<Snapshot | undefined> {
+  async #lastListing(): Promise<Listing | undefined> {
     const { listings, ctx } = this.#session;
     using operation = this.#session.operation(lastListingSeconds);
     try {

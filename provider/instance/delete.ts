@@ -196,7 +196,7 @@ async function lookOnce(
     const { origin } = await connection.open(operation.signal);
     const { recordedOrigin, acceptedAt } = knownInstanceOf(oldOutputs);
     if (recordedOrigin && originDifference(recordedOrigin, origin)) return "unknown";
-    const { items, complete } = await listings.get(listings.shareable, operation.signal);
+    const { items, complete } = await listings.get(listings.recent, operation.signal);
     if (items.has(id)) return "listed";
     const isSettled = settlingEnd(session, acceptedAt) <= ctx.clock.now();
     const isMissing =

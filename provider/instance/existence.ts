@@ -2,7 +2,7 @@
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { search, type SearchResult } from "../listing/search";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 import { originDifference, originFromState, type Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
@@ -96,7 +96,7 @@ function judgeSearch(
   }
 }
 
-function whyNotComplete({ settings }: Session, { unreadable }: Snapshot): string {
+function whyNotComplete({ settings }: Session, { unreadable }: Listing): string {
   const what = "the service's listing was not complete";
   if (unreadable > 0) return `${what}: it holds an item that can't be read, which may be this one`;
   return settings.cursorParameter

@@ -103,7 +103,7 @@ test("a listing that is not complete: said once with `warn`, refused with `fail`
 test("--replace after an orderly end: the one that was delivered is named (policy retain)", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world, "web");
-  world.session.ledger.delivered();
+  world.session.ledger.markDelivered();
   const next = world.nextRun();
   expect((await create(next, "other")).id).not.toBe(id);
   expect(next.messages.warnings).toEqual([
@@ -114,7 +114,7 @@ test("--replace after an orderly end: the one that was delivered is named (polic
 test("where its delete would fail, --replace is refused before the POST (defect 29)", async () => {
   const world = scene({ deletePolicy: "fail" });
   const { id } = await create(world, "web");
-  world.session.ledger.delivered();
+  world.session.ledger.markDelivered();
   const next = world.nextRun();
   const { message } = await errorOf(create(next, "web"));
   expect(message).toContain(
@@ -132,7 +132,7 @@ test("where its delete would fail, --replace is refused before the POST (defect 
 test("what a Delete said that it dropped is not named again", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world);
-  world.session.ledger.delivered();
+  world.session.ledger.markDelivered();
   const next = world.nextRun();
   // A Delete carries the stamp first.
   next.session.ledger.settleId(next.session.settings, id, "state");

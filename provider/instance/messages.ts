@@ -4,7 +4,7 @@ import type { TokenKind } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ProviderContext } from "../context";
 import { OperationFailed } from "../errors";
-import { shownNote } from "../ledger/notedName";
+import { displayRecordedName } from "../ledger/record";
 import type { LedgerRecord } from "../ledger/record";
 import type { CreateSpec, Failure, Leftover, PendingReason, UnclearReason } from "./protocol";
 
@@ -52,7 +52,7 @@ function pendingError(record: LedgerRecord, why: PendingReason): string {
   if (why.kind === "overtaken") {
     return `another run created instance ${id} for this resource's URN while this one waited: nothing was created now. Run again: the state may hold that instance by then`;
   }
-  return `an earlier run began to create "${shownNote(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. Nothing was created now. To take the instance over: \`${importCommand(record, id)}\`. To forget that create, once you know that nothing of it runs: \`${discardCommand(key)}\``;
+  return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. Nothing was created now. To take the instance over: \`${importCommand(record, id)}\`. To forget that create, once you know that nothing of it runs: \`${discardCommand(key)}\``;
 }
 
 function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: string): string {
@@ -110,7 +110,7 @@ function pendingNotice(
     const resumes = isResumed
       ? "the next create of that resource looks for it; if the program has renamed the resource, "
       : "";
-    return `"${shownNote(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that nothing of it runs`;
+    return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that nothing of it runs`;
   });
   const others =
     elsewhere > 0 ? `. Other projects have ${elsewhere} more; \`discard\` lists them` : "";

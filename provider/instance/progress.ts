@@ -1,7 +1,7 @@
 /** What the Info column shows while a create, or an update that goes on with one, waits. */
 import { notNeeded } from "../abort";
 import type { ProviderContext } from "../context";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
@@ -63,7 +63,7 @@ export class WaitProgress {
   }
 
   /** After each look: `snapshot` is the listing, or `problem` is why it failed. */
-  update(snapshot: Snapshot | undefined, problem: string | undefined): void {
+  update(snapshot: Listing | undefined, problem: string | undefined): void {
     const status = snapshot?.items.get(this.#id)?.status ?? this.status;
     const isChanged =
       status !== this.status || (problem === undefined) !== (this.problem === undefined);

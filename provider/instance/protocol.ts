@@ -10,9 +10,9 @@
 import type { Accepted } from "../api/client";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
 import type { RequestError } from "../api/errors";
-import type { Entry } from "../ledger/ledger";
-import { isHashed } from "../ledger/notedName";
-import { isOpen, type LedgerRecord } from "../ledger/record";
+import type { LedgerEntry } from "../ledger/ledger";
+import { isHashedName } from "../ledger/record";
+import { isPending, type LedgerRecord } from "../ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../origin";
 import { printable } from "../redaction";
 import { projectOf, isSameResource } from "../pulumiNames";
@@ -128,7 +128,7 @@ interface UnclearPost {
 
 /** What came of a state's work. `now` is clock time. */
 export type Event =
-  | { kind: "ledgerRead"; entries: readonly Entry[]; now: number }
+  | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
   /** `settledBy`: clock time at which every listing has an instance that the record's POST made. */
   | { kind: "takenOver"; ok: boolean; settledBy: number }
@@ -137,7 +137,7 @@ export type Event =
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
   /** `entries`: the ledger, read after the record was written. */
-  | { kind: "recorded"; key: string; entries: readonly Entry[] }
+  | { kind: "recorded"; key: string; entries: readonly LedgerEntry[] }
   | { kind: "posted"; outcome: PostOutcome; now: number }
   /** In place of any other event: Ctrl-C, or the operation's time-out. */
   | { kind: "stopped"; why: Error };
@@ -159,7 +159,7 @@ export interface Observation {
   /** Whether the record is so young that a listing may lack its instance. */
   isSettling: (record: LedgerRecord) => boolean;
   /** The records of the ledger. */
-  entries: readonly Entry[];
+  entries: readonly LedgerEntry[];
 }
 
 /** The next state, and the side effects that come before its work, in their order. */
@@ -310,14 +310,14 @@ function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
 }
 
 /** Whether an engine was given the instance, and has saved it or may yet save it. */
-function isWithEngine({ record, live }: Entry): boolean {
+function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
 /** Whether a create is pending, and must be dealt with before a POST for this resource. */
-function isInTheWay(spec: CreateSpec, entry: Entry): boolean {
+function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { record } = entry;
-  if (!isOpen(record)) return false;
+  if (!isPending(record)) return false;
   return (
     isOfSameResource(spec, record) ||
     // Also if its session lives: a plugin may outlive an engine that has saved nothing.
@@ -326,7 +326,7 @@ function isInTheWay(spec: CreateSpec, entry: Entry): boolean {
 }
 
 /** Whether a create of this resource has given its instance to a state to keep. */
-function isCompleted(spec: CreateSpec, entry: Entry): boolean {
+function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { stage, settled } = entry.record;
   if (isOfOtherScope(spec, entry.record)) return isWithEngine(entry);
   const isKept = stage === "delivered" || (stage === "settled" && settled === "state");
@@ -369,8 +369,8 @@ function judgeEarlier(
 }
 
 /** Reports pending creates of dead sessions if any is of this project. */
-function reportPending({ urn }: CreateSpec, entries: readonly Entry[]): SideEffect[] {
-  const left = entries.filter(({ record, live }) => isOpen(record) && !live);
+function reportPending({ urn }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
+  const left = entries.filter(({ record, live }) => isPending(record) && !live);
   const project = projectOf(urn);
   const records = left.map(({ record }) => record).filter((it) => projectOf(it.urn) === project);
   if (records.length === 0) return [];
@@ -385,7 +385,7 @@ function afterTakeOver(
   // Another run was quicker, or the record has changed: judge all of them again.
   if (!ok) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
-  if (isHashed(record.name) && record.name !== spec.recordedName) {
+  if (isHashedName(record.name) && record.name !== spec.recordedName) {
     return failPending(record, { kind: "secretName" });
   }
   return next({ phase: "searchingForRecord", earlier, record, until });
@@ -423,7 +423,7 @@ function searchForRecord(
     return failPending(record, event);
   }
   const { observed, now } = expect(event, "listed");
-  const name = isHashed(record.name) ? spec.name : record.name;
+  const name = isHashedName(record.name) ? spec.name : record.name;
   const before = new Set(record.before);
   const found = searchByName(
     { key: record.key, name, nameKind: record.kind, before },
@@ -546,7 +546,7 @@ function likeness(spec: CreateSpec, name: string | undefined): "tag" | "name" | 
 }
 
 /** Whether a record says that the instance is another resource's, or that it was let go on purpose. */
-function isExplained(spec: CreateSpec, entries: readonly Entry[], id: string): boolean {
+function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: string): boolean {
   return entries.some(
     ({ record }) =>
       record.id === id &&

@@ -1,7 +1,7 @@
 /** Read: refresh, import and `.get()`, all from the listings that they share (G3, G7). */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
-import { notedName } from "../ledger/notedName";
+import { recordedName } from "../ledger/record";
 import type { Origin } from "../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
@@ -77,8 +77,8 @@ function importInstance(
   const { name } = item;
   const inputs = propertyMap({ name });
   const outputs = stamped(outputsOfItem(item, origin), session.id);
-  const names = name === undefined ? [] : [name, notedName(name, true, settings)];
-  ledger.imported(settings, urn, id, names);
+  const names = name === undefined ? [] : [name, recordedName(name, true, settings)];
+  ledger.markImported(settings, urn, id, names);
   state.observe(id, outputs);
   checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
-import { isOpen, type LedgerRecord } from "../ledger/record";
+import { isPending, type LedgerRecord } from "../ledger/record";
 import { createInstance } from "./create";
 import { readInstance } from "./read";
 
@@ -24,7 +24,7 @@ function create(
 
 const posts = ({ service }: Scene) => service.count("create");
 const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
-const open = (world: Scene) => records(world).filter(isOpen);
+const open = (world: Scene) => records(world).filter(isPending);
 
 /** A run of which the create is under way: its instance is made, and not ready yet. */
 async function underWay(): Promise<Scene> {
@@ -344,7 +344,7 @@ test("after an import, real or previewed, it is neither resumed nor made again: 
   const { world, id } = await diedAfterAnswer(generated(1));
   const read = { urn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
   await readInstance(world.session, read);
-  world.session.ledger.delivered();
+  world.session.ledger.markDelivered();
   const next = world.nextRun();
   const { message } = await errorOf(create(next, generated(2)));
   expect(message).toContain(`the engine was given instance ${id}`);

@@ -1,141 +1,167 @@
-/** All that the ledger does with files and locks, which are for their owner only; tests bring their own. */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fdatasync,
-  fstatSync,
-  fsync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+/** What the ledger does with files, folders and locks. All that is made is for its owner only. */
+import * as fs from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { promisify } from "node:util";
-import { FileLock, type NoLock } from "./fileLock";
+import { pathToFileURL } from "node:url";
+import type * as sqliteModule from "node:sqlite";
 
+/** The disk as the ledger uses it; tests bring their own. */
 export interface Disk {
-  /** Damaged files that this process has warned of. */
-  readonly saidDamaged: Set<string>;
-  /** The names in a folder. @throws */
+  /** The names in a folder. @throws where the folder can't be read */
   list(folder: string): string[];
-  /** Undefined where it is not there. @throws */
+  /** The size in bytes, and when the file was last written. Undefined if it does not exist. @throws */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
-  exists(path: string): boolean;
-  /** With its parents; it may be there already. @throws */
+  /** Makes a folder and its parents, unless it exists. @throws */
   makeFolder(folder: string): void;
-  /** Makes the names of new files in it survive a power cut, where the system can do that. */
-  syncFolder(folder: string): Promise<void>;
-  /** A new file, for reading and appending. @throws EEXIST where there is one */
-  create(path: string): OpenFile;
-  /** @throws */
-  open(path: string, forAppending: boolean): OpenFile;
-  /** Never throws. */
-  remove(path: string): void;
-  /** Free once its process has ended. Waits for `waitMs` at most, and blocks meanwhile. Never throws. */
-  lock(path: string, how: { make: boolean; waitMs: number }): Lock | NoLock;
-}
-
-export interface OpenFile {
-  size(): number;
-  /** From that byte to the end. @throws */
-  read(from: number): Buffer;
-  /** All of `text`, at the end of the file. @throws */
-  append(text: string): void;
+  /** Makes a new, empty file. @throws EEXIST if it exists */
+  create(path: string): void;
+  /** The bytes from this position to the end. @throws */
+  read(path: string, from: number): Buffer;
+  /** Appends the text to an existing file. @throws ENOENT if it does not exist */
+  append(path: string, text: string): void;
   /** Resolves once what was appended survives a power cut. */
-  sync(): Promise<void>;
-  /** @throws */
-  close(): void;
+  sync(path: string): Promise<void>;
+  /** Resolves once the names of new files in it survive a power cut, where the system can do that. */
+  syncFolder(folder: string): Promise<void>;
+  /** Removes a file, if that is possible. Never throws. */
+  remove(path: string): void;
+  /**
+   * Takes an exclusive lock, which is free as soon as its process has ended. `make` makes the file if it does
+   * not exist. Blocks the process for `waitMs` at most. Never throws.
+   */
+  lock(path: string, options: { make: boolean; waitMs: number }): Lock | LockFailure;
 }
 
+/** A lock that is held. */
 export interface Lock {
   release(): void;
 }
 
-const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+/** Why a lock was not given: another holds it, the file does not exist, or files can't be locked there. */
+export type LockFailure = "held" | "missing" | "failed";
 
+const { O_WRONLY, O_APPEND } = fs.constants;
+
+/** The disk of this machine. */
 export const systemDisk: Disk = {
-  saidDamaged: new Set(),
-  list: (folder) => readdirSync(folder),
-  stat: (path) => statSync(path, { throwIfNoEntry: false }),
-  exists: existsSync,
+  list: (folder) => fs.readdirSync(folder),
+  stat: (path) => fs.statSync(path, { throwIfNoEntry: false }),
   makeFolder,
-  syncFolder,
-  create: (path) => openFile(openSync(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600)),
-  open: (path, forAppending) =>
-    openFile(openSync(path, forAppending ? O_RDWR | O_APPEND : O_RDONLY)),
+  create: (path) => fs.writeFileSync(path, "", { flag: "wx", mode: 0o600 }),
+  read(path, from) {
+    const file = fs.openSync(path, "r");
+    try {
+      const bytes = Buffer.alloc(Math.max(0, fs.fstatSync(file).size - from));
+      return bytes.subarray(0, fs.readSync(file, bytes, 0, bytes.length, from));
+    } finally {
+      fs.closeSync(file);
+    }
+  },
+  append(path, text) {
+    const file = fs.openSync(path, O_WRONLY | O_APPEND);
+    try {
+      fs.writeFileSync(file, text);
+    } finally {
+      fs.closeSync(file);
+    }
+  },
+  async sync(path) {
+    await using file = await open(path, "r+");
+    await file.datasync();
+  },
+  async syncFolder(folder) {
+    try {
+      await using file = await open(folder, "r");
+      await file.sync();
+    } catch {
+      // Windows opens no folder, and needs none to be synced.
+    }
+  },
   remove(path) {
     try {
-      rmSync(path, { force: true });
+      fs.rmSync(path, { force: true });
     } catch {
       // The next session tries again.
     }
   },
-  lock: (path, { make, waitMs }) => FileLock[make ? "make" : "take"](path, waitMs),
+  lock,
 };
 
-function openFile(file: number): OpenFile {
-  const size = () => fstatSync(file).size;
-  return {
-    size,
-    read(from) {
-      const bytes = Buffer.alloc(Math.max(0, size() - from));
-      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
-    },
-    append(text) {
-      const bytes = Buffer.from(text);
-      for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
-    },
-    sync: () => promisify(fdatasync)(file),
-    close: () => closeSync(file),
-  };
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  let file: number | undefined;
-  try {
-    file = openSync(folder, "r");
-    await promisify(fsync)(file);
-  } catch {
-    // Windows opens no folder, and needs none to be synced.
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-}
-
-/** Not by mkdir's `recursive`, which reports a read-only file system as a missing folder. */
+/**
+ * Not with mkdir's `recursive`, which reports a read-only file system as a missing folder.
+ *
+ * @throws the error of the system
+ */
 function makeFolder(folder: string): void {
   try {
-    make(folder);
+    makeOneFolder(folder);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     makeFolder(dirname(folder));
-    make(folder);
+    makeOneFolder(folder);
   }
 }
 
-/** Another process may be making the same. */
-function make(folder: string): void {
+/**
+ * Another process may make the same folder at the same time.
+ *
+ * @throws the error of the system
+ */
+function makeOneFolder(folder: string): void {
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
-/** A file in place of the folder holds no records either; the next write tells of it. */
+/** SQLite's SQLITE_BUSY. */
+const busyCode = 5;
+
+/**
+ * The lock is one that SQLite has on its database, an empty file. Nothing but SQLite may open that file: on
+ * POSIX systems, closing any handle of a file frees all locks that the process has on it.
+ */
+function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
+  let database: sqliteModule.DatabaseSync | undefined;
+  const release = () => {
+    try {
+      database?.close();
+    } catch {
+      // It is closed already.
+    }
+  };
+  try {
+    if (make && !fs.existsSync(path)) fs.writeFileSync(path, "", { flag: "a", mode: 0o600 });
+    const url = pathToFileURL(path);
+    url.searchParams.set("mode", "rw");
+    database = new (loadSqlite().DatabaseSync)(url, { timeout: waitMs });
+    // Nothing is ever written, and the journal in memory needs no file beside this one.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return { release };
+  } catch (error) {
+    release();
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 === busyCode) return "held";
+    return make || fs.existsSync(path) ? "failed" : "missing";
+  }
+}
+
+/** Loaded with the first lock: most starts of the plugin need none. Node 22 warns that the module is new. */
+function loadSqlite(): typeof sqliteModule {
+  const warnings = Object.getOwnPropertyDescriptor(process, "emitWarning");
+  process.emitWarning = () => undefined;
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    if (warnings) Object.defineProperty(process, "emitWarning", warnings);
+  }
+}
+
+/** Whether the error is that a path does not exist; a file in place of its folder holds no records either. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
 }
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
-}
-
-export function reason(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.message ?? String(error);
 }

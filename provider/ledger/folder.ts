@@ -1,4 +1,4 @@
-/** Where the ledger lies: in the Pulumi home, apart for each state backend. */
+/** Where the ledger lies: in the Pulumi home, with a folder for each state backend. */
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,16 +6,15 @@ import { withoutPasswords } from "../backendUrl";
 import { fingerprint } from "../fingerprint";
 
 /**
- * The ledger's folder in this run: one for each backend, since two may have stacks of the same URNs. It is
- * named by the address without its password, so that a new password makes no other folder, and the name
- * tells nothing of it.
+ * The ledger's folder in this run. Each backend has its own, since two backends may have stacks of the same
+ * URNs. The folder's name is a hash of the backend's address without its password, so a new password makes no
+ * other folder, and the name tells nothing of the address.
  */
 export function ledgerFolder(env: NodeJS.ProcessEnv): string {
-  const url = withoutPasswords(backendOf(env));
-  return join(ledgerRoot(env), fingerprint(url, 12));
+  return join(ledgerRoot(env), fingerprint(withoutPasswords(backendUrl(env)), 12));
 }
 
-/** The ledger folders of every backend on this machine, for the commands. */
+/** The ledger folders of every backend on this machine. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
   try {
@@ -30,18 +29,25 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
 }
 
 function pulumiHome(env: NodeJS.ProcessEnv): string {
-  return env["PULUMI_HOME"] || join(home(), ".pulumi");
+  if (env["PULUMI_HOME"]) return env["PULUMI_HOME"];
+  try {
+    return join(homedir(), ".pulumi");
+  } catch {
+    // The user has no entry in passwd, and HOME is not set.
+    return join(tmpdir(), ".pulumi");
+  }
 }
 
-/** The address, as the engine finds it; a backend that only Pulumi.yaml names is not known to the plugin. */
-function backendOf(env: NodeJS.ProcessEnv): string {
-  const url = env["PULUMI_BACKEND_URL"] || loggedInto(env) || "";
+/** The address as the engine finds it. The plugin can't know a backend that only Pulumi.yaml names. */
+function backendUrl(env: NodeJS.ProcessEnv): string {
+  const url = env["PULUMI_BACKEND_URL"] || currentLogin(env) || "";
   // A relative folder is another one in each project.
   const absolute = url.replace(/^file:\/\/(?=\.)/, () => `file://${process.cwd()}/`);
   return absolute.replace(/\/+$/, "");
 }
 
-function loggedInto(env: NodeJS.ProcessEnv): string | undefined {
+/** The backend that `pulumi login` chose. */
+function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env["PULUMI_CREDENTIALS_PATH"] || pulumiHome(env);
   try {
     const text = readFileSync(join(folder, "credentials.json"), "utf8");
@@ -49,14 +55,5 @@ function loggedInto(env: NodeJS.ProcessEnv): string | undefined {
     return typeof current === "string" ? current : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function home(): string {
-  try {
-    return homedir();
-  } catch {
-    // A user without an entry in passwd and without HOME.
-    return tmpdir();
   }
 }

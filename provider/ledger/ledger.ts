@@ -1,76 +1,93 @@
 /**
- * The ledger: a record of each create, in the Pulumi home, for as long as the state may not hold its result
- * (G1), so that a run killed between a POST and its answer leaves a trace. Each session appends to a file of
- * its own, and holds a lock for as long as it lives. Nothing here ever fails an operation: what can't be
- * written or read is warned of.
+ * The ledger: a record of each create in the Pulumi home, kept while the state may not hold the create's result
+ * (G1). A run that is killed between a POST and its answer leaves its record to the next run. Each session
+ * appends to a file of its own, and holds a lock while it runs. A fault of the disk never fails an operation:
+ * it is warned of.
  */
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
-import { isMissing, reason, systemDisk, type Disk, type Lock, type OpenFile } from "./disk";
-import { isNoMoreNeeded, isSettled, isWorthless, removeOldLocks } from "./prune";
-import { asOf, isOpen, mayBecome, type LedgerRecord, type NewRecord, type Settled } from "./record";
+import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
+import {
+  deliveredMs,
+  isAllowedChange,
+  isPending,
+  settleExpired,
+  type LedgerRecord,
+  type NewRecord,
+  type SettleReason,
+} from "./record";
 import { SessionFile } from "./sessionFile";
-import { type Life, Sessions } from "./sessions";
-import { SharedSync } from "./sharedSync";
+import { Sessions, type Liveness } from "./sessions";
 
-export interface Entry {
+/** A record, and what is known of the session that owns it. */
+export interface LedgerEntry {
   record: LedgerRecord;
-  /** It is open, its owner is alive, and the call that drives it has no end yet. */
+  /** The create is pending, its owner is alive, and its call has not ended. */
   inFlight: boolean;
-  /** Its owner is alive: its engine may yet save what it was given. */
+  /** The owner is alive: its engine may yet save what it was given. */
   live: boolean;
-  /** It is open, and whether its owner is alive can't be told: files can't be locked there. */
+  /** The create is pending, and files can't be locked here to tell whether its owner is alive. */
   unlockable: boolean;
-  /** Its owner is this session. */
+  /** This session owns it. */
   own: boolean;
 }
 
 type Change = Partial<Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "ended" | "settled">>;
 
-/** What this session has on the disk. */
-interface Own {
-  file: SessionFile;
-  handle: OpenFile;
-  /** Undefined where files can't be locked. */
-  lock: Lock | undefined;
-  sync: SharedSync;
-}
+/** How long a dead session's file is kept after its last write, once all its records are settled. */
+const keptMs = 7 * 24 * 60 * 60 * 1000;
 
+/** The records of one state backend on this machine, as one session reads and writes them. */
 export class Ledger {
+  readonly #folder: string;
+  readonly #session: string;
+  readonly #warn: (text: string) => void;
+  readonly #clock: { date(): Date };
+  readonly #disk: Disk;
   readonly #sessions: Sessions;
-  /** By session. */
+  /** This session's file. Made on the disk with the first record. */
+  readonly #ownFile: SessionFile;
+  /** By session. What could not be written is in them all the same, if this session owns the record. */
   readonly #files = new Map<string, SessionFile>();
-  /** Own records, by key, as they should stand in the file: the last write of each has failed. */
-  readonly #unwritten = new Map<string, LedgerRecord>();
-  /** What the last `read` gave: `take` is of that, not of what another session made of it since. */
-  #given = new Map<string, LedgerRecord>();
-  readonly #complaints = new Set<string>();
-  #own: Own | undefined;
+  readonly #warnedOf = new Set<string>();
+  /** What the last `read` gave, by key. */
+  #lastRead = new Map<string, LedgerRecord>();
+  #isOpened = false;
+  #lock: Lock | undefined;
   #count = 0;
+  #lastSync = Promise.resolve();
+  #nextSync: Promise<void> | undefined;
+  #isFolderSynced = false;
   #closed: Promise<void> | undefined;
 
-  /** Nothing is made on the disk before the first record is. */
+  /** @param session the session's id: letters and digits, another one for each session */
   constructor(
-    private readonly folder: string,
-    /** Its id: letters and digits, another one for each session. */
-    private readonly session: string,
-    private readonly warn: (text: string) => void,
-    private readonly clock: { date(): Date },
-    private readonly disk: Disk = systemDisk,
+    folder: string,
+    session: string,
+    warn: (text: string) => void,
+    clock: { date(): Date },
+    disk: Disk = systemDisk,
   ) {
+    this.#folder = folder;
+    this.#session = session;
+    this.#warn = warn;
+    this.#clock = clock;
+    this.#disk = disk;
     this.#sessions = new Sessions(folder, session, disk);
+    this.#ownFile = new SessionFile(session, this.#sessions.fileOf(session), disk);
+    this.#files.set(session, this.#ownFile);
   }
 
   /**
-   * Records that a POST is about to be sent; gives the record's key. Once it resolves, the record survives
-   * a power cut; where that can't be, a warning says so, and it resolves all the same.
+   * Records that a POST is about to be sent. Resolves to the record's key once the record survives a power
+   * cut; where it can't be written, after a warning.
    */
   async begin(fields: NewRecord): Promise<string> {
-    const { session } = this;
+    const session = this.#session;
     const key = `${session}-${++this.#count}`;
-    if (this.#closed) this.#complainOfWrite(new Error("the run has ended"));
+    this.#open();
     if (this.#write([{ ...fields, key, session, owner: session, stage: "sending" }])) {
-      await this.#own?.sync.wait().catch((error: unknown) => this.#complainOfWrite(error));
+      await this.#sync().catch((error: unknown) => this.#warnOfWrite(error));
     }
     return key;
   }
@@ -78,122 +95,8 @@ export class Ledger {
   /** Changes a record that this session owns: written at once, in order, and not synced. */
   move(key: string, change: Change): void {
     const record = this.#find(key);
-    if (record?.owner !== this.session || record.stage === "settled") return;
+    if (record?.owner !== this.#session || record.stage === "settled") return;
     this.#write([{ ...record, ...change }]);
-  }
-
-  /** All records of this backend as they are now, those of other sessions too. Never throws. */
-  read(): Entry[] {
-    this.#refreshAll();
-    const records = this.#all();
-    this.#given = new Map(records.map((record) => [record.key, record]));
-    const others = records.filter((it) => isOpen(it) && it.owner !== this.session);
-    const cut = [...this.#files.values()].filter(({ isCut }) => isCut);
-    const lives = this.#sessions.lives(
-      new Set([...others.map(({ owner }) => owner), ...cut.map(({ session }) => session)]),
-    );
-    this.#complainOfDamage(lives);
-    const now = this.clock.date();
-    return records.map((record) => {
-      const own = record.owner === this.session;
-      const life = own ? "alive" : lives.get(record.owner);
-      return {
-        record: asOf(now, record),
-        inFlight: isOpen(record) && !record.ended && life === "alive",
-        live: life === "alive",
-        unlockable: isOpen(record) && life === "unknown",
-        own,
-      };
-    });
-  }
-
-  /**
-   * Makes this session the owner of an open record that no call drives any more: its owner is dead, or the
-   * call has ended. False where it is in flight, where another session has changed it since the last
-   * `read`, and where nothing can be locked. Of several sessions that try, at most one succeeds.
-   */
-  take(key: string): boolean {
-    const { session } = this;
-    const isOwn = this.#find(key)?.owner === session;
-    // Who takes a record over has to be seen to be alive.
-    if (!isOwn && !this.#open()?.lock) return false;
-    const isFree = (record: LedgerRecord, isLocked: boolean) => {
-      if (isOwn) return record.owner === session && record.ended;
-      if (!isLocked || record !== this.#given.get(key)) return false;
-      return record.ended ?? this.#sessions.look(record.owner) === "dead";
-    };
-    const taken = this.#sessions.locked((isLocked) => {
-      this.#refreshAll();
-      const record = this.#find(key);
-      if (!record || !isOpen(record) || !isFree(record, isLocked)) return false;
-      const { ended: _, ...rest } = record;
-      if (this.#write([{ ...rest, owner: session }]) || isOwn) return true;
-      this.#unwritten.delete(key);
-      return false;
-    });
-    return taken ?? false;
-  }
-
-  /**
-   * Settles a record, whoever's it is, unless a call of another session drives it. Gives whether it was
-   * written.
-   */
-  settle(key: string, how: Settled): boolean {
-    // Also where nothing can be locked: then no file is ever removed, so none comes back by this.
-    const isWritten = this.#sessions.locked(() => {
-      this.#refreshAll();
-      const record = this.#find(key);
-      if (!record || !mayBecome(record, { stage: "settled", settled: how })) return false;
-      if (this.#isDrivenElsewhere(record)) return false;
-      return this.#write([{ ...record, stage: "settled", settled: how }]);
-    });
-    return isWritten ?? false;
-  }
-
-  /**
-   * An import gave the engine this instance, and may have been a preview. An open record of it (by the id
-   * or, where no record has that, one by resource and name) becomes `replied`: it is not resumed any more,
-   * and the next create of its resource stops and names the instance.
-   */
-  imported(place: Place, urn: string, id: string, names: readonly string[]): void {
-    const meant = (): LedgerRecord[] => {
-      const here = this.#all().filter((it) => isSamePlace(it, place));
-      const known = here.filter((it) => it.id === id);
-      if (known.length > 0) return known.filter((it) => isOpen(it) && it.stage !== "replied");
-      const isLike = (it: LedgerRecord) =>
-        isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
-      // Of several creates of one name, one made it; the others stay as they are.
-      return here.filter((it) => it.id === undefined && isOpen(it) && isLike(it)).slice(0, 1);
-    };
-    this.#refreshAll();
-    if (meant().length === 0) return;
-    this.#sessions.locked(() => {
-      this.#refreshAll();
-      const free = meant().filter((it) => !this.#isDrivenElsewhere(it));
-      this.#write(free.map((it) => ({ ...it, id, stage: "replied", ended: true })));
-    });
-  }
-
-  /** Whether a call of another session that lives drives it. Only under the lock of `sessions`. */
-  #isDrivenElsewhere(record: LedgerRecord): boolean {
-    const isOthers = record.owner !== this.session && isOpen(record) && !record.ended;
-    return isOthers && this.#sessions.look(record.owner) === "alive";
-  }
-
-  /** Settles every record of this place with this id that may be settled so, whoever's it is. */
-  settleId(place: Place, id: string, how: Settled): void {
-    const isMeant = (it: LedgerRecord) =>
-      it.id === id &&
-      it.settled !== how &&
-      mayBecome(it, { stage: "settled", settled: how }) &&
-      isSamePlace(it, place);
-    this.#refreshAll();
-    if (!this.#all().some(isMeant)) return;
-    this.#sessions.locked(() => {
-      this.#refreshAll();
-      const meant = this.#all().filter(isMeant);
-      this.#write(meant.map((it) => ({ ...it, stage: "settled", settled: how })));
-    });
   }
 
   /** Settles a record of this session of which nothing was sent. */
@@ -201,110 +104,205 @@ export class Ledger {
     this.move(key, { stage: "settled", settled: "absent" });
   }
 
-  /** The orderly end of a session, when the engine has had every reply: `replied` becomes `delivered`. */
-  delivered(): void {
+  /** All records of this backend, those of other sessions too. Never throws. */
+  read(): LedgerEntry[] {
+    this.#refreshAll();
+    const records = this.#all();
+    this.#lastRead = new Map(records.map((record) => [record.key, record]));
+    const others = records.filter((it) => isPending(it) && it.owner !== this.#session);
+    const cutFiles = [...this.#files.values()].filter(
+      (it) => it.endsWithinLine && it !== this.#ownFile,
+    );
+    const liveness = this.#sessions.livenessOf(
+      new Set([...others.map(({ owner }) => owner), ...cutFiles.map(({ session }) => session)]),
+    );
+    this.#warnOfDamage(liveness);
+    const now = this.#clock.date();
+    return records.map((record) => {
+      const own = record.owner === this.#session;
+      const owner = own ? "alive" : liveness.get(record.owner);
+      return {
+        record: settleExpired(record, now),
+        inFlight: isPending(record) && !record.ended && owner === "alive",
+        live: owner === "alive",
+        unlockable: isPending(record) && owner === "unknown",
+        own,
+      };
+    });
+  }
+
+  /**
+   * Makes this session the owner of a pending record whose owner is dead, or whose call has ended. False if a
+   * call drives the record, if another session has changed it since the last `read`, or if files can't be
+   * locked. If several sessions try, at most one succeeds.
+   */
+  take(key: string): boolean {
+    const isOwn = this.#find(key)?.owner === this.#session;
+    // Other sessions have to see that the new owner is alive.
+    if (!isOwn && !(this.#open() && this.#lock)) return false;
+    const isTaken = this.#sessions.runLocked((isLocked) => {
+      this.#refreshAll();
+      const record = this.#find(key);
+      if (!record || !isPending(record)) return false;
+      const { ended, ...rest } = record;
+      const taken = { ...rest, owner: this.#session };
+      if (isOwn) {
+        if (record.owner !== this.#session || !ended) return false;
+        this.#write([taken]);
+        return true;
+      }
+      if (!isLocked || record !== this.#lastRead.get(key)) return false;
+      const isFree = ended ?? this.#sessions.testLiveness(record.owner) === "dead";
+      return isFree && this.#append(taken.session, [taken]);
+    });
+    return isTaken ?? false;
+  }
+
+  /** Settles a record of any session, unless a call of another session drives it. Gives whether it is written. */
+  settle(key: string, reason: SettleReason): boolean {
+    const change = { stage: "settled", settled: reason } as const;
+    const select = () => this.#all().filter((it) => it.key === key && isAllowedChange(it, change));
+    return this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
+  }
+
+  /** Settles the records of any session that have this place and id. */
+  settleId(place: Place, id: string, reason: SettleReason): void {
+    const change = { stage: "settled", settled: reason } as const;
+    const isMeant = (it: LedgerRecord) =>
+      it.id === id &&
+      it.settled !== reason &&
+      isAllowedChange(it, change) &&
+      isSamePlace(it, place);
+    this.#changeAll(() => this.#all().filter(isMeant), change);
+  }
+
+  /**
+   * An import gave the engine this instance, and may have been a preview. A pending record of the instance (by
+   * its id or, if no record has that, one by resource and name) becomes `replied`: no run resumes it any more,
+   * and the next create of its resource stops and names the instance.
+   */
+  markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
+    const select = (): LedgerRecord[] => {
+      const here = this.#all().filter((it) => isSamePlace(it, place));
+      const withId = here.filter((it) => it.id === id);
+      if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
+      const mayHaveMadeIt = (it: LedgerRecord) =>
+        isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
+      // Of several creates of one name, one made it; the others stay as they are.
+      return here
+        .filter((it) => it.id === undefined && isPending(it) && mayHaveMadeIt(it))
+        .slice(0, 1);
+    };
+    const change = { id, stage: "replied", ended: true } as const;
+    this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
+  }
+
+  /** The session ends in order, and the engine has every reply: `replied` becomes `delivered`. */
+  markDelivered(): void {
     this.#refreshAll();
     const replied = this.#all().filter(
-      ({ owner, stage }) => owner === this.session && stage === "replied",
+      ({ owner, stage }) => owner === this.#session && stage === "replied",
     );
     this.#write(replied.map((record) => ({ ...record, stage: "delivered" })));
   }
 
   /** Ends the session: its lock is free, and nothing is written any more. Never rejects. */
   close(): Promise<void> {
-    return (this.#closed ??= this.#close());
+    this.#closed ??= (this.#nextSync ?? this.#lastSync)
+      .catch(() => undefined)
+      .then(() => this.#lock?.release());
+    return this.#closed;
   }
 
-  async #close(): Promise<void> {
-    const own = this.#own;
-    if (!own) return;
-    await own.sync.done();
-    this.#refresh(own.file);
-    this.#own = undefined;
-    const end = (isLocked: boolean) => {
-      closeQuietly(own.handle);
-      const isKept = !isLocked || !isWorthless(own.file);
-      if (!isKept) this.#removeFile(own.file);
-      own.lock?.release();
-      if (!isKept) this.#sessions.forget(this.session);
-      return true;
-    };
-    // Another process may have the lock for too long.
-    if (!this.#sessions.locked(end)) end(false);
+  /**
+   * Changes the selected records of any session, under the common lock if there is one. Where nothing can be
+   * locked, no file is ever removed, so none can come back by this. False if nothing was written.
+   */
+  #changeAll(
+    select: () => LedgerRecord[],
+    change: Change,
+    isFree: (record: LedgerRecord) => boolean = () => true,
+  ): boolean {
+    this.#refreshAll();
+    if (select().length === 0) return false;
+    const isWritten = this.#sessions.runLocked(() => {
+      this.#refreshAll();
+      const records = select().filter(isFree);
+      return records.length > 0 && this.#write(records.map((it) => ({ ...it, ...change })));
+    });
+    return isWritten ?? false;
   }
 
-  /** Appends each record to the file of its session; false where that fails, which is warned of. */
+  /** Whether a call of another live session drives the record. Only under the common lock. */
+  #isDrivenElsewhere(record: LedgerRecord): boolean {
+    const isDriven = isPending(record) && !record.ended && record.owner !== this.#session;
+    return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
+  }
+
+  /** Makes this session's lock and file, once. False where that fails, after a warning. */
+  #open(): boolean {
+    if (this.#isOpened && !this.#closed) return true;
+    try {
+      if (this.#closed) throw new Error("the run has ended");
+      this.#disk.makeFolder(this.#folder);
+      // The lock first: with the file alone, others could not tell whether this session is alive.
+      this.#lock ??= this.#sessions.lockOwn();
+      this.#disk.create(this.#ownFile.path);
+    } catch (error) {
+      this.#warnOfWrite(error);
+      return false;
+    }
+    this.#isOpened = true;
+    this.#prune();
+    return true;
+  }
+
+  /** Writes records of any session. False where that fails, after a warning; this session's own count all the same. */
   #write(records: readonly LedgerRecord[]): boolean {
     let isWritten = true;
-    for (const [session, ofIt] of Map.groupBy(records, (it) => it.session)) {
-      try {
-        const file = session === this.session ? this.#openOwn().file : this.#files.get(session);
-        if (!file || this.#closed) throw new Error(`the records of ${session} are gone`);
-        file.append(ofIt);
-        for (const { key } of ofIt) this.#unwritten.delete(key);
-      } catch (error) {
-        isWritten = false;
-        for (const it of ofIt) if (it.owner === this.session) this.#unwritten.set(it.key, it);
-        if (!this.#closed) this.#complainOfWrite(error);
-      }
+    for (const [session, changed] of Map.groupBy(records, (it) => it.session)) {
+      if (this.#append(session, changed)) continue;
+      isWritten = false;
+      const own = changed.filter(({ owner }) => owner === this.#session);
+      for (const record of own) this.#files.get(session)?.apply(record);
     }
     return isWritten;
   }
 
-  /** As `openOwn`; undefined where that fails, which is warned of. */
-  #open(): Own | undefined {
+  #append(session: string, records: readonly LedgerRecord[]): boolean {
+    if (this.#closed) return false;
     try {
-      return this.#openOwn();
+      this.#files.get(session)?.append(records);
+      return true;
     } catch (error) {
-      if (!this.#closed) this.#complainOfWrite(error);
-      return undefined;
+      this.#warnOfWrite(error);
+      return false;
     }
   }
 
-  /** Makes this session's lock and file, once. @throws */
-  #openOwn(): Own {
-    if (this.#own) return this.#own;
-    if (this.#closed) throw new Error("the run has ended");
-    const { session } = this;
-    this.disk.makeFolder(this.folder);
-    // The lock first: with the file alone, others could not tell whether this session lives.
-    const lock = this.#sessions.start();
-    const path = this.#sessions.fileOf(session);
-    try {
-      const handle = this.disk.create(path);
-      const file = new SessionFile(session, path, this.disk, handle);
-      this.#own = { file, handle, lock, sync: this.#syncOf(handle) };
-      this.#files.set(session, file);
-    } catch (error) {
-      lock?.release();
-      this.#sessions.forget(session);
-      throw error;
-    }
-    this.#prune();
-    return this.#own;
-  }
-
-  #syncOf(handle: OpenFile): SharedSync {
-    let isNew = true;
-    return new SharedSync(async () => {
-      await handle.sync();
-      if (isNew) await this.disk.syncFolder(this.folder);
-      isNew = false;
+  /** Resolves once what is written survives a power cut. Those who wait at the same time share one sync. */
+  #sync(): Promise<void> {
+    const previous = this.#lastSync.catch(() => undefined);
+    this.#nextSync ??= previous.then(() => {
+      this.#nextSync = undefined;
+      this.#lastSync = this.#syncNow();
+      return this.#lastSync;
     });
+    return this.#nextSync;
+  }
+
+  async #syncNow(): Promise<void> {
+    await this.#disk.sync(this.#ownFile.path);
+    if (!this.#isFolderSynced) await this.#disk.syncFolder(this.#folder);
+    this.#isFolderSynced = true;
   }
 
   #find(key: string): LedgerRecord | undefined {
-    const written = this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
-    return written?.stage === "settled" ? written : (this.#unwritten.get(key) ?? written);
+    return this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
   }
 
   #all(): LedgerRecord[] {
-    const keys = [...this.#files.values()].flatMap(({ records }) => [...records.keys()]);
-    const all = keys.flatMap((key) => this.#find(key) ?? []);
-    for (const [key, record] of this.#unwritten) {
-      if (!this.#files.get(record.session)?.records.has(key)) all.push(record);
-    }
-    return all;
+    return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
   #refreshAll(): void {
@@ -312,13 +310,13 @@ export class Ledger {
       for (const session of this.#sessions.withFile()) {
         if (this.#files.has(session)) continue;
         const path = this.#sessions.fileOf(session);
-        this.#files.set(session, new SessionFile(session, path, this.disk));
+        this.#files.set(session, new SessionFile(session, path, this.#disk));
       }
     } catch (error) {
       if (!isMissing(error)) {
-        this.#complain(
+        this.#warnOnce(
           "read",
-          `the ledger of pending creates can't be read (${reason(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
+          `the ledger of pending creates can't be read (${messageOf(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
         );
       }
     }
@@ -326,77 +324,74 @@ export class Ledger {
   }
 
   #refresh(file: SessionFile): void {
-    // A dead session's file in which all is settled does not change any more.
-    const isFinal = this.#sessions.isDead(file.session) && !file.isCut;
-    if (isFinal && isSettled(file, this.clock.date())) return;
+    if (file === this.#ownFile && !this.#isOpened) return;
     try {
-      if (!file.refresh() && file !== this.#own?.file) this.#files.delete(file.session);
+      if (file.refresh()) return;
+      const isNeeded = [...file.records.values()].some(({ owner }) => owner === this.#session);
+      if (!isNeeded && file !== this.#ownFile) this.#files.delete(file.session);
     } catch (error) {
-      if (!isMissing(error)) this.#complainOfFile(file);
+      if (!isMissing(error)) this.#warnOfFile(file);
     }
   }
 
-  /** Removes the files of dead sessions that are not needed any more. */
+  /** Removes the files of dead sessions that tell a later run nothing. */
   #prune(): void {
-    const now = this.clock.date();
-    const prune = (isLocked: boolean) => {
-      if (!isLocked) return;
-      this.#refreshAll();
-      for (const file of [...this.#files.values()]) {
-        if (!isSettled(file, now) || this.#sessions.look(file.session) !== "dead") continue;
-        if (!isNoMoreNeeded(this.disk, file, now)) continue;
-        this.#removeFile(file);
-        this.#sessions.forget(file.session);
-      }
-      removeOldLocks(this.disk, this.#sessions, now);
-    };
+    const now = this.#clock.date();
+    const isDone = (it: LedgerRecord) =>
+      ["settled", "refused"].includes(settleExpired(it, now).stage);
     try {
-      this.#sessions.locked(prune);
+      this.#sessions.runLocked((isLocked) => {
+        if (!isLocked) return;
+        this.#refreshAll();
+        for (const file of this.#files.values()) {
+          const { session, path, records } = file;
+          const { mtimeMs = now.getTime() } = this.#disk.stat(path) ?? {};
+          // A line that can't be read may be of an instance.
+          const isDamaged = file.damagedLines > 0 || file.endsWithinLine;
+          const isOld = now.getTime() - mtimeMs > (isDamaged ? deliveredMs : keptMs);
+          if (!isOld || ![...records.values()].every(isDone)) continue;
+          if (this.#sessions.testLiveness(session) !== "dead") continue;
+          this.#disk.remove(path);
+          this.#sessions.removeLock(session);
+          this.#files.delete(session);
+        }
+      });
     } catch {
       // The next session tries again.
     }
   }
 
-  #removeFile({ session, path }: SessionFile): void {
-    this.disk.remove(path);
-    this.#files.delete(session);
-  }
-
-  #complainOfWrite(error: unknown): void {
-    this.#complain(
+  #warnOfWrite(error: unknown): void {
+    this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${reason(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.folder} writable, or set PULUMI_HOME.`,
+      `the ledger of pending creates can't be written (${messageOf(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.#folder} writable, or set PULUMI_HOME.`,
     );
   }
 
   /** A session that is alive may just be writing its last line. */
-  #complainOfDamage(lives: ReadonlyMap<string, Life>): void {
+  #warnOfDamage(liveness: ReadonlyMap<string, Liveness>): void {
     for (const file of this.#files.values()) {
-      const isCut = file.isCut && file !== this.#own?.file && lives.get(file.session) !== "alive";
-      if (isCut || file.damaged > 0) this.#complainOfFile(file);
+      const isLive = file === this.#ownFile || liveness.get(file.session) === "alive";
+      const isCut = file.endsWithinLine && !isLive;
+      if (isCut || file.damagedLines > 0) this.#warnOfFile(file);
     }
   }
 
-  #complainOfFile({ path }: SessionFile): void {
-    if (this.disk.saidDamaged.has(path)) return;
-    this.disk.saidDamaged.add(path);
-    this.warn(
+  #warnOfFile({ path }: SessionFile): void {
+    this.#warnOnce(
+      path,
       `a record of the ledger of pending creates can't be read and was passed over: ${path}. If an earlier run was killed, look in the service's list for an instance that no stack has`,
     );
   }
 
-  /** Of each matter once: the same fault would turn up at every resource. */
-  #complain(matter: string, text: string): void {
-    if (this.#complaints.has(matter)) return;
-    this.#complaints.add(matter);
-    this.warn(text);
+  /** The same fault would turn up at every resource. */
+  #warnOnce(subject: string, text: string): void {
+    if (this.#warnedOf.has(subject)) return;
+    this.#warnedOf.add(subject);
+    this.#warn(text);
   }
 }
 
-function closeQuietly(handle: OpenFile): void {
-  try {
-    handle.close();
-  } catch {
-    // What was written is in the file; that was seen to before.
-  }
+function messageOf(error: unknown): string {
+  return (error as Partial<Error>).message ?? String(error);
 }

@@ -1,17 +1,21 @@
-/** What the ledger knows of one create. It holds no secrets (G8). */
+/** The records of the ledger: what it keeps of one create. They hold no secrets (G8). */
 import * as z from "zod";
+import type { Settings } from "../config/settings";
+import { keyedFingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
+import { redactionMark } from "../redaction";
 
-/** A session's id is part of file names. */
+/** A session's id is a part of file names. */
 const sessionSchema = z.string().regex(/^\w+$/);
 
+/** A line of a session's file. */
 export const recordSchema = z.object({
   ...originSchema.shape,
   /** `<session>-<n>`: what `discard` takes. */
   key: z.string(),
   /** The session that began the create; the record stays in its file. */
   session: sessionSchema,
-  /** The session that drives it now: `session`, until another takes the record over. */
+  /** The session that drives the create now: `session`, until another one takes the record over. */
   owner: sessionSchema,
   /** The id of the provider resource: the same in every run of a stack, another one in each stack. */
   scope: z.string().optional(),
@@ -20,7 +24,7 @@ export const recordSchema = z.object({
   urn: z.string(),
   /** The program's own provider of the resource, for the commands that name it. */
   provider: z.string().optional(),
-  /** Hashed where the program made it secret (`notedName.ts`). */
+  /** Hashed if the program made it secret (`recordedName`). */
   name: z.string(),
   /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
   kind: z.enum(["generated", "proposed", "explicit"]),
@@ -30,7 +34,7 @@ export const recordSchema = z.object({
   before: z.array(z.string()),
   /** Whether that listing was complete. */
   beforeComplete: z.boolean(),
-  /** When the POST was about to be sent or, once it has ended, when that was (ISO 8601). */
+  /** When the POST was about to be sent or, once it has ended, when it ended (ISO 8601). */
   at: z.string(),
   /**
    * `sending`, `unknown`: whether the service acted is not known. `accepted`: the instance is known, and
@@ -40,7 +44,7 @@ export const recordSchema = z.object({
    */
   stage: z.enum(["sending", "unknown", "accepted", "replied", "delivered", "settled", "refused"]),
   id: z.string().optional(),
-  /** What only the 202 shows; kept for the run that takes the record over. */
+  /** What only the 202 shows ("POST /v2/instances"), for the run that takes the record over. */
   accepted: z
     .object({
       createdAt: z.string().optional(),
@@ -63,22 +67,25 @@ export const recordSchema = z.object({
   /** The Create call that drove it has ended. */
   ended: z.literal(true).optional(),
 });
+/** A record of the ledger: one create, and how far it has come. */
 export type LedgerRecord = z.infer<typeof recordSchema>;
-export type Settled = NonNullable<LedgerRecord["settled"]>;
+
+/** Why a record is settled. */
+export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 
 /** What a create tells of itself when it begins; the ledger adds the rest. */
 export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage">;
 
 /** Whether the create is pending: nothing has shown yet what became of it. */
-export function isOpen({ stage }: Pick<LedgerRecord, "stage">): boolean {
+export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
 
 /**
- * Whether a record may be changed so. `settled` is the end, except that what a state held may be settled
- * anew: as gone, dropped or discarded.
+ * Whether a record may be changed to this stage. A settled record stays settled; only the reason `state` may
+ * change to another one.
  */
-export function mayBecome(
+export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
   change: Pick<LedgerRecord, "stage" | "settled">,
 ): boolean {
@@ -86,12 +93,38 @@ export function mayBecome(
   return record.settled === "state" && change.stage === "settled";
 }
 
-/** After that, what was delivered counts as being in the state. */
+/** How long a record stays `delivered`, in milliseconds. After that, its instance counts as in the state. */
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
-/** The record as it counts at that date. */
-export function asOf(now: Date, record: LedgerRecord): LedgerRecord {
-  if (record.stage !== "delivered") return record;
-  if (now.getTime() - Date.parse(record.at) <= deliveredMs) return record;
+/** The record as it counts at that date: settled, if it was delivered more than 30 days before. */
+export function settleExpired(record: LedgerRecord, now: Date): LedgerRecord {
+  const isExpired = now.getTime() - Date.parse(record.at) > deliveredMs;
+  if (record.stage !== "delivered" || !isExpired) return record;
   return { ...record, stage: "settled", settled: "state" };
+}
+
+const hashMark = "secret:";
+
+/** A name as a record holds it: a name that the program made secret is hashed, keyed with the token (G8). */
+export function recordedName(
+  name: string,
+  isSecret: boolean,
+  { apiToken }: Pick<Settings, "apiToken">,
+): string {
+  return isSecret ? hashMark + keyedFingerprint(apiToken, name, 32) : name;
+}
+
+/** Whether the name of a record is a hash. */
+export function isHashedName(recorded: string): boolean {
+  return recorded.startsWith(hashMark);
+}
+
+/** A name for a message. A secret one is left out, since the redaction does not find very short names. */
+export function displayName(name: string, isSecret: boolean): string {
+  return isSecret ? redactionMark : name;
+}
+
+/** The name of a record for a message. */
+export function displayRecordedName(recorded: string): string {
+  return displayName(recorded, isHashedName(recorded));
 }

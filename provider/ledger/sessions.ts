@@ -1,123 +1,105 @@
-/** Which sessions are alive, by the lock that each holds, and the one lock under which all that is judged. */
+/** Which sessions are alive: each holds a lock while it runs. One common lock guards whoever tests the others. */
 import { join } from "node:path";
-import type { Disk, Lock } from "./disk";
-import type { NoLock } from "./fileLock";
+import type { Disk, Lock, LockFailure } from "./disk";
 
-export type Life = "alive" | "dead" | "unknown";
+/** "unknown" where files can't be locked, or the common lock is not to be had. */
+export type Liveness = "alive" | "dead" | "unknown";
 
 /** How long to wait for the common lock. Others hold it for milliseconds, unless their process is stopped. */
-const longestWaitMs = 2000;
-const common = "take";
+const maxWaitMs = 2000;
+const commonLock = "take";
 
+/** The sessions that have written to one ledger folder. */
 export class Sessions {
-  /** A session that has ended never comes back. */
+  readonly #folder: string;
+  readonly #ownSession: string;
+  readonly #disk: Disk;
+  /** A dead session never comes back. */
   readonly #dead = new Set<string>();
-  #isLocked = false;
-  #waitMs = longestWaitMs;
+  #waitMs = maxWaitMs;
 
-  constructor(
-    private readonly folder: string,
-    private readonly own: string,
-    private readonly disk: Disk,
-  ) {}
+  constructor(folder: string, ownSession: string, disk: Disk) {
+    this.#folder = folder;
+    this.#ownSession = ownSession;
+    this.#disk = disk;
+  }
 
-  /** Where a session's records are. */
+  /** The file with a session's records. */
   fileOf(session: string): string {
-    return join(this.folder, `${session}.jsonl`);
+    return join(this.#folder, `${session}.jsonl`);
   }
 
-  /** The sessions that have a file. @throws */
+  /** The sessions that have a file with records. @throws where the folder can't be read */
   withFile(): string[] {
-    return this.#names(/^(\w+)\.jsonl$/);
+    return this.#disk.list(this.#folder).flatMap((name) => /^(\w+)\.jsonl$/.exec(name)?.[1] ?? []);
   }
 
-  /** The sessions that have a lock, with the path of it. @throws */
-  withLock(): { session: string; path: string }[] {
-    const sessions = this.#names(/^(\w+)\.lock$/).filter((it) => it !== common);
-    return sessions.map((session) => ({ session, path: this.#lockOf(session) }));
-  }
-
-  #names(pattern: RegExp): string[] {
-    return this.disk.list(this.folder).flatMap((name) => pattern.exec(name)?.[1] ?? []);
-  }
-
-  /** The own session's lock; undefined where files can't be locked. */
-  start(): Lock | undefined {
-    const lock = this.#lock(this.own, true);
-    if (isTaken(lock)) return lock;
-    this.forget(this.own);
+  /** Takes the own session's lock. Undefined where files can't be locked. */
+  lockOwn(): Lock | undefined {
+    const lock = this.#lock(this.#ownSession, true);
+    if (typeof lock === "object") return lock;
+    // Else others could take the lock, and call this session dead.
+    this.removeLock(this.#ownSession);
     return undefined;
   }
 
-  /** Removes a session's lock. Its file has to go before. */
-  forget(session: string): void {
-    this.disk.remove(this.#lockOf(session));
-  }
-
-  #lockOf(session: string): string {
-    return join(this.folder, `${session}.lock`);
-  }
-
-  #lock(session: string, make: boolean, waitMs = 0): Lock | NoLock {
-    return this.disk.lock(this.#lockOf(session), { make, waitMs });
+  /** Removes a session's lock file. The file with its records has to be removed before. */
+  removeLock(session: string): void {
+    this.#disk.remove(this.#lockPath(session));
   }
 
   /**
-   * Runs `work` while no other session does this; it is told whether that could be seen to. Undefined
-   * where another has the lock for too long.
+   * Runs `work` under the common lock, or without it where files can't be locked. Undefined if another
+   * session keeps the lock for too long.
    */
-  locked<T>(work: (isLocked: boolean) => T): T | undefined {
-    if (this.#isLocked) return work(true);
-    const lock = this.#common(true);
+  runLocked<T>(work: (isLocked: boolean) => T): T | undefined {
+    const lock = this.#takeCommonLock(true);
     if (lock === "held") return undefined;
-    const isLocked = (this.#isLocked = isTaken(lock));
     try {
-      return work(isLocked);
+      return work(typeof lock === "object");
     } finally {
-      this.#isLocked = false;
-      if (isLocked) lock.release();
+      if (typeof lock === "object") lock.release();
     }
   }
 
-  #common(make: boolean): Lock | NoLock {
-    const lock = this.#lock(common, make, this.#waitMs);
-    // Waiting blocks the process: once is enough.
-    this.#waitMs = lock === "held" ? 0 : longestWaitMs;
-    return lock;
-  }
-
-  /** Whether an earlier look has shown it to be dead. */
-  isDead(session: string): boolean {
-    return this.#dead.has(session);
-  }
-
-  /** Whether each of these sessions lives; "unknown" where the common lock is not to be had. Makes no file. */
-  lives(sessions: ReadonlySet<string>): Map<string, Life> {
-    const lives = new Map<string, Life>([...sessions].map((it) => [it, "dead"]));
-    const unsure = [...sessions].filter((it) => !this.isDead(it));
-    if (unsure.length === 0) return lives;
-    const lock = this.#common(false);
-    const isLocked = isTaken(lock);
-    for (const it of unsure) lives.set(it, isLocked ? this.look(it) : "unknown");
+  /** Whether each of these sessions is alive. Makes no file. */
+  livenessOf(sessions: ReadonlySet<string>): Map<string, Liveness> {
+    const liveness = new Map<string, Liveness>([...sessions].map((it) => [it, "dead"]));
+    const others = [...sessions].filter((it) => !this.#dead.has(it));
+    if (others.length === 0) return liveness;
+    const lock = this.#takeCommonLock(false);
+    const isLocked = typeof lock === "object";
+    for (const it of others) liveness.set(it, isLocked ? this.testLiveness(it) : "unknown");
     if (isLocked) lock.release();
-    return lives;
+    return liveness;
   }
 
-  /** Whether a session lives. Only inside `locked`, since a look takes that session's lock for a moment. */
-  look(session: string): Life {
-    if (session === this.own) return "alive";
-    if (this.isDead(session)) return "dead";
+  /** Whether a session is alive. Only under the common lock: the test takes the session's lock for a moment. */
+  testLiveness(session: string): Liveness {
+    if (session === this.#ownSession) return "alive";
+    if (this.#dead.has(session)) return "dead";
     const lock = this.#lock(session, false);
     if (lock === "held") return "alive";
     if (lock === "failed") return "unknown";
-    // A session's file goes before its lock: without both it was removed, and so was dead.
-    if (lock === "missing" && this.disk.exists(this.fileOf(session))) return "unknown";
-    if (isTaken(lock)) lock.release();
+    // A dead session's file is removed before its lock. With a file and no lock, it could not lock.
+    if (lock === "missing" && this.#disk.stat(this.fileOf(session))) return "unknown";
+    if (typeof lock === "object") lock.release();
     this.#dead.add(session);
     return "dead";
   }
-}
 
-function isTaken(lock: Lock | NoLock): lock is Lock {
-  return typeof lock === "object";
+  #takeCommonLock(make: boolean): Lock | LockFailure {
+    const lock = this.#lock(commonLock, make, this.#waitMs);
+    // Waiting blocks the process: after one wait in vain, the next calls do not wait.
+    this.#waitMs = lock === "held" ? 0 : maxWaitMs;
+    return lock;
+  }
+
+  #lock(session: string, make: boolean, waitMs = 0): Lock | LockFailure {
+    return this.#disk.lock(this.#lockPath(session), { make, waitMs });
+  }
+
+  #lockPath(session: string): string {
+    return join(this.#folder, `${session}.lock`);
+  }
 }

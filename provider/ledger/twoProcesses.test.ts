@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { Ledger, type Entry } from "./ledger";
+import { Ledger, type LedgerEntry } from "./ledger";
 
 const script = join(__dirname, "..", "testing", "ledgerProcess.ts");
 const clock = { date: () => new Date() };
@@ -56,7 +56,7 @@ class Child {
 
 const warnings: string[] = [];
 const look = (session = "me") => new Ledger(folder, session, (text) => warnings.push(text), clock);
-const only = (entries: readonly Entry[]) => {
+const only = (entries: readonly LedgerEntry[]) => {
   expect(entries).toHaveLength(1);
   return entries[0];
 };
@@ -128,7 +128,7 @@ test("nothing comes back when files are pruned while others settle in them (defe
       .filter(({ record }) => record.stage !== "settled"),
   ).toEqual([]);
   await new Child("four", "prune", "1").ended;
-  expect(readdirSync(folder).sort()).toEqual(["start", "take.lock"]);
+  expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
 });
 
 test("two processes that hammer one ledger spoil nothing of each other", async () => {

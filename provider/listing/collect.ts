@@ -1,101 +1,99 @@
 /**
- * Takes one listing, as whole as the service allows: unfiltered first; on with the cursor, where one is
- * configured and proves to page; otherwise one listing per status, which finds instances but never
- * proves absence (G3).
+ * Takes one listing, as complete as the service allows. The first request has no filter. Where the service
+ * has more, the cursor is followed if one is configured. If that does not list everything, one request for
+ * each status finds more instances, but never proves absence (G3).
  */
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
-import type { Snapshot } from "./snapshot";
+import type { ListingContent } from "./listing";
 
-type Findings = Pick<Snapshot, "items" | "complete" | "unreadable" | "completeStatuses">;
-
-/** An instance that moves on between two requests is seen twice rather than not at all. */
+/** In the order of an instance's life: one that moves on between two requests is listed twice, not missed. */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];
 
-/** Far beyond any tenant the service's rate limit would let anyone list. */
-const mostPages = 500;
-
-type Pager = Pick<ComputeApi, "listPage">;
+/** Ends the paging of a service that always has more. */
+const maxPages = 500;
 
 interface CollectOptions {
+  /** `compute:cursorParameter`. */
   cursorParameter: string | undefined;
+  /** Told why the cursor did not list everything. */
   onCursorIgnored: (why: string) => void;
-  /** Smaller pages than the service allows show whether it pages, without hundreds of instances. */
+  /** A smaller page than the service allows shows with few instances whether the cursor pages. */
   pageSize?: number;
 }
 
+/**
+ * Takes one listing ("GET /v2/instances").
+ *
+ * @throws RequestError where a request fails, unless it is the cursor that the service refuses
+ */
 export async function collect(
-  api: Pager,
-  { cursorParameter, onCursorIgnored, pageSize: limit = pageLimit.max }: CollectOptions,
+  api: Pick<ComputeApi, "listPage">,
+  { cursorParameter, onCursorIgnored, pageSize = pageLimit.max }: CollectOptions,
   signal: AbortSignal,
-): Promise<Findings> {
-  const seen = new Seen();
-  const first = await api.listPage({ limit }, signal);
-  seen.add(first);
-  let whole = !first.hasMore;
-  if (!whole && cursorParameter) {
-    const by = { parameter: cursorParameter, limit };
-    const ignored = await followCursor(api, by, first, seen, signal);
-    whole = ignored === undefined;
-    if (ignored !== undefined) onCursorIgnored(ignored);
+): Promise<ListingContent> {
+  const items = new Map<string, ListItem>();
+  let unreadable = 0;
+  /** False if an earlier page showed one of these instances. */
+  const add = (page: Page): boolean => {
+    const isNew = page.items.every(({ id }) => !items.has(id));
+    for (const item of page.items) items.set(item.id, item);
+    unreadable += page.unreadable;
+    return isNew;
+  };
+
+  const first = await api.listPage({ limit: pageSize }, signal);
+  add(first);
+  let isCompleteFor = !first.hasMore;
+  if (!isCompleteFor && cursorParameter) {
+    const listAfter = (value: string) =>
+      api.listPage({ limit: pageSize, cursor: { parameter: cursorParameter, value } }, signal);
+    const problem = await followCursor(first, listAfter, add);
+    isCompleteFor = problem === undefined;
+    if (problem !== undefined) onCursorIgnored(problem);
   }
 
   const completeStatuses = new Set<InstanceStatus>();
-  if (!whole) {
+  if (!isCompleteFor) {
     for (const status of statusOrder) {
       const page = await api.listPage({ limit: pageLimit.max, status }, signal);
-      // Its unreadable items need no counting: this listing is not complete anyhow.
-      for (const item of page.items) seen.items.set(item.id, item);
+      // The listing is not complete anyway: its unreadable items are counted once, above.
+      for (const item of page.items) items.set(item.id, item);
       if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
     }
   }
-  const { items, unreadable } = seen;
-  return { items, complete: whole && unreadable === 0, unreadable, completeStatuses };
+  return { items, complete: isCompleteFor && unreadable === 0, unreadable, completeStatuses };
 }
 
-class Seen {
-  readonly items = new Map<string, ListItem>();
-  unreadable = 0;
-
-  /** Whether no page before showed any of these. */
-  add({ items, unreadable }: Page): boolean {
-    const isNew = items.every(({ id }) => !this.items.has(id));
-    for (const item of items) this.items.set(item.id, item);
-    this.unreadable += unreadable;
-    return isNew;
-  }
-}
-
-/** Pages on to the end, as long as each page shows instances that none before it did; else says why not. */
+/** Lists to the end, while each page shows only new instances. Resolves to what went wrong otherwise. */
 async function followCursor(
-  api: Pager,
-  { parameter, limit }: { parameter: string; limit: number },
   first: Page,
-  seen: Seen,
-  signal: AbortSignal,
+  listAfter: (lastId: string) => Promise<Page>,
+  add: (page: Page) => boolean,
 ): Promise<string | undefined> {
   let last = first.items.at(-1);
   if (!last) return "no instance of a page could be read";
-  for (let page = 2; page <= mostPages; page++) {
-    const next: Page | RequestError = await api
-      .listPage({ limit, cursor: { parameter, value: last.id } }, signal)
-      .catch(refusedOnly);
-    if (next instanceof RequestError) return next.message;
-    if (!seen.add(next)) return "a page repeated instances already seen";
-    last = next.items.at(-1);
-    // More was promised: a parameter that is taken for something else can end a list early (G3).
+  for (let count = 2; count <= maxPages; count++) {
+    let page: Page;
+    try {
+      page = await listAfter(last.id);
+    } catch (error) {
+      if (isCursorRefused(error)) return error.message;
+      throw error;
+    }
+    if (!add(page)) return "a page repeated instances already seen";
+    last = page.items.at(-1);
+    // A parameter that the service takes for something else can end a list early (G3).
     if (!last) return "a page that should have more was empty";
-    if (!next.hasMore) return undefined;
+    if (!page.hasMore) return undefined;
   }
-  return `${mostPages} pages had no end`;
+  return `${maxPages} pages had no end`;
 }
 
-/** The parameter itself is not taken; 401 and 403 are about the token. */
-function refusedOnly(error: unknown): RequestError {
-  if (error instanceof RequestError && error.kind === "answered" && !error.transient) {
-    if (error.status !== 401 && error.status !== 403) return error;
-  }
-  throw error;
+/** 401 and 403 are about the token, and a transient error says nothing about the cursor. */
+function isCursorRefused(error: unknown): error is RequestError {
+  const isAnswered = error instanceof RequestError && error.kind === "answered";
+  return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;
 }

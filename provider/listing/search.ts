@@ -1,43 +1,44 @@
 /** Whether an instance exists, with the proof that G3 asks for before it is called gone. */
 import type { ListItem } from "../api/contract";
-import type { Listings } from "./listings";
-import type { Snapshot } from "./snapshot";
+import type { Listing, ListingSource } from "./listing";
 
+/** What the listings show of one instance. */
 export type SearchResult =
   | { kind: "found"; item: ListItem }
-  /** Lacking in two unfiltered complete listings, a poll interval apart. */
-  | { kind: "gone"; proof: Snapshot }
-  /** Lacking in a listing that was not complete: no evidence. */
-  | { kind: "unproven"; incomplete: Snapshot }
-  /** Lacking in two complete listings that have no id in common: these ids are not to be relied on. */
+  /** Two complete listings, begun a poll interval apart, lack the instance. */
+  | { kind: "gone"; proof: Listing }
+  /** A listing that is not complete lacks the instance: no evidence. */
+  | { kind: "unproven"; incomplete: Listing }
+  /** Two complete listings lack the instance, and have no id in common: the ids can't be relied on. */
   | { kind: "unstable" };
 
-export interface SearchOptions {
-  pollIntervalMs: number;
-  /** Until then (clock time) it may not be listed yet, so that it can't be called gone. */
-  settledAt: number;
-}
-
+/**
+ * Looks for the instance in listings begun after this process's last write, until one of the results is
+ * certain.
+ *
+ * @throws whatever a failed listing throws, and the reason of `signal`
+ */
 export async function search(
   id: string,
-  listings: Listings,
-  { pollIntervalMs, settledAt }: SearchOptions,
+  listings: ListingSource,
+  /** `settledAt`: clock time until which a listing may lack the instance although it exists. */
+  { pollIntervalMs, settledAt }: { pollIntervalMs: number; settledAt: number },
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const { after = 0, ...fresh } = listings.shareable;
-  let lacking: Snapshot | undefined;
+  const { after = 0, ...recent } = listings.recent;
+  let previous: Listing | undefined;
   for (;;) {
-    const need = lacking ? { notBefore: lacking.endedAt + pollIntervalMs } : fresh;
-    const snapshot = await listings.get({ after, ...need }, signal);
-    const item = snapshot.items.get(id);
+    const age = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
+    const listing = await listings.get({ after, ...age }, signal);
+    const item = listing.items.get(id);
     if (item) return { kind: "found", item };
-    if (!snapshot.complete) return { kind: "unproven", incomplete: snapshot };
-    if (lacking && areStrangers(lacking, snapshot)) return { kind: "unstable" };
-    if (lacking && snapshot.begunAt >= settledAt) return { kind: "gone", proof: snapshot };
-    lacking = snapshot;
+    if (!listing.complete) return { kind: "unproven", incomplete: listing };
+    if (previous && haveNoIdInCommon(previous, listing)) return { kind: "unstable" };
+    if (previous && listing.begunAt >= settledAt) return { kind: "gone", proof: listing };
+    previous = listing;
   }
 }
 
-function areStrangers({ items: some }: Snapshot, { items: others }: Snapshot): boolean {
+function haveNoIdInCommon({ items: some }: Listing, { items: others }: Listing): boolean {
   return some.size > 0 && others.size > 0 && ![...some.keys()].some((id) => others.has(id));
 }

@@ -1,4 +1,4 @@
-import type { Listings } from "../listing/listings";
+import type { ListingSource } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 
@@ -17,7 +17,7 @@ export interface Unfinished {
  * over an instance of another create here, and no delete destroys an instance that was taken over here.
  */
 export class Creates {
-  readonly #listings: Listings;
+  readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
   /** By name: the mark (`Listings.markWrite`) at which the outcome of its last POST was decided. */
   readonly #settledAt = new Map<string, number>();
@@ -27,7 +27,7 @@ export class Creates {
   /** By the resource's URN. */
   readonly #unfinished = new Map<string, Unfinished>();
 
-  constructor(listings: Listings) {
+  constructor(listings: ListingSource) {
     this.#listings = listings;
   }
 

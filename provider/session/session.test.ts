@@ -6,8 +6,8 @@ const never = new AbortController().signal;
 test("a cursor that the service ignores is warned of once a process", async () => {
   const { session, service, messages, clock } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
-  await session.listings.get(session.listings.shareable, never);
+  await session.listings.get(session.listings.recent, never);
   await clock.sleep(10_000);
-  await session.listings.get(session.listings.shareable, never);
+  await session.listings.get(session.listings.recent, never);
   expect(messages.warnings).toEqual([expect.stringContaining('compute:cursorParameter "after"')]);
 });

@@ -4,11 +4,11 @@ import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
-import { Listings } from "../listing/listings";
+import { ListingSource } from "../listing/listing";
 import { Notices } from "../instance/messages";
 import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
-import { CreateSlots } from "../wait/room";
+import { CreateSlots } from "../wait/createSlots";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
@@ -47,9 +47,9 @@ export class Session {
   /** Aborted by Cancel; another one after each Handshake. */
   readonly canceled: () => AbortSignal;
   readonly connection: Connection;
-  readonly listings: Listings;
+  readonly listings: ListingSource;
   readonly poller: Poller;
-  readonly room: CreateSlots;
+  readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
   readonly creates: Creates;
   readonly state: KnownState;
@@ -70,7 +70,7 @@ export class Session {
     this.canceled = canceled;
     this.owner = owner;
     this.connection = new Connection(settings, ctx, canceled);
-    this.listings = new Listings(
+    this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
         return collect(
@@ -103,12 +103,7 @@ export class Session {
     );
     this.creates = new Creates(this.listings);
     this.notices = new Notices(ctx, settings.tokenKind);
-    this.room = new CreateSlots({
-      clock: ctx.clock,
-      pollIntervalMs: settings.pollIntervalMs,
-      hasCursor: settings.cursorParameter !== undefined,
-      isOurs: (id) => this.creates.has(id),
-    });
+    this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 

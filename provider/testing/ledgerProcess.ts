@@ -12,7 +12,7 @@ const open = (id = session, daysAhead = 0) =>
   });
 const ledger = open();
 
-/** Until the test has said that all are ready, so that they are at it together. */
+/** Waits until the test says that all processes are ready, so that they work at the same time. */
 function start(): void {
   say("ready");
   while (!existsSync(join(folder, "start")))
@@ -20,7 +20,7 @@ function start(): void {
 }
 
 const works: Record<string, () => Promise<void>> = {
-  /** Begins a create, and is then at it until it is killed. */
+  /** Begins a create, and drives it until the process is killed. */
   async hold() {
     say(await ledger.begin(newRecord(session)));
     setInterval(() => undefined, 1000);
@@ -34,11 +34,11 @@ const works: Record<string, () => Promise<void>> = {
       return ledger.take(key);
     });
     say(JSON.stringify(taken));
-    // Else its records would be free again.
+    // At the end of the process its records would be free again.
     setInterval(() => undefined, 1000);
   },
 
-  /** Begins, moves, settles and leaves creates as hard as it can. */
+  /** Begins, moves and settles creates as fast as it can, and leaves others pending. */
   async hammer() {
     const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${session}`);
     for (let round = 0; round < Number(args[0]); round++) {
@@ -56,7 +56,7 @@ const works: Record<string, () => Promise<void>> = {
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Sessions of a month later, each of which removes what nobody needs any more. */
+  /** Sessions of a month later, each of which removes the files that are not needed any more. */
   async prune() {
     start();
     for (let round = 0; round < Number(args[0]); round++) {

@@ -71,16 +71,6 @@ test("a wait that begins while others last long is looked at as soon", async () 
   expect(looks.slice(before, before + 3)).toEqual([60_100, 60_300, 60_600]);
 });
 
-test("one accepted long ago is looked at soon, and then no more often than it would be by now", async () => {
-  const world = scene();
-  world.service.has("i-1", { status: "PROVISIONING" });
-  await world.clock.sleep(120_000);
-  const looks = lookTimes(world, 125_000);
-  const options = { after: 0, since: 0, signal: never, onLook: () => undefined };
-  await world.session.poller.leaveProvisioning("i-1", options);
-  expect(looks).toEqual([120_100, 123_100, 126_100]);
-});
-
 test("creates that follow each other take half of the rate limit at most, and looks go on", async () => {
   const world = scene({ cursorParameter: "after" });
   world.service.cursorParameter = "after";

@@ -1,160 +1,150 @@
 /**
- * One poller for every instance in PROVISIONING (G7): however many are waited for, a tick takes one
+ * One poller for every instance in PROVISIONING (G7): however many are waited for, each look takes one
  * listing and shows it to all of them.
  */
 import { notNeeded, raceAbort } from "../abort";
-import { documentedRequestsPerMinute, instanceStatuses, pageLimit } from "../api/serviceConstants";
+import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
-import type { Listings } from "../listing/listings";
-import type { Snapshot } from "../listing/snapshot";
-import { WaitState, type Verdict } from "./waitState";
+import type { Listing, ListingSource } from "../listing/listing";
+import { WaitState, type WaitResult } from "./waitState";
 
 interface Wait {
-  id: string;
+  /** Clock time at which the wait began. */
   since: number;
-  /** Listings begun before this mark do not know of the instance. */
   after: number;
-  evidence: WaitState;
-  onLook: (snapshot: Snapshot | undefined, problem: string | undefined) => void;
-  resolve: (verdict: Verdict) => void;
+  state: WaitState;
+  onLook: (listing: Listing | undefined, problem: string | undefined) => void;
+  resolve: (result: WaitResult) => void;
   reject: (error: unknown) => void;
 }
 
-/** Times of the first looks, after the last acceptance: a sandbox that is ready at once is seen at once. */
+/** When the first looks are taken, after the begin of the newest wait: a sandbox may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
-/** The shortest time between two later looks. */
-const shortestIntervalMs = 500;
-/** The part of the rate limit that looks take at most, unless one takes more pages than that allows in a poll interval. */
-const shareOfLimit = 0.5;
-/** Requests that may exceed that share for a moment: the first looks for one create. */
-const burst = 4;
+/** The shortest pause between later looks. */
+const shortestPauseMs = 500;
+/** The part of the rate limit of GET that looks take at most. */
+const shareOfRateLimit = 0.5;
 
+/** Waits for the instances of one session. */
 export class Poller {
-  readonly #waits = new Set<Wait>();
+  readonly #listings: ListingSource;
+  readonly #clock: Clock;
+  readonly #pollIntervalMs: number;
   readonly #msPerRequest: number;
-  #running = false;
+  readonly #waits = new Set<Wait>();
+  #isRunning = false;
   /** Clock time of the next look. */
-  #due = Infinity;
-  /** Clock time until which the looks so far use up the share of the rate limit. */
-  #paidUntil = 0;
-  /** Ends the pause between two looks: one is due sooner, or nobody waits and no timer is to be left. */
+  #nextLook = Infinity;
+  /** Clock time before which another look would take more than its share of the rate limit. */
+  #earliestLook = 0;
+  /** Ends the pause between two looks. */
   #pause = new AbortController();
 
   constructor(
-    private readonly listings: Listings,
-    private readonly clock: Clock,
-    private readonly pollIntervalMs: number,
-    requestsPerMinute: number = documentedRequestsPerMinute,
+    listings: ListingSource,
+    clock: Clock,
+    pollIntervalMs: number,
+    requestsPerMinute: number,
   ) {
-    this.#msPerRequest = 60_000 / (requestsPerMinute * shareOfLimit);
+    this.#listings = listings;
+    this.#clock = clock;
+    this.#pollIntervalMs = pollIntervalMs;
+    this.#msPerRequest = 60_000 / (requestsPerMinute * shareOfRateLimit);
   }
 
   /**
-   * Resolves once the instance has left PROVISIONING. A failed look is tried again for as long as
-   * `signal` lasts, unless it can't get better (401, 403): then it rejects with that error.
+   * Resolves once the instance has left PROVISIONING. A look that failed is repeated, unless repeating
+   * can't help (401, 403).
+   *
+   * @throws RequestError where a look can't be repeated, whatever `onLook` throws, and the reason of `signal`
    */
   async leaveProvisioning(
     id: string,
     options: {
+      /** Listings begun before this mark need not show the instance. */
       after: number;
       /** Clock time at which the settling time since its 202 is over. */
       settledAt?: number;
-      /** Clock time at which it was accepted; left out: now. */
-      since?: number;
       signal: AbortSignal;
+      /** Given the listing of each look, or why the look failed. */
       onLook: Wait["onLook"];
     },
-  ): Promise<Verdict> {
-    const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
-    const wait: Wait = {
-      id,
-      since: options.since ?? this.clock.now(),
-      after: options.after,
-      evidence: new WaitState(id, this.pollIntervalMs, options.settledAt ?? 0),
-      onLook: options.onLook,
-      resolve,
-      reject,
-    };
+  ): Promise<WaitResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
+    const { after, settledAt = 0, signal, onLook } = options;
+    const state = new WaitState(id, this.#pollIntervalMs, settledAt);
+    const wait: Wait = { since: this.#clock.now(), after, state, onLook, resolve, reject };
     this.#waits.add(wait);
-    // Never later than it was: others may wait for it. One that is waited for again may be ready by now.
-    this.#due = Math.min(this.#due, this.#nextLook(this.clock.now()));
+    // Others may wait for an earlier look.
+    this.#nextLook = Math.min(this.#nextLook, this.#lookAfter(wait.since));
     this.#pause.abort(notNeeded);
     void this.#run();
     try {
-      return await raceAbort(promise, options.signal);
+      return await raceAbort(promise, signal);
     } finally {
       this.#waits.delete(wait);
+      // Else the timer would keep the process alive.
       if (this.#waits.size === 0) this.#pause.abort(notNeeded);
     }
   }
 
   async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      while (this.#waits.size > 0) {
-        const wait = this.#due - this.clock.now();
-        if (wait > 0) {
-          this.#pause = new AbortController();
-          await this.clock.sleep(wait, this.#pause.signal).catch(() => undefined);
-          continue;
-        }
-        this.#pay(await this.#look());
-        this.#due = this.#nextLook(Math.max(...[...this.#waits].map(({ since }) => since)));
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#waits.size > 0) {
+      const pauseMs = this.#nextLook - this.#clock.now();
+      if (pauseMs > 0) {
+        this.#pause = new AbortController();
+        await this.#clock.sleep(pauseMs, this.#pause.signal).catch(() => undefined);
+        continue;
       }
-    } finally {
-      this.#running = false;
-      this.#due = Infinity;
+      const requests = await this.#look();
+      const costMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
+      this.#earliestLook = this.#clock.now() + costMs;
+      this.#nextLook = this.#lookAfter(Math.max(...[...this.#waits].map(({ since }) => since)));
     }
-  }
-
-  #pay(requests: number): void {
-    const now = this.clock.now();
-    const until = Math.max(now, this.#paidUntil) + requests * this.#msPerRequest;
-    this.#paidUntil = Math.min(until, now + this.pollIntervalMs + burst * this.#msPerRequest);
+    this.#isRunning = false;
+    this.#nextLook = Infinity;
   }
 
   /**
-   * Clock time of the next look, for a last acceptance at `since`: quick at first, then after a tenth of the
-   * time that has passed, within the poll interval and the looks' share of the limit.
+   * Clock time of the look that follows, if the newest wait began at `since`: quick at first, then after a
+   * tenth of the time that it has lasted, up to the poll interval.
    */
-  #nextLook(since: number): number {
-    const now = this.clock.now();
-    const age = now - since;
-    const first = firstLooksMs.find((ms) => ms > age);
-    const pause = first === undefined ? Math.max(shortestIntervalMs, age / 10) : first - age;
-    const earliest = this.#paidUntil - burst * this.#msPerRequest;
-    return Math.max(earliest, now + Math.min(this.pollIntervalMs, pause));
+  #lookAfter(since: number): number {
+    const now = this.#clock.now();
+    const ageMs = now - since;
+    const firstMs = firstLooksMs.find((ms) => ms > ageMs);
+    const pauseMs = firstMs === undefined ? Math.max(shortestPauseMs, ageMs / 10) : firstMs - ageMs;
+    return Math.max(this.#earliestLook, now + Math.min(this.#pollIntervalMs, pauseMs));
   }
 
-  /** Takes one listing and shows it to every wait; gives about how many requests that took. */
+  /** Takes one listing and shows it to every wait. Resolves to about how many requests that took. */
   async #look(): Promise<number> {
-    // A listing begun earlier may not show what this look is for.
-    const need = { notBefore: this.clock.now() };
-    let snapshot: Snapshot;
+    let listing: Listing;
     try {
-      snapshot = await this.listings.get(need, new AbortController().signal);
+      const notBefore = this.#clock.now();
+      listing = await this.#listings.get({ notBefore }, new AbortController().signal);
     } catch (error) {
-      this.#forEach((wait) => {
+      this.#forEachWait((wait) => {
         if (error instanceof RequestError && error.transient) wait.onLook(undefined, error.message);
         else wait.reject(error);
       });
       return 1;
     }
-    this.#forEach((wait) => {
-      if (snapshot.begun <= wait.after) return;
-      wait.onLook(snapshot, undefined);
-      const verdict = wait.evidence.see(snapshot);
-      if (verdict) wait.resolve(verdict);
+    this.#forEachWait((wait) => {
+      if (listing.begun <= wait.after) return;
+      wait.onLook(listing, undefined);
+      const result = wait.state.see(listing);
+      if (result) wait.resolve(result);
     });
-    const pages = Math.max(1, Math.ceil(snapshot.items.size / pageLimit.max));
-    // A listing that is not complete took one more request for each status.
-    return snapshot.complete ? pages : pages + instanceStatuses.length;
+    const pages = Math.max(1, Math.ceil(listing.items.size / pageLimit.max));
+    return listing.complete ? pages : pages + instanceStatuses.length;
   }
 
-  /** A defect met at one wait ends that one; the others, and the poller, go on (G1). */
-  #forEach(tell: (wait: Wait) => void): void {
+  /** A defect at one wait ends that one; the others, and the poller, go on (G1). */
+  #forEachWait(tell: (wait: Wait) => void): void {
     for (const wait of this.#waits) {
       try {
         tell(wait);

@@ -1,13 +1,13 @@
 import { expect, test } from "@jest/globals";
 import type { InstanceStatus, ListItem } from "../api/contract";
-import type { Snapshot } from "../listing/snapshot";
-import { WaitState, type Verdict } from "./waitState";
+import type { Listing } from "../listing/listing";
+import { WaitState, type WaitResult } from "./waitState";
 
 let order = 0;
-function snapshot(
+function listing(
   at: number,
-  more: Partial<Snapshot> & { status?: string | undefined } = {},
-): Snapshot {
+  more: Partial<Listing> & { status?: string | undefined } = {},
+): Listing {
   const { status, ...rest } = more;
   const item: ListItem = { id: "i-1", name: "web", status };
   return {
@@ -22,26 +22,26 @@ function snapshot(
   };
 }
 const partial = (at: number, ...statuses: InstanceStatus[]) =>
-  snapshot(at, { complete: false, completeStatuses: new Set(statuses) });
-const judge = (...snapshots: Snapshot[]) => judgeFrom(0, ...snapshots);
+  listing(at, { complete: false, completeStatuses: new Set(statuses) });
+const judge = (...listings: Listing[]) => judgeFrom(0, ...listings);
 /** As `judge`, with a settling time that is over at this moment. */
-function judgeFrom(settledAt: number, ...snapshots: Snapshot[]): (Verdict["kind"] | undefined)[] {
+function judgeFrom(settledAt: number, ...listings: Listing[]): (WaitResult["kind"] | undefined)[] {
   const evidence = new WaitState("i-1", 3000, settledAt);
-  return snapshots.map((one) => evidence.see(one)?.kind);
+  return listings.map((one) => evidence.see(one)?.kind);
 }
 
 test.each(["ACTIVE", "OFFLINE", "REBOOTING"])("%s is past PROVISIONING", (status) => {
-  expect(judge(snapshot(0, { status }))).toEqual(["settled"]);
+  expect(judge(listing(0, { status }))).toEqual(["settled"]);
 });
 
 test("PROVISIONING, or no status at all, is waited for", () => {
   expect(
-    judge(snapshot(0, { status: "PROVISIONING" }), snapshot(9000, { status: undefined })),
+    judge(listing(0, { status: "PROVISIONING" }), listing(9000, { status: undefined })),
   ).toEqual([undefined, undefined]);
 });
 
 test("an instance that was never listed is not gone, it is not there yet (G3)", () => {
-  expect(judge(snapshot(0), snapshot(5000), snapshot(10_000))).toEqual([
+  expect(judge(listing(0), listing(5000), listing(10_000))).toEqual([
     undefined,
     undefined,
     undefined,
@@ -49,8 +49,8 @@ test("an instance that was never listed is not gone, it is not there yet (G3)", 
 });
 
 test("one that was listed is gone once two complete listings lack it, a poll interval apart (G3)", () => {
-  const seen = snapshot(0, { status: "PROVISIONING" });
-  expect(judge(seen, snapshot(1000), snapshot(2000), snapshot(4000))).toEqual([
+  const seen = listing(0, { status: "PROVISIONING" });
+  expect(judge(seen, listing(1000), listing(2000), listing(4000))).toEqual([
     undefined,
     undefined,
     undefined,
@@ -59,20 +59,20 @@ test("one that was listed is gone once two complete listings lack it, a poll int
 });
 
 test("a listing that is not complete, or shows it, begins the proof anew (G3)", () => {
-  const seen = snapshot(0, { status: "PROVISIONING" });
-  const again = snapshot(2000, { status: "PROVISIONING" });
-  expect(judge(seen, snapshot(1000), again, snapshot(5000))).not.toContain("deleted");
-  expect(judge(seen, snapshot(1000), partial(2000), snapshot(5000))).not.toContain("deleted");
+  const seen = listing(0, { status: "PROVISIONING" });
+  const again = listing(2000, { status: "PROVISIONING" });
+  expect(judge(seen, listing(1000), again, listing(5000))).not.toContain("deleted");
+  expect(judge(seen, listing(1000), partial(2000), listing(5000))).not.toContain("deleted");
 });
 
 test("once listed, lacking in a complete PROVISIONING listing means that it left it", () => {
-  const seen = snapshot(0, { complete: false, status: "PROVISIONING" });
+  const seen = listing(0, { complete: false, status: "PROVISIONING" });
   expect(judge(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "notListed"]);
 });
 
 test("who hides is known as it was last seen", () => {
   const evidence = new WaitState("i-1", 3000, 0);
-  evidence.see(snapshot(0, { complete: false, status: "PROVISIONING" }));
+  evidence.see(listing(0, { complete: false, status: "PROVISIONING" }));
   const verdict = evidence.see(partial(1000, "PROVISIONING"));
   expect(verdict).toMatchObject({ kind: "notListed", lastSeen: { id: "i-1", name: "web" } });
 });
@@ -102,7 +102,7 @@ test("before the settling time is over it has not left PROVISIONING, however oft
     ...[undefined, undefined, undefined, undefined],
     "notListed",
   ]);
-  const seen = snapshot(0, { complete: false, status: "PROVISIONING" });
+  const seen = listing(0, { complete: false, status: "PROVISIONING" });
   expect(judgeFrom(60_000, seen, ...early, lackedAt(60_000))).toEqual([
     ...[undefined, undefined, undefined, undefined],
     "notListed",
@@ -110,10 +110,10 @@ test("before the settling time is over it has not left PROVISIONING, however oft
 });
 
 test("before the settling time is over it is not gone: a replica may lag (G3)", () => {
-  const seen = snapshot(0, { status: "PROVISIONING" });
-  const early = [snapshot(1000), snapshot(30_000), snapshot(59_000)];
+  const seen = listing(0, { status: "PROVISIONING" });
+  const early = [listing(1000), listing(30_000), listing(59_000)];
   expect(judgeFrom(60_000, seen, ...early)).not.toContain("deleted");
-  expect(judgeFrom(60_000, seen, ...early, snapshot(60_000), snapshot(63_000))).toEqual([
+  expect(judgeFrom(60_000, seen, ...early, listing(60_000), listing(63_000))).toEqual([
     ...[undefined, undefined, undefined, undefined, undefined],
     "deleted",
   ]);

@@ -1,61 +1,62 @@
-/** What a series of listings proves about one instance that is waited for (G3). */
+/** What the listings so far prove about one instance that is waited for (G3). */
 import type { ListItem } from "../api/contract";
-import type { Snapshot } from "../listing/snapshot";
+import type { Listing } from "../listing/listing";
 
-export type Verdict =
-  /** Listed, and no longer PROVISIONING. */
+/** How the wait for an instance has ended. */
+export type WaitResult =
+  /** It is listed with another status than PROVISIONING. */
   | { kind: "settled"; item: ListItem }
-  /** No longer PROVISIONING, but no listing can show it: there are too many instances. */
+  /** It has left PROVISIONING, but there are too many instances for a listing to show it. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
-  /** Was listed once, and is proven gone (G3). */
+  /** It was listed, and is now proven gone (G3). */
   | { kind: "deleted" };
 
+/** Judges the listings of one instance, one after the other. */
 export class WaitState {
-  #seen: ListItem | undefined;
-  #lackedProvisioning = 0;
-  #firstLack: Snapshot | undefined;
+  readonly #id: string;
+  readonly #pollIntervalMs: number;
+  readonly #settledAt: number;
+  #lastSeen: ListItem | undefined;
+  /** The first of the complete listings in a row that lack the instance. */
+  #firstWithout: Listing | undefined;
+  /** How many complete listings of PROVISIONING lacked the instance. */
+  #absentFromProvisioning = 0;
 
-  constructor(
-    private readonly id: string,
-    private readonly pollIntervalMs: number,
-    /**
-     * Clock time at which the settling time since its 202 is over. That a listing begun before lacks it
-     * proves nothing, even if another has shown it: a replica may lag.
-     */
-    private readonly settledAt: number,
-  ) {}
+  /** @param settledAt clock time until which a listing may lack the instance, even after one showed it */
+  constructor(id: string, pollIntervalMs: number, settledAt: number) {
+    this.#id = id;
+    this.#pollIntervalMs = pollIntervalMs;
+    this.#settledAt = settledAt;
+  }
 
-  /** Takes in the next listing, begun after the instance was accepted. */
-  see(snapshot: Snapshot): Verdict | undefined {
-    const item = snapshot.items.get(this.id);
+  /** Takes the next listing, begun after the 202. Undefined while nothing is proven. */
+  see(listing: Listing): WaitResult | undefined {
+    const item = listing.items.get(this.#id);
     if (item) {
-      this.#seen = item;
-      this.#firstLack = undefined;
-      return item.status === undefined || item.status === "PROVISIONING"
-        ? undefined
-        : { kind: "settled", item };
+      this.#lastSeen = item;
+      this.#firstWithout = undefined;
+      const isProvisioning = item.status === undefined || item.status === "PROVISIONING";
+      return isProvisioning ? undefined : { kind: "settled", item };
     }
-    if (snapshot.begunAt < this.settledAt) return undefined;
-    return snapshot.complete ? this.#lackedByAll(snapshot) : this.#lackedBySome(snapshot);
+    if (listing.begunAt < this.#settledAt) return undefined;
+    return listing.complete ? this.#seeComplete(listing) : this.#seePartial(listing);
   }
 
-  /** Absent from a complete listing: gone if an earlier one had it (two have to agree), else not listed yet. */
-  #lackedByAll(snapshot: Snapshot): Verdict | undefined {
-    if (!this.#seen) return undefined;
-    if (!this.#firstLack) {
-      this.#firstLack = snapshot;
-      return undefined;
-    }
-    const apart = snapshot.begunAt - this.#firstLack.endedAt;
-    return apart >= this.pollIntervalMs ? { kind: "deleted" } : undefined;
+  /** Gone takes two complete listings, a poll interval apart. What was never listed may yet appear. */
+  #seeComplete(listing: Listing): WaitResult | undefined {
+    if (!this.#lastSeen) return undefined;
+    this.#firstWithout ??= listing;
+    const apartMs = listing.begunAt - this.#firstWithout.endedAt;
+    const isSecond = listing !== this.#firstWithout && apartMs >= this.#pollIntervalMs;
+    return isSecond ? { kind: "deleted" } : undefined;
   }
 
-  #lackedBySome({ completeStatuses }: Snapshot): Verdict | undefined {
-    this.#firstLack = undefined;
+  #seePartial({ completeStatuses }: Listing): WaitResult | undefined {
+    this.#firstWithout = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
-    this.#lackedProvisioning++;
-    const left = this.#seen !== undefined || this.#lackedProvisioning >= 2;
-    const couldHide = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
-    return left && couldHide ? { kind: "notListed", lastSeen: this.#seen } : undefined;
+    this.#absentFromProvisioning++;
+    const hasLeft = this.#lastSeen !== undefined || this.#absentFromProvisioning >= 2;
+    const mayBeUnlisted = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
+    return hasLeft && mayBeUnlisted ? { kind: "notListed", lastSeen: this.#lastSeen } : undefined;
   }
 }

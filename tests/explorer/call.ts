@@ -1,6 +1,6 @@
 /** One Create call: carries out what the protocol asks for, as `create.ts` does, in the explorer's world. */
 import { RequestError } from "../../provider/api/errors";
-import type { Entry } from "../../provider/ledger/ledger";
+import type { LedgerEntry } from "../../provider/ledger/ledger";
 import type {
   Event,
   Failure,
@@ -201,7 +201,7 @@ function isDriven({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
-function entries(scene: Scene): Entry[] {
+function entries(scene: Scene): LedgerEntry[] {
   const { m, w, run } = scene;
   return ledger(scene).map((record) => {
     const own = record.owner === run.session;

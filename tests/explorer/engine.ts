@@ -1,5 +1,5 @@
 /** What engines and people may do next: runs begin, ask, save, delete and end, in order or not. */
-import { isOpen } from "../../provider/ledger/record";
+import { isPending } from "../../provider/ledger/record";
 import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
@@ -314,13 +314,16 @@ function acts(m: Model, w: World): Change[] {
           `a person ${preview ? "previews the import of" : "imports"} ${it.id}`,
           (copy) => {
             // Read without inputs: the engine may have it now, or in the real import after a preview.
-            const rows = (copy.ledgers[0] ?? []).filter((row) => isOpen(row) || row.id === it.id);
+            const rows = (copy.ledgers[0] ?? []).filter(
+              (row) => isPending(row) || row.id === it.id,
+            );
             const known = rows.filter((row) => row.id === it.id);
             const like = (row: Row) =>
               row.id === undefined &&
               row.name.toLowerCase() === it.name &&
               !row.before.includes(it.id);
-            const meant = known.length > 0 ? known.filter(isOpen) : rows.filter(like).slice(0, 1);
+            const meant =
+              known.length > 0 ? known.filter(isPending) : rows.filter(like).slice(0, 1);
             for (const row of meant) {
               checkImported(copy, row, it.id);
               Object.assign(row, { stage: "replied", id: it.id, ended: true });
@@ -351,7 +354,7 @@ function acts(m: Model, w: World): Change[] {
   if (may("discard")) {
     for (const { key, id } of w.ledgers
       .flat()
-      .filter((row) => isOpen(row) && row.id !== undefined)) {
+      .filter((row) => isPending(row) && row.id !== undefined)) {
       add("discard", `a person discards the record ${key}`, (copy) => {
         for (const row of copy.ledgers.flat()) {
           if (row.key === key) Object.assign(row, { stage: "settled", settled: "discarded" });

@@ -1,5 +1,5 @@
 /** What must hold in every state of the world, in words that a violation is told with. */
-import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
+import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import { isSameResource } from "../../provider/pulumiNames";
 import type { Failure } from "../../provider/instance/protocol";
 import type { Model, Scene } from "./slice";
@@ -24,7 +24,7 @@ export function check(m: Model, w: World): void {
       throw new Violation(endless);
     if (run.unlocked) continue;
     for (const row of w.ledgers.flat()) {
-      if (row.owner !== run.session || row.ended || !isOpen(row)) continue;
+      if (row.owner !== run.session || row.ended || !isPending(row)) continue;
       if (!run.calls.some((call) => call.key === row.key)) {
         throw new Violation(`the record ${row.key} counts as in flight, and no call drives it`);
       }
@@ -41,7 +41,7 @@ function isKnown(m: Model, w: World, it: Instance): boolean {
   }
   if (it.machine !== undefined) {
     for (const row of w.ledgers[it.machine] ?? []) {
-      if (row.id === it.id && (isOpen(row) || row.stage === "delivered")) return true;
+      if (row.id === it.id && (isPending(row) || row.stage === "delivered")) return true;
       const unanswered = row.stage === "sending" || row.stage === "unknown";
       if (unanswered && row.made.includes(it.id)) return true;
     }
@@ -68,7 +68,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
     // Under another provider resource it may be another stack's whose run goes on: then it is named.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
     const isOfOtherScope = row?.urn === spec.urn && !isNamed;
-    if (row && isOpen(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
+    if (row && isPending(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
       throw new Violation(`${made.id} is made although the record of ${it.id} is open`);
     }
     const held = (w.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
@@ -131,7 +131,7 @@ export function checkFailure({ m, w, run, call }: Scene, failure: Failure): void
     case "pending": {
       const { why, record } = failure;
       if (plan.stateless) throw new Violation("a stateless create is refused for an earlier one");
-      if (!isOpen(record) && why.kind !== "overtaken") {
+      if (!isPending(record) && why.kind !== "overtaken") {
         throw new Violation(`the record ${record.key} is done, and stands in the way`);
       }
       if (why.kind === "turnedUp") checkTurnedUp(run, rows, record, why.ids);
@@ -154,7 +154,7 @@ export function checkFailure({ m, w, run, call }: Scene, failure: Failure): void
       if ("ids" in failure.why) checkTurnedUp(run, rows, own, failure.why.ids);
       return;
     case "refused":
-      if (own && isOpen(own)) throw new Violation(`${own.key} was refused, and counts as open`);
+      if (own && isPending(own)) throw new Violation(`${own.key} was refused, and counts as open`);
       return;
     case "undeletable":
       if (
@@ -236,7 +236,7 @@ export function checkReply({ m, w, run, call }: Scene, id: string | undefined): 
     throw new Violation(`the engine was told of ${earlier.id}, and is then answered without it`);
   }
   for (const row of w.ledgers[m.plan(run).machine ?? 0] ?? []) {
-    if (row.key !== call.key || !isOpen(row) || row.owner !== run.session) continue;
+    if (row.key !== call.key || !isPending(row) || row.owner !== run.session) continue;
     if (!row.sent && row.session === run.session)
       throw new Violation(`the record ${row.key} stays open, and nothing of it was sent`);
     if (id === undefined && row.id !== undefined && row.owner === row.session && !run.retries) {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { transformSync } from "esbuild";
 import * as errors from "../../provider/api/errors";
 import * as postOutcome from "../../provider/api/postOutcome";
-import * as notedName from "../../provider/ledger/notedName";
 import * as record from "../../provider/ledger/record";
 import * as origin from "../../provider/origin";
 import * as naming from "../../provider/instance/naming";
@@ -27,7 +26,6 @@ const source = join(__dirname, "../../provider/instance/protocol.ts");
 const known: Record<string, unknown> = {
   "../api/errors": errors,
   "../api/postOutcome": postOutcome,
-  "../ledger/notedName": notedName,
   "../ledger/record": record,
   "../origin": origin,
   "../redaction": redaction,

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { systemDisk, type Disk, type Lock, type OpenFile } from "../../provider/ledger/disk";
+import { systemDisk, type Disk, type Lock } from "../../provider/ledger/disk";
 import { Ledger } from "../../provider/ledger/ledger";
 import { newRecord } from "../../provider/testing/ledgerRecord";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
@@ -11,18 +11,11 @@ import { MemoryDisk, type Hooks, type ProcessDisk } from "./disk";
 const clock = { date: () => new Date() };
 const hooks: Hooks = { step: () => undefined, later: (run) => run() };
 
-function look(disk: Disk, path: string): string {
-  const file = disk.open(path, false);
-  try {
-    return file.read(0).toString();
-  } finally {
-    file.close();
-  }
-}
+const look = (disk: Disk, path: string) => disk.read(path, 0).toString();
 
 const kinds = [
-  ...(["list", "stat", "exists", "look", "makeFolder", "create", "open"] as const),
-  ...(["remove", "lock", "release", "size", "read", "append", "close", "kill"] as const),
+  ...(["list", "stat", "makeFolder", "create", "read", "append", "append"] as const),
+  ...(["remove", "lock", "release", "kill"] as const),
 ];
 const operation = fc.record({
   what: fc.constantFrom(...kinds),
@@ -36,7 +29,6 @@ type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
 /** What one process has on a disk; what it is told of an operation is the answer or the error's code. */
 class Process {
-  readonly #files: OpenFile[] = [];
   readonly #locks: Lock[] = [];
 
   constructor(
@@ -46,15 +38,13 @@ class Process {
 
   async do({ what, path: name, pick, text, make }: Operation): Promise<unknown> {
     const path = join(this.home, name);
-    const file = this.#files[pick % this.#files.length];
     const operations = {
       list: () => this.disk.list(path).sort(),
       stat: () => this.#stat(path),
-      exists: () => this.disk.exists(path),
       makeFolder: () => this.disk.makeFolder(path),
-      create: () => void this.#files.push(this.disk.create(path)),
-      open: () => void this.#files.push(this.disk.open(path, true)),
-      look: () => look(this.disk, path),
+      create: () => this.disk.create(path),
+      read: () => this.disk.read(path, pick).toString(),
+      append: () => this.disk.append(path, text),
       remove: () => this.disk.remove(path),
       lock: () => {
         const lock = this.disk.lock(path, { make, waitMs: 0 });
@@ -63,10 +53,6 @@ class Process {
         return "taken";
       },
       release: () => this.#locks.splice(pick % this.#locks.length, 1)[0]?.release(),
-      size: () => file?.size(),
-      read: () => file?.read(pick).toString(),
-      append: () => file?.append(text),
-      close: () => this.#files.splice(pick % this.#files.length, 1)[0]?.close(),
       kill: () => this.kill(),
     };
     try {
@@ -87,9 +73,8 @@ class Process {
   }
 
   kill(): void {
-    const [files, locks] = [this.#files.splice(0), this.#locks.splice(0)];
+    const locks = this.#locks.splice(0);
     if (this.disk.kill) return this.disk.kill();
-    for (const file of files) file.close();
     for (const lock of locks) lock.release();
   }
 }
@@ -121,12 +106,11 @@ async function machine(more: Partial<Hooks> = {}) {
   const memory = new MemoryDisk(clock);
   const disk = memory.processDisk(hooks);
   disk.makeFolder("/folder");
-  const file = disk.create("/folder/x");
-  file.append("synced\n");
-  await Promise.all([file.sync(), disk.syncFolder("/folder")]);
+  disk.create("/folder/x");
+  disk.append("/folder/x", "synced\n");
+  await Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]);
   disk.kill();
-  const process = memory.processDisk({ ...hooks, ...more });
-  return { memory, disk: process, file: process.open("/folder/x", true) };
+  return { memory, disk: memory.processDisk({ ...hooks, ...more }) };
 }
 
 /** All that may be seen after a power cut. */
@@ -141,16 +125,17 @@ function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[
 }
 
 test("a power cut leaves what was synced, and any part of what was appended since", async () => {
-  const { memory, file } = await machine();
-  file.append("é\n");
-  const see = (disk: Disk) => look(disk, "/folder/x").slice("synced\n".length);
+  const { memory, disk } = await machine();
+  disk.append("/folder/x", "é\n");
+  const see = (it: Disk) => look(it, "/folder/x").slice("synced\n".length);
   expect(afterPowerCut(memory, see)).toEqual(["", "é", "é\n", "\ufffd"]);
 });
 
 test("what was made or removed since a folder's last sync may be as it was", async () => {
   const { memory, disk } = await machine();
   disk.remove("/folder/x");
-  await disk.create("/folder/y").sync();
+  disk.create("/folder/y");
+  await disk.sync("/folder/y");
   const see = (it: Disk) => it.list("/folder").sort().join();
   expect(afterPowerCut(memory, see)).toEqual(["", "x", "x,y", "y"]);
   await disk.syncFolder("/folder");
@@ -162,13 +147,13 @@ test("what was made or removed since a folder's last sync may be as it was", asy
 
 test("a sync keeps what was appended before it began, once it has ended; of a dead process it never ends", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk, file } = await machine({ later: (run) => void ends.push(run) });
+  const { memory, disk } = await machine({ later: (run) => void ends.push(run) });
   const see = (it: Disk) => look(it, "/folder/x").replace("synced\n", "");
   let ended = 0;
-  const sync = () => file.sync().then(() => ended++);
-  file.append("1");
+  const sync = () => disk.sync("/folder/x").then(() => ended++);
+  disk.append("/folder/x", "1");
   const first = sync();
-  file.append("2");
+  disk.append("/folder/x", "2");
   expect(afterPowerCut(memory, see)).toEqual(["", "1", "12"]);
   ends.shift()?.();
   await first;
@@ -183,10 +168,10 @@ test("a sync keeps what was appended before it began, once it has ended; of a de
 
 test("a sync that ends late takes nothing back of what a later one kept", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk, file } = await machine({ later: (run) => void ends.push(run) });
-  const sync = () => void Promise.all([file.sync(), disk.syncFolder("/folder")]);
+  const { memory, disk } = await machine({ later: (run) => void ends.push(run) });
+  const sync = () => void Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]);
   sync();
-  file.append("1");
+  disk.append("/folder/x", "1");
   disk.create("/folder/y");
   sync();
   for (const end of ends.reverse()) end();
@@ -199,21 +184,21 @@ test("a process that is killed at a step changes nothing any more, and holds no 
   const step = () => {
     if (next) throw next;
   };
-  const { memory, disk, file } = await machine({ step, partial: () => 0.5 });
+  const { memory, disk } = await machine({ step, partial: () => 0.5 });
   const other = memory.processDisk(hooks);
   const how = { make: true, waitMs: 0 };
   const lock = disk.lock("/folder/lock", how);
   next = Object.assign(new Error("no space left"), { code: "ENOSPC" });
-  expect(() => file.append("full")).toThrow("no space left");
+  expect(() => disk.append("/folder/x", "full")).toThrow("no space left");
   expect(disk.lock("/folder/other", how)).toBe("failed");
   next = undefined;
-  file.append("\n");
+  disk.append("/folder/x", "\n");
   expect(other.lock("/folder/lock", how)).toBe("held");
 
   next = new Error("killed");
-  expect(() => file.append("dead")).toThrow("killed");
+  expect(() => disk.append("/folder/x", "dead")).toThrow("killed");
   next = undefined;
-  expect(() => file.append("ghost")).toThrow("EBADF");
+  expect(() => disk.append("/folder/x", "ghost")).toThrow("the process is dead");
   expect(() => disk.create("/folder/y")).toThrow("the process is dead");
   disk.remove("/folder/x");
   await expect(disk.syncFolder("/folder")).rejects.toThrow("the process is dead");

@@ -3,7 +3,7 @@
  * loses what was not synced. Folders, once made, survive one: file systems keep the way to what they sync.
  */
 import { basename, dirname } from "node:path";
-import type { Disk, Lock, OpenFile } from "../../provider/ledger/disk";
+import type { Disk, Lock } from "../../provider/ledger/disk";
 
 export interface Hooks {
   /**
@@ -70,43 +70,17 @@ export class MemoryDisk {
       });
     };
 
-    const openFile = (path: string, inode: Inode): OpenFile => {
-      let isOpen = true;
-      const opened = () => {
-        if (!isOpen || isDead) throw fault("EBADF", path);
-        return inode;
-      };
-      const add = (bytes: Buffer) => {
-        inode.bytes = appended(inode.bytes, bytes);
-        inode.mtimeMs = this.clock.date().getTime();
-      };
-      return {
-        size: () => opened().bytes.length,
-        read: (from) => opened().bytes.subarray(from),
-        append: (text) => {
-          const bytes = Buffer.from(text);
-          opened();
-          try {
-            step("append", path);
-          } catch (error) {
-            add(bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
-            throw error;
-          }
-          add(bytes);
-        },
-        sync: async () => {
-          const size = opened().bytes.length;
-          await sync(path, () => (inode.synced = Math.max(inode.synced, size)));
-        },
-        close: () => {
-          opened();
-          isOpen = false;
-        },
-      };
+    const opened = (path: string): Inode => {
+      const inode = this.#inode(path);
+      if (inode) return inode;
+      throw this.#folders.has(path) ? fault("EISDIR", path) : this.#missing(path);
+    };
+    const add = (inode: Inode, bytes: Buffer) => {
+      inode.bytes = appended(inode.bytes, bytes);
+      inode.mtimeMs = this.clock.date().getTime();
     };
 
     const disk: ProcessDisk = {
-      saidDamaged: new Set(),
       list: (path) => {
         const { names } = this.#folder(path);
         const folders = [...this.#folders.keys()].filter((it) => dirname(it) === path);
@@ -117,9 +91,8 @@ export class MemoryDisk {
         if (bytes && mtimeMs !== undefined) return { size: bytes.length, mtimeMs };
         return this.#folders.has(path) ? { size: 0, mtimeMs: 0 } : undefined;
       },
-      exists: (path) => disk.stat(path) !== undefined,
       makeFolder: (path) => {
-        if (disk.exists(path)) return;
+        if (disk.stat(path)) return;
         if (this.#isInFile(path)) throw fault("ENOTDIR", path);
         step("makeFolder", path);
         for (let it = path; !this.#folders.has(it) && it !== dirname(it); it = dirname(it)) {
@@ -137,12 +110,26 @@ export class MemoryDisk {
       },
       create: (path) => {
         step("create", path);
-        return openFile(path, this.#make(path));
+        this.#make(path);
       },
-      open: (path) => {
-        const inode = this.#inode(path);
-        if (inode) return openFile(path, inode);
-        throw this.#folders.has(path) ? fault("EISDIR", path) : this.#missing(path);
+      read: (path, from) => opened(path).bytes.subarray(from),
+      append: (path, text) => {
+        const bytes = Buffer.from(text);
+        const inode = opened(path);
+        const wasDead = isDead;
+        try {
+          step("append", path);
+        } catch (error) {
+          // A process that was dead before appends nothing.
+          if (!wasDead) add(inode, bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
+          throw error;
+        }
+        add(inode, bytes);
+      },
+      sync: async (path) => {
+        const inode = opened(path);
+        const size = inode.bytes.length;
+        await sync(path, () => (inode.synced = Math.max(inode.synced, size)));
       },
       remove: (path) => {
         try {
@@ -160,7 +147,7 @@ export class MemoryDisk {
         } catch {
           return "failed";
         }
-        if (!inode) return disk.exists(path) ? "failed" : "missing";
+        if (!inode) return disk.stat(path) ? "failed" : "missing";
         if (inode.lock) return "held";
         // SQLite takes it for a broken database.
         if (inode.bytes.length > 0) return "failed";

@@ -3,7 +3,7 @@
  * left out of that, each with its reason.
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
-import { isOpen, type LedgerRecord } from "../../provider/ledger/record";
+import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
 import { printedCommands } from "../support/printed";
 import { hidingFaults } from "./faults";
@@ -144,10 +144,10 @@ export class Judge {
       if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;
       if (toldAt !== undefined) this.figures.named++;
       // The next create of its resource on that machine names it, or goes on with it.
-      else if (records.some((it) => it.id === id && (isOpen(it) || it.stage === "delivered")))
+      else if (records.some((it) => it.id === id && (isPending(it) || it.stage === "delivered")))
         continue;
       // Its name in the record tells of it; also where a list made up the id that it was adopted with.
-      else if (records.some((it) => isOpen(it) && it.name === name && isNoneOrMadeUp(it.id, id)))
+      else if (records.some((it) => isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)))
         continue;
       else if (this.#isFindable(made) || this.#isUntraceable(made)) continue;
       else this.violated(`${id} (${name}) runs, and nobody knows of it`);

@@ -111,10 +111,10 @@ export function createRateLimit(options: Options): AcquirePermit {
 
   function permitFor(endpoint: Endpoint): Permit {
     endpoint.start(clock.now());
-    let isOpen = true;
+    let isPending = true;
     const use = () => {
-      if (!isOpen) return undefined;
-      isOpen = false;
+      if (!isPending) return undefined;
+      isPending = false;
       return (end: RequestEnd) => endRequest(endpoint, end);
     };
     return { use, release: () => use()?.({ sent: false }) };

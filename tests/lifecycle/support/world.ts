@@ -7,7 +7,7 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emu
 import { systemClock } from "../../../provider/clock";
 import { ledgerFolder } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
-import { isOpen, type LedgerRecord } from "../../../provider/ledger/record";
+import { isPending, type LedgerRecord } from "../../../provider/ledger/record";
 import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
@@ -39,7 +39,7 @@ export class World {
     return ledger
       .read()
       .map(({ record }) => record)
-      .filter(isOpen);
+      .filter(isPending);
   }
 
   /** A new process, as each `pulumi up` starts one. */

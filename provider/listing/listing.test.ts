@@ -2,16 +2,16 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
 import { VirtualClock } from "../testing/virtualClock";
-import { Listings, shareableMs } from "./listings";
+import { ListingSource, recentMs } from "./listing";
 
 const never = new AbortController().signal;
-type Findings = Awaited<ReturnType<ConstructorParameters<typeof Listings>[0]>>;
+type Findings = Awaited<ReturnType<ConstructorParameters<typeof ListingSource>[0]>>;
 
 /** Listings that end when they are told to. */
 function controlled() {
   const clock = new VirtualClock();
   const taken: PromiseWithResolvers<Findings>[] = [];
-  const listings = new Listings(
+  const listings = new ListingSource(
     () => {
       const one = Promise.withResolvers<Findings>();
       taken.push(one);
@@ -32,31 +32,31 @@ function controlled() {
 
 test("Reads that arrive together share one listing (G7)", async () => {
   const { listings, taken, end } = controlled();
-  const reads = Array.from({ length: 300 }, () => listings.get(listings.shareable, never));
+  const reads = Array.from({ length: 300 }, () => listings.get(listings.recent, never));
   end(0);
-  const snapshots = new Set(await Promise.all(reads));
+  const shared = new Set(await Promise.all(reads));
   expect(taken.length).toBe(1);
-  expect(snapshots.size).toBe(1);
+  expect(shared.size).toBe(1);
 });
 
 test("a listing is shared for two seconds, and no longer", async () => {
   const { clock, listings, taken, end } = controlled();
-  const first = listings.get(listings.shareable, never);
+  const first = listings.get(listings.recent, never);
   end(0);
   await first;
-  await clock.advance(shareableMs);
-  await listings.get(listings.shareable, never);
+  await clock.advance(recentMs);
+  await listings.get(listings.recent, never);
   expect(taken.length).toBe(1);
   await clock.advance(1);
-  void listings.get(listings.shareable, never);
+  void listings.get(listings.recent, never);
   expect(taken.length).toBe(2);
 });
 
 test("a Read never takes a listing begun before this process's last write (G3)", async () => {
   const { listings, taken, end } = controlled();
-  const early = listings.get(listings.shareable, never);
+  const early = listings.get(listings.recent, never);
   const write = listings.markWrite();
-  const late = listings.get(listings.shareable, never);
+  const late = listings.get(listings.recent, never);
   end(0);
   await early;
   await new Promise(setImmediate);
@@ -67,9 +67,9 @@ test("a Read never takes a listing begun before this process's last write (G3)",
 
 test("those for whom the listing under way is too old share the one after it", async () => {
   const { listings, taken, end } = controlled();
-  const early = listings.get(listings.shareable, never);
+  const early = listings.get(listings.recent, never);
   listings.markWrite();
-  const late = Array.from({ length: 50 }, () => listings.get(listings.shareable, never));
+  const late = Array.from({ length: 50 }, () => listings.get(listings.recent, never));
   end(0);
   await early;
   await new Promise(setImmediate);
@@ -80,7 +80,7 @@ test("those for whom the listing under way is too old share the one after it", a
 
 test("who wants a listing from later on gets one begun then", async () => {
   const { clock, listings, end } = controlled();
-  const early = listings.get(listings.shareable, never);
+  const early = listings.get(listings.recent, never);
   end(0);
   await early;
   const later = listings.get({ notBefore: 3000 }, never);
