@@ -193,26 +193,3 @@ test("killed during a POST: the pending create is found, and its instance, if th
     }),
   ]);
 });
-
-test("what hinders it ends with 3, what is typed wrong with 2, and the token is in neither", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { stack, service } = world;
-  expect(await audit(world)).toMatchObject({ code: 3, output: expect.stringMatching(/not given/) });
-  expect(await audit(world, '"$COMPUTE_API_TOKEN"')).toMatchObject({ code: 2 });
-  service.control.declareToken(tokens.test, { state: "revoked" });
-  const revoked = await audit(world, "--stack dev");
-  expect(revoked.output).toMatch(/HTTP 401/);
-  expect(revoked.code).toBe(3);
-  service.control.declareToken(tokens.test, { state: "valid" });
-  stack.setEnv("PULUMI_BACKEND_URL", "file:///nonexistent/backend");
-  const nowhere = await audit(world, `--base-url '${service.url}'`);
-  expect(nowhere.output).toMatch(/^the stacks of the backend: `pulumi stack ls` failed/m);
-  expect(nowhere.code).toBe(3);
-  stack.setEnv("HTTPS_PROXY", "not an address");
-  const unsent = await audit(world, "--json --base-url https://api.example.com/v2 2> said");
-  expect(JSON.parse(unsent.output)).toEqual({
-    result: "undecided",
-    undecided: [{ what: "a service", why: expect.stringMatching(/can't be called with these/) }],
-  });
-  expect(unsent.code).toBe(3);
-});

@@ -18,7 +18,7 @@ import { s3 } from "./support/backends/s3";
 import { instances, oneInstance } from "./support/programs";
 import type { Outcome } from "./support/running";
 import { canaries } from "./support/secrets";
-import { plugin, Stack } from "./support/stack";
+import { plugin } from "./support/stack";
 import { World } from "./support/world";
 
 /** A create that goes through, and is not answered until it is released. */
@@ -159,17 +159,6 @@ for (const kind of [file, postgres, s3]) {
       await expectWhole(world, 1);
     });
 
-    test("of updates that begin together, what is refused is refused by the lock", async () => {
-      await using world = await worldIn(server.empty(), oneInstance());
-      const runs = await Promise.all([world.stack.up(), world.stack.up()]);
-      for (const { code, output } of runs) {
-        // The engine also gives up over a lock that was there when it looked, and gone when it read it.
-        if (code !== 0) expect(output).toMatch(/the stack is currently locked|NotFound/);
-      }
-      expect((await world.stack.up()).code).toBe(0);
-      await expectWhole(world, 1);
-    });
-
     test("updates of several stacks are under way at once, and go through", async () => {
       await using world = await worldIn(server.empty(), oneInstance());
       const { stack, service } = world;
@@ -214,27 +203,6 @@ test("a runner killed during a create: on its machine, what the page says recove
   expect(said).toContain(`an earlier run created ${world.ids()[1]}`);
   await expectWhole(world, 2);
   await expectAuditedWhole(world);
-});
-
-test("a killed run's note is not taken for one of a same-named stack in another backend", async () => {
-  await using server = await file.start();
-  await using world = await killedDuringCreate(server.empty());
-  const { stack, service } = world;
-  const [, open = ""] = world.ids();
-  await using other = await Stack.create({
-    ...{ program: two, baseUrl: service.url },
-    config: { pollIntervalSeconds: "0.2" },
-    env: { ...server.empty().env, PULUMI_HOME: stack.home },
-  });
-  expect(await other.succeed("up", ...yes)).not.toContain("an earlier run");
-  const ids = (await other.instances()).map(({ id }) => id);
-  expect(ids).toHaveLength(2);
-  expect(ids).not.toContain(open);
-  expect(world.posts()).toBe(4);
-
-  const again = await stack.upAfterKill();
-  expect(again.output).toContain(`an earlier run created ${open}`);
-  expect(world.posts()).toBe(4);
 });
 
 // What an engine leaves that can't save: it gives that up after a minute, which would be waited for here.

@@ -1,8 +1,7 @@
 /** What a person runs by hand, through the built executable: exit codes, the real `pulumi`, no secret anywhere. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
-import metadata from "../../metadata.json";
 import { testUnless } from "../../tools/support/unless";
 import { oneInstance } from "./support/programs";
 import { plugin, tokens } from "./support/stack";
@@ -60,27 +59,6 @@ test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
   await hanging.firstHit;
   child.kill("SIGINT");
   expect(await ended).toEqual([130, null]);
-});
-
-const byHand = (...args: string[]) => spawnSync(plugin, args, { encoding: "utf8" });
-
-test("--help lists the commands, each has a help of its own, and --version is the version alone", () => {
-  for (const flag of ["--help", "-h", "help"]) {
-    expect(byHand(flag)).toMatchObject({
-      status: 0,
-      stdout: expect.stringMatching(/doctor.*\n[^]*discard/),
-    });
-  }
-  expect(byHand("doctor", "--help").stdout).toMatch(
-    /^Usage: .* doctor \[options\]\n[^]*--base-url <value>/,
-  );
-  expect(byHand("discard", "-h").stdout).toMatch(/^Usage: .* discard \[KEY\|URN\]\n/);
-  expect(byHand("--version")).toMatchObject({ status: 0, stdout: `${metadata.version}\n` });
-  expect(byHand("docter")).toMatchObject({
-    status: 2,
-    stdout: "",
-    stderr: expect.stringMatching(/did you mean doctor\?/),
-  });
 });
 
 /** All it says on a terminal until its port is there and it was told to end. */

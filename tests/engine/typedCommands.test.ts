@@ -1,4 +1,9 @@
-/** The commands that messages print work when they are typed, and the next `up` is clean (G1, G4, G9). */
+/**
+ * The commands that messages print work when they are typed, and the next `up` is clean. Until then nothing
+ * is lost or made twice (G1, G2, G4, G9).
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { printedCommands } from "../support/printed";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
@@ -229,3 +234,49 @@ test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])
     expect(world.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
   },
 );
+
+test("one name twice in a program, one create pending: its instance is named, and each has its own once it is imported", async () => {
+  const name = "web-main";
+  const program = instances({ a: { inputs: { name } }, b: { inputs: { name } } });
+  await using world = await World.create({ program });
+  world.service.control.fault({ ...creates, kind: "status", status: 503, acted: true });
+
+  const { stack } = world;
+  const { code, output } = await stack.up();
+
+  expect(code).not.toBe(0);
+  expect(world.posts()).toBe(2);
+  const { id: held } = await stack.instance();
+  const left = world.ids().find((id) => id !== held);
+  expect(output).toContain(`An instance named "${name}" has turned up since, ${left}`);
+
+  const [command = ""] = /pulumi import compute:index:Instance [ab] i-\w+/.exec(output) ?? [];
+  expect(command).toContain(left);
+  await stack.type(command);
+  expect((await stack.up()).code).toBe(0);
+  await stack.expectNothingToDo();
+  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(world.ids().sort());
+  expect(world.posts()).toBe(2);
+});
+
+/** docs/gitops.md, "A run stops for a leftover". */
+test("killed during a create, its ledger gone: the next run stops, and goes on after what it says to type", async () => {
+  await using world = await World.create({ program: oneInstance(), config: { leftovers: "fail" } });
+  const { stack, service } = world;
+  const hanging = service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = stack.start("up", "--yes", "--skip-preview");
+  await up.reached(hanging.firstHit);
+  await up.end("both killed", () => hanging.release());
+  const [left] = world.ids();
+  rmSync(join(stack.home, "compute"), { recursive: true });
+
+  const stopped = await stack.upAfterKill();
+  expect(stopped.output).toContain('nothing was created, since compute:leftovers is "fail"');
+  expect(stopped.code).not.toBe(0);
+  const [line] = printedCommands(stopped.output, "Instance web ");
+  const imported = await stack.type(`${line} --yes --generate-code=false`);
+  expect(imported.code).toBe(0);
+  expect((await stack.up()).code).toBe(0);
+  expect((await stack.instance()).id).toBe(left);
+  expect(world.posts()).toBe(1);
+});

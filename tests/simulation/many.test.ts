@@ -83,42 +83,6 @@ test("three processes that share a limit too low for them all end well, each ins
   });
 });
 
-test.each([
-  ["with Retry-After, to every request at first", "7", (nth: number) => nth < 12],
-  ["without Retry-After", undefined, (nth: number) => nth < 3],
-  ["now and then", "1", (nth: number) => nth % 2 === 0 && nth < 40],
-])("429s %s: nothing fails, and each instance is made once", async (_, retryAfter, strikes) => {
-  using crowd = new Crowd();
-  let sent = 0;
-  crowd.meets = () =>
-    strikes(sent++)
-      ? {
-          kind: "status",
-          status: 429,
-          acted: false,
-          body: "envelope",
-          ...(retryAfter && { retryAfter }),
-        }
-      : undefined;
-  expect((await crowd.up(program(10))).engine.failed).toEqual([]);
-  expectAllHeld(crowd);
-  expect(crowd.posts).toBe(10);
-});
-
-test("429s until the time-out of the create: an error, nothing was made, and the next run creates", async () => {
-  using crowd = new Crowd();
-  crowd.meets = ({ method }) =>
-    method === "POST" ? { kind: "status", status: 429, acted: false, body: "envelope" } : undefined;
-  const { engine } = crowd.begin();
-  await crowd.over(engine.up(program(1), { timeoutSeconds: 30 }));
-  expect(engine.failed).toHaveLength(1);
-  expect(isUnfinished(engine.failed[0]?.error)).toBe(false);
-  expect(crowd.ids).toEqual([]);
-  crowd.meets = () => undefined;
-  expect((await crowd.up(program(1))).engine.failed).toEqual([]);
-  expectAllHeld(crowd);
-});
-
 test("300 instances: a look is three pages, a refresh of all is one look", async () => {
   using crowd = new Crowd({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
   const run = crowd.begin({ ...unlimited, ...cursor });
@@ -143,40 +107,6 @@ test("300 instances: a look is three pages, a refresh of all is one look", async
   await crowd.refresh(unlimited);
   expect(crowd.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
   expect(crowd.stack.ids).toHaveLength(300);
-});
-
-// As many as pages hold, and one more.
-test.each([100, 301])(
-  "with a cursor, %d are created, read and destroyed, each seen, and none held back",
-  async (count) => {
-    using crowd = new Crowd({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
-    const settings = { ...unlimited, ...cursor };
-    const run = crowd.begin(settings);
-    const up = run.engine.up(program(count));
-    await crowd.until(() => crowd.made === count);
-    crowd.service.control.settle();
-    await crowd.over(up);
-    expectWell(run);
-    expectAllHeld(crowd);
-    for (const { outputs } of crowd.stack.resources) {
-      expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: expect.any(String) });
-    }
-    expectWell(await crowd.destroy(settings));
-    expect(crowd.ids).toEqual([]);
-    expect(crowd.stack.ids).toEqual([]);
-  },
-);
-
-test("without a cursor, 100 are all that a listing shows: nothing is missing", async () => {
-  using crowd = new Crowd({ ...unlimited, provisioningSeconds: 0.5 });
-  expectWell(await crowd.up(program(100), unlimited));
-  expectAllHeld(crowd);
-  for (const { outputs } of crowd.stack.resources) {
-    expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: expect.any(String) });
-  }
-  expectWell(await crowd.refresh(unlimited));
-  expectWell(await crowd.destroy(unlimited));
-  expect(crowd.ids).toEqual([]);
 });
 
 test("without a cursor, 300 are made a hundred at a time, each with the address it was seen with; one warning a run", async () => {

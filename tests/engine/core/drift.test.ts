@@ -39,19 +39,6 @@ test("an instance removed out of band is dropped by refresh, and the next up cre
   expect(now.sort()).toEqual(world.ids().sort());
 });
 
-test("a new status is taken up by refresh without a replacement", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  world.service.control.setStatus(world.ids()[0] ?? "", "OFFLINE");
-
-  const { code, output } = await world.stack.refresh();
-
-  expect(output).toContain(`warning: instance ${world.ids()[0]} is OFFLINE`);
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).outputs).toMatchObject({ status: "OFFLINE" });
-  await world.stack.expectNothingToDo();
-});
-
 test("a refresh forgets nothing while the service fails, refuses, or answers nonsense", async () => {
   const listings = { method: "GET", path: "/v2/instances", times: "always" } as const;
   const faults: (FaultScript & { says: RegExp })[] = [
@@ -74,36 +61,4 @@ test("a refresh forgets nothing while the service fails, refuses, or answers non
     expect(code).not.toBe(0);
     expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
   }
-});
-
-test("a refresh interrupted while the service is unreadable keeps everything", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  const before = await world.stack.instance();
-  const unreadable = world.service.control.fault({
-    ...{ method: "GET", path: "/v2/instances", times: "always" },
-    ...{ kind: "body", text: "<!doctype html>" },
-  });
-
-  const refresh = world.stack.start("refresh", "--yes", "--skip-preview");
-  await refresh.reached(unreadable.firstHit);
-  refresh.interrupt();
-
-  expect((await refresh.ended).code).not.toBe(0);
-  expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
-});
-
-test("an instance that an incomplete listing lacks is kept, with one warning", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  const [id = ""] = world.ids();
-  world.service.control.remove(id);
-  world.service.control.fault({ method: "GET", times: "always", kind: "hasMoreForever" });
-
-  const { code, output } = await world.stack.refresh();
-
-  expect(output).toContain(`instance ${id} is not in the listing, and is kept`);
-  expect(output).toContain("compute:cursorParameter");
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
 });

@@ -88,23 +88,6 @@ test("getInstance, getInstances and getAccount give a program what the service h
   });
 });
 
-test("a lookup that finds several, or is asked wrongly, says so", async () => {
-  await using world = await World.create({ program: instances({}) });
-  const { stack, service } = world;
-  for (const id of ["i-one", "i-two"]) service.control.insert({ id, name: "twin" });
-  const failing = async (name: string, args: object) => {
-    const found = invoke(name, args);
-    stack.program(instances({}, { variables: { found }, outputs: { found: "${found}" } }));
-    const { code, output } = await stack.preview();
-    expect(code).not.toBe(0);
-    return output;
-  };
-
-  const twins = await failing("getInstance", { name: "twin" });
-  expect(twins).toContain('there are 2 instances named "twin": i-one, i-two');
-  expect(await failing("getInstances", { status: "BROKEN" })).toContain("must be one of ACTIVE");
-});
-
 test("an instance that another stack made can be read, and is not this stack's to delete", async () => {
   const web = { type: "compute:Instance", get: { id: "i-shared" } };
   await using world = await World.create({

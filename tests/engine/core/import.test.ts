@@ -74,19 +74,6 @@ test("a program that names an imported instance otherwise is an error, not a rep
   expect(world.posts()).toBe(0);
 });
 
-test("an id that does not exist, or another token's, can't be imported", async () => {
-  await using world = await World.create({ program: nothingElse });
-  world.service.control.insert({ ...found, tokenKind: "live" });
-
-  const { code, output } = await world.stack.run(
-    ...["import", "compute:index:Instance", "web", found.id, "--yes"],
-  );
-
-  expect(output).toContain("does not exist");
-  expect(code).not.toBe(0);
-  expect(await world.stack.instances()).toEqual([]);
-});
-
 test("an instance that is still provisioning is imported, and the next up waits for it", async () => {
   await using world = await World.create({ program: nothingElse });
   world.service.control.insert({ ...found, status: "PROVISIONING" });

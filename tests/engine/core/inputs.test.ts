@@ -47,31 +47,6 @@ test("where a language checks nothing, missing, misspelt and mistyped inputs are
   expect(code).not.toBe(0);
 });
 
-test("what only the service can refuse is told with its code, message and request id", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  world.service.control.fault({
-    ...{ method: "POST", path: "/v2/instances", kind: "status", status: 400 },
-    ...{ code: "invalid_parameter", message: "There is no flavor standard-2." },
-  });
-
-  const { code, output } = await world.stack.up();
-
-  expect(output).toContain("There is no flavor standard-2.");
-  expect(output).toMatch(/HTTP 400, code invalid_parameter, request_id req_/);
-  expect(code).not.toBe(0);
-  expect(world.posts()).toBe(1);
-  expect(await world.stack.instances()).toEqual([]);
-});
-
-test("a name left out is the resource's name and eight characters, and stays", async () => {
-  await using world = await World.create({ program: instances({ "Web Server_1": {} }) });
-  await world.stack.up();
-
-  const [record] = world.service.control.instances();
-  expect(record?.name).toMatch(/^web-server-1-[a-z2-7]{8}$/);
-  await world.stack.expectNothingToDo();
-});
-
 test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
   await using world = await World.create({ program: instances({}) });
   const { stack } = world;

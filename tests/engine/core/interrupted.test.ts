@@ -1,11 +1,9 @@
 /** Ctrl-C, and the death of the plugin, at the worst moments: nothing is lost, nothing made twice (G1). */
 import { expect, test } from "@jest/globals";
-import { OperationCanceled } from "../../../provider/errors";
 import { oneInstance } from "../support/programs";
 import { World } from "../support/world";
 
 const program = oneInstance();
-const accounts = { method: "GET", path: "/v2/account" } as const;
 
 test("Ctrl-C during the wait keeps the id, and the next up finishes the same instance", async () => {
   await using world = await World.create({ program, service: { provisioningSeconds: Infinity } });
@@ -30,25 +28,6 @@ test("Ctrl-C during the wait keeps the id, and the next up finishes the same ins
   expect(finished).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });
   expect(finished.initErrors ?? []).toEqual([]);
   expect(world.posts()).toBe(1);
-});
-
-test("Ctrl-C before anything was sent sends nothing, and the next up creates one instance", async () => {
-  await using world = await World.create({ program });
-  const { control } = world.service;
-  const hanging = control.fault({ ...accounts, kind: "hang" });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-
-  up.interrupt();
-  const { code, output } = await up.ended;
-
-  expect(code).not.toBe(0);
-  expect(output).toContain(new OperationCanceled().message);
-  expect(world.posts()).toBe(0);
-  expect(await world.stack.instances()).toEqual([]);
-
-  expect((await world.stack.up()).code).toBe(0);
-  expect(world.ids()).toHaveLength(1);
 });
 
 test("a plugin killed during the wait: the next up takes the instance over, creating none", async () => {

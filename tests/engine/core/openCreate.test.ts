@@ -41,20 +41,3 @@ test("answered 503 after the service acted, the name given: the instance is name
   expect((await stack.instance()).id).toBe(id);
   expect(world.posts()).toBe(1);
 });
-
-test("no answer and no instance: nothing more is sent, and the next up looks before it creates", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  world.service.control.fault({ ...creates, kind: "reset" });
-
-  const { code, output } = await world.stack.up();
-
-  expect(code).not.toBe(0);
-  expect(output).toContain("Whether it was created is not known");
-  expect(output).toContain("pulumi import compute:index:Instance web");
-  expect(world.posts()).toBe(1);
-
-  const again = await world.stack.up();
-  expect(again.code).toBe(0);
-  expect(world.posts()).toBe(2);
-  expect(world.ids()).toEqual([(await world.stack.instance()).id]);
-});

@@ -52,21 +52,3 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(replaced.code).toBe(0);
   expect(world.ids()).toEqual([id, (await stack.instance()).id]);
 });
-
-test("claims of an import that a time-out cut short are no change to the next up", async () => {
-  await using world = await World.create({
-    program: oneInstance({ name: "web-main" }, { customTimeouts: { update: "5s" } }),
-  });
-  const { stack, service } = world;
-  const { id } = service.control.insert({ name: "web-main", status: "PROVISIONING" });
-  await stack.run("import", "compute:index:Instance", "web", id, "--yes", "--protect=false");
-  expect((await stack.up()).code).not.toBe(0);
-
-  service.control.setStatus(id, "ACTIVE");
-  const { code, output } = await stack.up();
-
-  expect(output).not.toContain("replaced");
-  expect(code).toBe(0);
-  expect((await stack.instance()).id).toBe(id);
-  expect(world.posts()).toBe(0);
-});
