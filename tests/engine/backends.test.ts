@@ -3,18 +3,16 @@
  * on the backend is tried with each, the rest with a folder. Nothing is lost, nothing made twice (G1, G2),
  * and no password is shown (G8).
  */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
-import type { Backend, BackendServer } from "./support/backends/backend";
-import { file } from "./support/backends/file";
-import { postgres } from "./support/backends/postgres";
-import { s3 } from "./support/backends/s3";
+import type { Backend, BackendServer } from "./support/backends/servers";
+import { file, postgres, s3 } from "./support/backends/servers";
 import { instances, oneInstance } from "./support/programs";
 import type { Outcome } from "./support/running";
 import { canaries } from "./support/secrets";

@@ -8,11 +8,11 @@
  *
  * A new kind of call gets an empty sentence, which is to be written by hand.
  */
+import { afterAll, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
 import {
   Conversation,
@@ -20,11 +20,9 @@ import {
   saveRecorded,
   withSentences,
 } from "./support/conversations/conversation";
-import { errorHookProgram } from "./support/conversations/errorHook";
-import { gone } from "./support/processes";
+import { gone, noTerminals } from "./support/processes";
 import { instances, oneInstance, required } from "./support/programs";
 import { tokens } from "./support/stack";
-import { noTerminals } from "./support/terminal";
 
 afterAll(saveRecorded);
 
@@ -260,6 +258,23 @@ test("an attached plugin: a process, and a session for each engine", async () =>
     }
   });
 });
+
+/**
+ * A program with an error hook, which the language host at hand does not know. By the Automation API the
+ * engine asks the program without a language host.
+ */
+const errorHookProgram = `
+const pulumi = require("@pulumi/pulumi");
+const { LocalWorkspace } = require("@pulumi/pulumi/automation");
+async function program() {
+  const hook = new pulumi.ErrorHook("again", ({ errors }) => errors.length < 2);
+  const options = { hooks: { onError: [hook] } };
+  new pulumi.CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, options);
+}
+LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "proj", program }, { workDir: "." })
+  .then((stack) => stack.up({ onOutput: console.log }))
+  .catch((error) => console.log(String(error)));
+`;
 
 test("an error hook asks for the same create once more", async () => {
   await using conversation = await Conversation.create({ program: nothing });

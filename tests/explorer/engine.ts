@@ -139,7 +139,7 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
         beginCall(m, copy, its, retry.resource, retry.replaces);
       });
     }
-  } else if (!run.canceled) found.push(...goesOn(m, w, run, add));
+  } else if (!run.canceled) addNextSteps(m, w, run, add);
 
   const busy = run.calls.length > 0;
   const idle = !busy && !unsaved && !retry;
@@ -177,7 +177,8 @@ function leave(run: Run, canceled: boolean): void {
 
 type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) => void;
 
-function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
+/** What the engine does next on its own: create, compare, delete, or end. */
+function addNextSteps(m: Model, w: World, run: Run, add: Add): void {
   const plan = m.plan(run);
   const names = run.calls.map(({ resource }) => m.order(run, resource).name);
   for (const resource of run.todo) {
@@ -200,7 +201,6 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       add(`the engine replaces ${what}, which has changed`, begin);
     }
   }
-  const deletes: Change[] = [];
   const doomed = stackOf(m, w, run).filter((it) => it.old);
   if (run.calls.length === 0 && run.todo.length === 0 && plan.deletePolicy !== "fail") {
     for (const { id } of doomed)
@@ -215,7 +215,6 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       copy.runs.splice(copy.runs.indexOf(its), 1);
     });
   }
-  return deletes;
 }
 
 /** Outputs with the stamp of an earlier session prove that a state held the instance. */

@@ -111,7 +111,6 @@ export interface World {
   runs: Run[];
   /** How many runs have begun. */
   begun: number;
-  sessions: number;
   faults: number;
   /** What people may still do, each once. */
   acts: string[];
@@ -147,7 +146,7 @@ function keyOfState(state: State): string {
 
 /** A text that two worlds share only if they are the same. */
 export function keyOf(world: World): string {
-  const parts: unknown[] = [world.begun, world.sessions, world.faults, world.acts.join()];
+  const parts: unknown[] = [world.begun, world.faults, world.acts.join()];
   for (const it of world.instances) {
     const marks =
       (it.alive ? 1 : 0) |

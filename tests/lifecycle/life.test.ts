@@ -2,8 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/propertyValue";
 import { inputs, lasting } from "./support/stack";
-import { until } from "./support/until";
-import { userData, withWorld } from "./support/world";
+import { until, userData, withWorld } from "./support/world";
 
 const account = "GET /v2/account";
 

@@ -1,9 +1,8 @@
 /** `pulumi do`: what a person does without a program; a create makes one, and one only (G2). */
 import { expect } from "@jest/globals";
 import { testUnless } from "../../../tools/support/unless";
-import { isOldest } from "../support/oldest";
 import { oneInstance, required } from "../support/programs";
-import { plugin, tokens } from "../support/stack";
+import { isOldest, plugin, tokens } from "../support/stack";
 import { World } from "../support/world";
 
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;

@@ -1,7 +1,7 @@
 /** Servers that were there before: taken over as they are, never replaced for what the list lacks (G5). */
 import { expect, test } from "@jest/globals";
-import { isOldest } from "../support/oldest";
 import { oneInstance, userData } from "../support/programs";
+import { isOldest } from "../support/stack";
 import { World } from "../support/world";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { gone } from "../support/processes";
 import { oneInstance } from "../support/programs";
-import { recordsOf } from "../support/records";
+import { recordsOf } from "../support/stack";
 import { World } from "../support/world";
 
 const program = oneInstance();

@@ -1,8 +1,7 @@
 /** Replacements that no Diff goes before: `--replace` and `state taint`, right after the create. */
 import { expect, test } from "@jest/globals";
-import { isOldest } from "../support/oldest";
 import { oneInstance } from "../support/programs";
-import { tokens } from "../support/stack";
+import { isOldest, tokens } from "../support/stack";
 import { World } from "../support/world";
 
 const destroyPath = "/v2/instances/{id}";

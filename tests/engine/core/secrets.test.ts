@@ -1,17 +1,15 @@
 /** Secrets stay secret in what the plugin writes and the state holds (G8), and the search finds them. */
+import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { createCipheriv, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { expect, test } from "@jest/globals";
 import { deriveKey, encryptionSalt, openLog } from "../support/engineLogs";
-import { isOldest } from "../support/oldest";
 import { instances, oneInstance, userData } from "../support/programs";
-import { recordsOf } from "../support/records";
 import { canaries, forms, parts, refuseSecrets, refuseSecretsOnDisk } from "../support/secrets";
-import { plugin, Stack, tokens } from "../support/stack";
+import { isOldest, plugin, recordsOf, Stack, tokens } from "../support/stack";
 import { World } from "../support/world";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
