@@ -10,7 +10,7 @@ import { acceptedKey } from "../../provider/instance/state";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 interface Data {
   result: string;
@@ -25,18 +25,18 @@ interface Data {
   notComparable: { id: string; why: string }[];
 }
 
-const audit = ({ stack }: World, line = "") => stack.type(`'${plugin}' audit ${line}`);
+const audit = ({ stack }: Fixture, line = "") => stack.type(`'${plugin}' audit ${line}`);
 
-async function data(world: World): Promise<Data & { code: number | null }> {
-  const { code, output } = await audit(world, "--json");
+async function data(fixture: Fixture): Promise<Data & { code: number | null }> {
+  const { code, output } = await audit(fixture, "--json");
   return { ...(JSON.parse(output) as Data), code };
 }
 
 const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
 
 /** A stack of another project in the same backend, brought up. */
-async function neighbour(world: World, options: Partial<Parameters<typeof Stack.create>[0]>) {
-  const { stack, service } = world;
+async function neighbour(fixture: Fixture, options: Partial<Parameters<typeof Stack.create>[0]>) {
+  const { stack, service } = fixture;
   const other = await Stack.create({
     ...{ program: oneInstance(), baseUrl: service.url },
     config: { pollIntervalSeconds: "0.2" },
@@ -47,20 +47,20 @@ async function neighbour(world: World, options: Partial<Parameters<typeof Stack.
   return other;
 }
 
-async function prepared(program: string): Promise<World> {
-  const world = await World.create({ program });
-  const { stack, service } = world;
+async function prepared(program: string): Promise<Fixture> {
+  const fixture = await Fixture.create({ program });
+  const { stack, service } = fixture;
   await stack.succeed("up", "--yes", "--skip-preview");
   // A scheduled job has the address and the token, and no passphrase.
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
-  return world;
+  return fixture;
 }
 
 const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
   all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
 
-async function noteElsewhere({ stack, service }: World, id: string): Promise<void> {
+async function noteElsewhere({ stack, service }: Fixture, id: string): Promise<void> {
   const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
   await leaveOpen(ledgerFolder(env), "other", { baseUrl: service.url, id, stage: "accepted" });
 }
@@ -77,15 +77,15 @@ function ageCreates(file: string): void {
 }
 
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
-  await using world = await prepared(
+  await using fixture = await prepared(
     instances({ web: { inputs: { userData } }, db: {}, left: {}, coming: {} }),
   );
-  const { stack, service } = world;
-  await using other = await neighbour(world, { project: "other" });
-  await using _ = await neighbour(world, { project: "foreign", program: "resources: {}\n" });
-  await using live = await neighbour(world, { project: "paid", token: tokens.live });
+  const { stack, service } = fixture;
+  await using other = await neighbour(fixture, { project: "other" });
+  await using _ = await neighbour(fixture, { project: "foreign", program: "resources: {}\n" });
+  await using live = await neighbour(fixture, { project: "paid", token: tokens.live });
 
-  const well = await audit(world);
+  const well = await audit(fixture);
   expect(well.output).toMatch(/^managed +5 instances$/m);
   expect(well.output).toMatch(/^stacks +4 read, 3 with instances$/m);
   expect(well.output).toMatch(/\nNot compared \(1\):\n.*it was made with a live token.*test one/);
@@ -105,7 +105,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   service.control.insert({ id: "i-hand", name: "by\nhand \u001b[2J\u202e" });
   service.control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
 
-  const found = await data(world);
+  const found = await data(fixture);
   expect(found).toMatchObject({ result: "found", code: 1, inSeveral: [], openCreates: [] });
   expect(found.services).toEqual([expect.objectContaining({ listed: 6, complete: true })]);
   expect(ids(found.inNoStack)).toEqual(["i-hand", left?.id].sort());
@@ -121,7 +121,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   ]);
   expect(ids(found.notComparable)).toEqual([paid]);
 
-  const text = await audit(world);
+  const text = await audit(fixture);
   expect(text.output).toMatch(
     /^Running but in no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m,
   );
@@ -130,20 +130,20 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(text.code).toBe(1);
 
   // None of it made or removed anything.
-  expect(world.posts()).toBe(6);
+  expect(fixture.posts()).toBe(6);
   expect(Object.keys(service.counts()).filter((it) => it.startsWith("DELETE"))).toEqual([]);
 });
 
 test("killed during a POST: the pending create is found, and its instance, if there is one", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   const hanging = service.control.fault({ method: "POST", kind: "hang", acted: true });
   const up = stack.start("up", "--yes", "--skip-preview");
   await up.reached(hanging.firstHit);
   await up.end("both killed");
 
-  const found = await data(world);
+  const found = await data(fixture);
   expect(found.code).toBe(1);
   expect(found.openCreates).toEqual([
     {
@@ -153,17 +153,17 @@ test("killed during a POST: the pending create is found, and its instance, if th
       stack: "organization/proj/dev",
     },
   ]);
-  expect(ids(found.inNoStack)).toEqual(world.ids());
+  expect(ids(found.inNoStack)).toEqual(fixture.ids());
 
   service.control.clearFaults();
   expect((await stack.upAfterKill()).code).toBe(0);
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
-  expect(await data(world)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
+  expect(await data(fixture)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
 
   // What a run with another backend left open, its next one goes on with.
   service.control.insert({ id: "i-other", name: "other" });
-  await noteElsewhere(world, "i-other");
-  const other = await data(world);
+  await noteElsewhere(fixture, "i-other");
+  const other = await data(fixture);
   expect(other.openCreates).toEqual([]);
   expect(other.inNoStack).toEqual([
     expect.objectContaining({

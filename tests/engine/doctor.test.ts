@@ -6,11 +6,11 @@ import { testUnless } from "../../tools/support/unless";
 import { oneInstance } from "./support/programs";
 import { plugin, tokens } from "./support/stack";
 import { noTerminals } from "./support/processes";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 test("doctor of a stack: its own configuration and engine; 0 when well, 1 when not", async () => {
-  await using world = await World.create({ program: oneInstance(), token: null });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance(), token: null });
+  const { stack, service } = fixture;
   const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
   const none = await doctor("--stack dev");
   expect(none.output).toMatch(/^FAILED +token +not given/m);
@@ -35,13 +35,13 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
 });
 
 test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const hanging = world.service.control.fault({ kind: "hang", times: "always" });
-  const child = spawn(plugin, ["doctor", "--base-url", world.service.url], {
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const hanging = fixture.service.control.fault({ kind: "hang", times: "always" });
+  const child = spawn(plugin, ["doctor", "--base-url", fixture.service.url], {
     env: {
       PATH: process.env["PATH"],
       COMPUTE_API_TOKEN: tokens.test,
-      PULUMI_HOME: world.stack.home,
+      PULUMI_HOME: fixture.stack.home,
     },
     stdio: "ignore",
   });

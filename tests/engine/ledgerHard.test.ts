@@ -6,7 +6,7 @@ import { expect } from "@jest/globals";
 import { ledgerFolder } from "../../provider/ledger/folder";
 import { testUnless } from "../../tools/support/unless";
 import { oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 /** Root can write everywhere; only a mount of its own stops it. */
 const canMount =
@@ -21,8 +21,8 @@ for (const [what, mountOptions, prepare, reason] of [
 ] as const) {
   const title = `${what}: the run makes one instance, and its only warning says what it can't keep`;
   testUnless(noMounts, title, async () => {
-    await using world = await World.create({ program: oneInstance() });
-    const { stack } = world;
+    await using fixture = await Fixture.create({ program: oneInstance() });
+    const { stack } = fixture;
     const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend };
     const folder = dirname(dirname(ledgerFolder(env)));
     mkdirSync(folder);
@@ -36,7 +36,7 @@ for (const [what, mountOptions, prepare, reason] of [
     expect(output).toContain(reason);
     for (const [text] of output.matchAll(/warning: .*/g)) expect(text).toContain("the ledger");
     expect(code).toBe(0);
-    expect(world.ids()).toEqual([(await stack.instance()).id]);
+    expect(fixture.ids()).toEqual([(await stack.instance()).id]);
     await stack.expectNothingToDo();
   });
 }

@@ -4,16 +4,16 @@ import { startEmulator } from "../../emulator";
 import { instances } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const withRotated = `sk_test_default_rotated_${canaries.token}`;
 const ofOther = `sk_test_other_${canaries.token}`;
 
 test("refresh with the wrong token or address keeps the state, names the difference, and the right one goes on", async () => {
   const program = instances({ web: {}, db: {} });
-  await using world = await World.create({ program });
+  await using fixture = await Fixture.create({ program });
   await using other = await startEmulator();
-  const { stack, service } = world;
+  const { stack, service } = fixture;
   expect((await stack.up()).code).toBe(0);
   const before = await stack.resources();
   const token = (value: string) => stack.setEnv("COMPUTE_API_TOKEN", value);
@@ -43,6 +43,6 @@ test("refresh with the wrong token or address keeps the state, names the differe
 
   const mended = await stack.refresh("--run-program");
   expect(mended.code).toBe(0);
-  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(world.ids().sort());
-  expect(world.posts()).toBe(2);
+  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
+  expect(fixture.posts()).toBe(2);
 });

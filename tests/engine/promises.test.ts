@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 import { printedCommands } from "../support/printed";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
 import { tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const never = { provisioningSeconds: Infinity };
 const destroyPath = "/v2/instances/{id}";
@@ -15,34 +15,34 @@ const urnOf = (name: string) => `urn:pulumi:dev::proj::compute:index:Instance::$
 const importing = (name: string, id: string) => ["import", "compute:index:Instance", name, id];
 
 /** An `up` that has printed this text, and whose instances are not ready. */
-async function upThatPrinted(world: World, ...texts: string[]) {
-  const up = world.stack.start("up", "--yes", "--skip-preview");
+async function upThatPrinted(fixture: Fixture, ...texts: string[]) {
+  const up = fixture.stack.start("up", "--yes", "--skip-preview");
   for (const text of texts) await up.printed(text);
   return up;
 }
 
 /** A plugin killed while its only instance is waited for; gives the instance's id. */
-async function killedInTheWait(world: World): Promise<string> {
-  const up = await upThatPrinted(world, "PROVISIONING");
+async function killedInTheWait(fixture: Fixture): Promise<string> {
+  const up = await upThatPrinted(fixture, "PROVISIONING");
   up.killPlugin();
   expect((await up.ended).code).not.toBe(0);
-  world.service.control.settle();
-  const [id = ""] = world.ids();
+  fixture.service.control.settle();
+  const [id = ""] = fixture.ids();
   return id;
 }
 
 /** Nothing else is there, and nothing to do. */
-async function expectOnly(world: World, id: string): Promise<void> {
-  await world.stack.expectNothingToDo();
-  expect(world.ids()).toEqual([id]);
-  expect(world.posts()).toBe(1);
+async function expectOnly(fixture: Fixture, id: string): Promise<void> {
+  await fixture.stack.expectNothingToDo();
+  expect(fixture.ids()).toEqual([id]);
+  expect(fixture.posts()).toBe(1);
 }
 
 // 2
 test("plugin killed, an import only previewed, then up: named, not made again, and imported as is said", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack } = world;
-  const id = await killedInTheWait(world);
+  await using fixture = await Fixture.create({ program: oneInstance(), service: never });
+  const { stack } = fixture;
+  const id = await killedInTheWait(fixture);
 
   const previewed = await stack.run(...importing("web", id), "--preview-only");
   expect(previewed.code).toBe(0);
@@ -58,14 +58,14 @@ test("plugin killed, an import only previewed, then up: named, not made again, a
   await stack.type(command);
   expect((await stack.up()).code).toBe(0);
   expect((await stack.instance()).id).toBe(id);
-  await expectOnly(world, id);
+  await expectOnly(fixture, id);
 });
 
 // 8
 test("plugin killed, then the resource renamed with an alias: the first is named, and imported as is said", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack, service } = world;
-  const id = await killedInTheWait(world);
+  await using fixture = await Fixture.create({ program: oneInstance(), service: never });
+  const { stack, service } = fixture;
+  const id = await killedInTheWait(fixture);
   stack.program(instances({ site: { options: { aliases: [{ name: "web" }] } } }));
 
   // Ends before a second one is made: whether there is to be one is for the person to decide.
@@ -78,7 +78,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
   );
   const [command = ""] = printedCommands(output, "pulumi import");
   expect(command).toContain(id);
-  expect(world.ids()).toEqual([id]);
+  expect(fixture.ids()).toEqual([id]);
 
   await stack.type(command);
   const imported = await stack.up();
@@ -86,7 +86,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
   expect(imported.code).toBe(0);
   await stack.expectNothingToDo();
   expect((await stack.instance()).id).toBe(id);
-  expect(world.ids()).toEqual([id]);
+  expect(fixture.ids()).toEqual([id]);
 });
 
 /** An explicit provider in test mode beside the live one, and its instance, which needs the other's id. */
@@ -112,8 +112,8 @@ const withDependent = (url: string, inputs: Inputs) =>
 
 // 9, 29
 test("live, policy fail: an input changed, or `--replace`: refused before anything, a dependent included, is touched", async () => {
-  await using world = await World.create({ program: oneInstance(), token: tokens.live });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance(), token: tokens.live });
+  const { stack, service } = fixture;
   stack.setEnv("TOKEN_TO_SET", tokens.test);
   await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret token');
   stack.program(withDependent(service.url, {}));
@@ -122,8 +122,8 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
   const id = before.find(({ urn }) => urn === urnOf("web"))?.id ?? "";
   const expectUntouched = async () => {
     expect((await stack.instances()).map((it) => it.id)).toEqual(before.map((it) => it.id));
-    expect(world.ids()).toHaveLength(2);
-    expect(world.posts()).toBe(2);
+    expect(fixture.ids()).toHaveLength(2);
+    expect(fixture.posts()).toBe(2);
   };
 
   stack.program(withDependent(service.url, { flavorId: "premium-8" }));
@@ -153,17 +153,17 @@ const withSlow = instances({ web: {}, slow: { options: { dependsOn: ["${web}"] }
 test.each(["Ctrl-C", "engine killed"] as const)(
   "%s while another waits, then `up --replace` of the finished one: it is not taken over as its own replacement",
   async (end) => {
-    await using world = await World.create({
+    await using fixture = await Fixture.create({
       ...{ program: withSlow, config: { destroyPath } },
       service: {
         provisioningSeconds: (name) => (name.startsWith("slow") ? Infinity : 0),
         destroyPath,
       },
     });
-    const { stack, service } = world;
-    const up = await upThatPrinted(world, "Instance slow creating");
-    while (world.ids().length < 2) await sleep(20);
-    const [web = "", slow = ""] = world.ids();
+    const { stack, service } = fixture;
+    const up = await upThatPrinted(fixture, "Instance slow creating");
+    while (fixture.ids().length < 2) await sleep(20);
+    const [web = "", slow = ""] = fixture.ids();
     await up.printed(`${slow} PROVISIONING`);
     await up.end(end);
     service.control.settle();
@@ -173,16 +173,16 @@ test.each(["Ctrl-C", "engine killed"] as const)(
 
     expect(replacing.output).toContain(`the engine was given instance ${web}`);
     expect(replacing.code).not.toBe(0);
-    expect(world.ids()).toEqual([web, slow]);
-    expect(world.posts()).toBe(2);
+    expect(fixture.ids()).toEqual([web, slow]);
+    expect(fixture.posts()).toBe(2);
 
     // An `up` shows that the state holds it; then it is replaced by another one.
     expect((await stack.up()).code).toBe(0);
     const replaced = await stack.up("--replace", urnOf("web"), "--target", urnOf("web"));
     expect(replaced.code).toBe(0);
-    expect(world.posts()).toBe(3);
-    expect(world.ids()).toHaveLength(2);
-    expect(world.ids()).not.toContain(web);
+    expect(fixture.posts()).toBe(3);
+    expect(fixture.ids()).toHaveLength(2);
+    expect(fixture.ids()).not.toContain(web);
     await stack.expectNothingToDo();
   },
 );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { instances, userData } from "./support/programs";
 import { canaries } from "./support/secrets";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const secretName = { "fn::secret": canaries.name };
 
@@ -13,8 +13,8 @@ test("no command shows a secret, also not one that the program exports", async (
   const named = (flavorId: string) =>
     instances({ web: { inputs: { userData, name: secretName, flavorId } } }, { outputs });
   const env = { PULUMI_DEBUG_COMMANDS: "true" };
-  await using world = await World.create({ program: named("standard-2"), env });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: named("standard-2"), env });
+  const { stack, service } = fixture;
   const events = join(stack.project, "events.json");
 
   expect((await stack.preview("--json")).code).toBe(0);
@@ -25,7 +25,7 @@ test("no command shows a secret, also not one that the program exports", async (
   for (const format of ["--diff", "--json", "--show-sames"]) {
     expect((await stack.preview(format)).code).toBe(0);
   }
-  service.control.rename(world.ids()[0] ?? "", canaries.name.toUpperCase());
+  service.control.rename(fixture.ids()[0] ?? "", canaries.name.toUpperCase());
   expect((await stack.refresh("--diff")).code).toBe(0);
 
   expect(await stack.outputs()).toMatchObject({ script: "[secret]", name: "[secret]" });

@@ -4,7 +4,15 @@ import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Plan, Scene } from "./slice";
-import { isTimely, passTime, type Held, type Row, type Run, type World } from "./world";
+import {
+  isTimely,
+  newInstance,
+  passTime,
+  type Held,
+  type Row,
+  type Run,
+  type World,
+} from "./world";
 
 /** A step of a history: what people read, what it costs, and what it does to a copy of the world. */
 export interface Change {
@@ -361,7 +369,7 @@ function acts(m: Model, w: World): Change[] {
       add(
         "stranger",
         `a stranger makes one named ${name}`,
-        (copy) => void copy.instances.push(stranger(copy, name)),
+        (copy) => void copy.instances.push(newInstance(copy, { name })),
       );
     }
   }
@@ -372,24 +380,4 @@ function acts(m: Model, w: World): Change[] {
     });
   }
   return found;
-}
-
-function stranger({ instances }: World, name: string): World["instances"][number] {
-  return {
-    id: `i${instances.length}`,
-    resource: "a stranger's",
-    scope: "",
-    urn: "",
-    kind: "explicit",
-    name,
-    digest: "as asked",
-    token: "one",
-    machine: undefined,
-    alive: true,
-    listed: false,
-    settled: false,
-    overdue: false,
-    namedBy: undefined,
-    letGo: false,
-  };
 }

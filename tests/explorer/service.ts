@@ -17,7 +17,7 @@ import {
 } from "./call";
 import { checkSecond, Violation } from "./invariants";
 import type { Fault, Scene } from "./slice";
-import { accepted, type Instance } from "./world";
+import { accepted, newInstance, type Instance } from "./world";
 
 /** One thing that may happen next. */
 export interface Move {
@@ -218,8 +218,7 @@ function send(scene: Scene): void {
 function make(scene: Scene): Instance {
   const { m, w, run, call } = scene;
   const order = m.order(run, call.resource);
-  const instance: Instance = {
-    id: `i${w.instances.length}`,
+  const instance = newInstance(w, {
     resource: m.identity(run, call.resource),
     scope: order.scope ?? "",
     urn: order.urn,
@@ -227,14 +226,7 @@ function make(scene: Scene): Instance {
     name: order.name.toLowerCase(),
     digest: order.digest,
     token: order.origin.tokenHash,
-    machine: undefined,
-    alive: true,
-    listed: false,
-    settled: false,
-    overdue: false,
-    namedBy: undefined,
-    letGo: false,
-  };
+  });
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];

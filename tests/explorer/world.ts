@@ -243,3 +243,25 @@ function earlier(state: State): State {
 export function accepted(id: string, name?: string): Accepted {
   return { id, name, networks: [] };
 }
+
+/** The next instance that the service makes: a stranger's, unless `more` says otherwise. */
+export function newInstance({ instances }: World, more: Partial<Instance>): Instance {
+  return {
+    id: `i${instances.length}`,
+    resource: "a stranger's",
+    scope: "",
+    urn: "",
+    kind: "explicit",
+    name: "",
+    digest: "as asked",
+    token: "one",
+    machine: undefined,
+    alive: true,
+    listed: false,
+    settled: false,
+    overdue: false,
+    namedBy: undefined,
+    letGo: false,
+    ...more,
+  };
+}

@@ -1,6 +1,6 @@
 /**
  * The engine, as far as a provider sees it: which calls an operation makes, in which order, and what a
- * stack's state holds afterwards. Held to the recorded conversations of the real one by engine.test.ts.
+ * stack's state holds afterwards. engine.test.ts compares it with recorded calls of the real engine.
  */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
@@ -47,9 +47,9 @@ export class Stack {
   }
 }
 
-/** What an engine needs of the world. */
-export interface ProviderContext {
-  /** Before and after each call, and before each save; never resolves once the engine is dead. */
+/** What an engine needs beside the plugin. */
+export interface EngineContext {
+  /** Waited for before and after each call, and before each save. Never resolves once the engine is dead. */
   pause(): Promise<void>;
   /** Whether the backend takes what is saved now; with PULUMI_SKIP_CHECKPOINTS, only at the end. */
   saves(when: SaveTime): boolean;
@@ -87,7 +87,7 @@ export class Engine {
     readonly stack: Stack,
     private readonly calls: Calls,
     private readonly settings: PropertyMap,
-    private readonly ctx: ProviderContext,
+    private readonly ctx: EngineContext,
   ) {
     this.#state = [...stack.resources];
     this.#scope = stack.scope;
@@ -176,7 +176,7 @@ export class Engine {
     try {
       await this.#create(name, fresh, options);
     } catch (error) {
-      // Only a create that gave an id makes the old one one to be deleted.
+      // Only after a create that gave an id is the old instance to be deleted.
       if (!this.#find(name)) {
         this.#state = this.#state.map((it) => (it.urn === urn && it.id === held.id ? held : it));
       }
@@ -358,7 +358,7 @@ export class Engine {
     }
   }
 
-  /** Goodbye to the plugin; what PULUMI_SKIP_CHECKPOINTS held back is saved. */
+  /** Cancels the plugin, as each engine does at its end, and saves what PULUMI_SKIP_CHECKPOINTS held back. */
   async #end(): Promise<void> {
     this.calls.cancel(true);
     await this.ctx.pause();

@@ -12,7 +12,7 @@ export interface Sender {
   happen(run: () => void): void;
 }
 
-export interface Sent {
+export interface SentRequest {
   sender: Sender;
   method: string;
   path: string;
@@ -20,13 +20,13 @@ export interface Sent {
 }
 
 /** What a history has to say about requests. */
-export interface Traffic {
-  /** The fault that this request meets. */
-  meets(sent: Sent): Fault | undefined;
+export interface NetworkHooks {
+  /** The fault that this request faultFor. */
+  faultFor(sent: SentRequest): Fault | undefined;
   /** What else is true of the instance that a POST makes. */
-  alsoOf(sent: Sent): InstanceFault[];
+  instanceFaultsFor(sent: SentRequest): InstanceFault[];
   /** The service has acted. */
-  acted(sent: Sent, answer: Answered): void;
+  acted(sent: SentRequest, answer: Answered): void;
   trace(line: string): void;
 }
 
@@ -37,7 +37,7 @@ export class Network {
     private readonly timeline: Timeline,
     private readonly random: Random,
     private readonly service: Pick<InProcess, "answer">,
-    private readonly traffic: Traffic,
+    private readonly hooks: NetworkHooks,
   ) {}
 
   /** What the client is given in place of undici's Agent. */
@@ -57,8 +57,8 @@ export class Network {
   ): void {
     const { path = "/", method } = options;
     const body = options.body as string | undefined;
-    const sent: Sent = { sender, method, path, body };
-    const fault = this.traffic.meets(sent);
+    const sent: SentRequest = { sender, method, path, body };
+    const fault = this.hooks.faultFor(sent);
     const controller = new Controller();
     /** Something reaches the sender, unless it has given up on it. */
     const arrive = (ms: number, run: () => void) =>
@@ -93,7 +93,7 @@ export class Network {
 
   /** What the service does with it, and what goes back. */
   #serve(
-    sent: Sent,
+    sent: SentRequest,
     { headers, path: target }: Dispatcher.DispatchOptions,
     fault: Fault | undefined,
   ): Answered | "none" | "cut" {
@@ -109,11 +109,11 @@ export class Network {
           ...{ method, target, authorization: given["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
-        [...odd, ...this.traffic.alsoOf(sent)],
+        [...odd, ...this.hooks.instanceFaultsFor(sent)],
       );
-      this.traffic.acted(sent, answer);
+      this.hooks.acted(sent, answer);
     }
-    this.traffic.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    this.hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
     if (fault?.kind === "hang") return "none";
     if (fault?.kind === "status") return answerOf(fault);
     if (fault?.kind === "cut" || !answer) return "cut";

@@ -1,16 +1,16 @@
 /** What a change of the program does, shown before it happens (G5, G4). */
 import { expect, test } from "@jest/globals";
 import { oneInstance, required, userData, type Inputs } from "../support/programs";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
 test("changed inputs are shown as a replacement that names them alone, with what stays behind", async () => {
-  await using world = await World.create({ program: oneInstance(created) });
-  const { stack } = world;
+  await using fixture = await Fixture.create({ program: oneInstance(created) });
+  const { stack } = fixture;
   await stack.up();
-  const [id] = world.ids();
+  const [id] = fixture.ids();
 
   const more = base64(`${userData}# more\n`);
   const changes: Inputs[] = [
@@ -32,18 +32,18 @@ test("changed inputs are shown as a replacement that names them alone, with what
     expect(output).toContain(`replacing instance ${id} leaves it behind`);
     expect(code).toBe(0);
   }
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });
 
 test("a test token's instance is replaced, and the old one is left behind by name", async () => {
-  await using world = await World.create({ program: oneInstance(created) });
-  await world.stack.up();
-  const [old] = world.ids();
-  world.stack.program(oneInstance({ ...created, flavorId: "premium-8" }));
+  await using fixture = await Fixture.create({ program: oneInstance(created) });
+  await fixture.stack.up();
+  const [old] = fixture.ids();
+  fixture.stack.program(oneInstance({ ...created, flavorId: "premium-8" }));
 
-  const { code, output } = await world.stack.up();
+  const { code, output } = await fixture.stack.up();
 
   expect(output).toContain(`instance ${old} is dropped from the state, not destroyed`);
   expect(code).toBe(0);
-  expect(world.ids()).toEqual([old, (await world.stack.instance()).id]);
+  expect(fixture.ids()).toEqual([old, (await fixture.stack.instance()).id]);
 });

@@ -2,18 +2,18 @@
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { isOldest, tokens } from "../support/stack";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const destroyPath = "/v2/instances/{id}";
 
 test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   "%s of an instance just created makes another one, and destroys the first, not the second",
   async (how) => {
-    await using world = await World.create({
+    await using fixture = await Fixture.create({
       ...{ program: oneInstance(), token: tokens.live, config: { destroyPath } },
       service: { destroyPath },
     });
-    const { stack } = world;
+    const { stack } = fixture;
     await stack.up();
     const { id, urn } = await stack.instance();
 
@@ -27,13 +27,16 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     expect(code).toBe(0);
     const now = await stack.instance();
     expect(now.id).not.toBe(id);
-    expect(world.ids()).toEqual([now.id]);
+    expect(fixture.ids()).toEqual([now.id]);
   },
 );
 
 test("--replace with leftovers `fail` sends nothing, and says what it needs; a sandbox's leftover is told as info", async () => {
-  await using world = await World.create({ program: oneInstance(), config: { leftovers: "fail" } });
-  const { stack } = world;
+  await using fixture = await Fixture.create({
+    program: oneInstance(),
+    config: { leftovers: "fail" },
+  });
+  const { stack } = fixture;
   await stack.up();
   const { id, urn } = await stack.instance();
 
@@ -41,7 +44,7 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(refused.output).toContain(`compute:leftovers is "fail"`);
   expect(refused.output).toContain(id);
   expect(refused.code).not.toBe(0);
-  expect(world.ids()).toEqual([id]);
+  expect(fixture.ids()).toEqual([id]);
 
   // As it says.
   expect((await stack.type("pulumi config set compute:leftovers warn")).code).toBe(0);
@@ -49,5 +52,5 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(replaced.output).toContain("instances that may be left over from earlier creates");
   expect(replaced.output).not.toContain("warning: instances that may be left over");
   expect(replaced.code).toBe(0);
-  expect(world.ids()).toEqual([id, (await stack.instance()).id]);
+  expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
 });

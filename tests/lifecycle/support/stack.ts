@@ -109,7 +109,7 @@ function anotherModel(): Model {
 }
 /** The calls of the model of the engine (tests/simulation/engine.ts), made over real gRPC. */
 /** The same, in the type by which the model knows it. */
-export class UnfinishedCall extends InstanceUnfinished {
+class UnfinishedCall extends InstanceUnfinished {
   constructor(
     readonly call: CallFailed,
     { id, inputs, outputs, reasons }: Unfinished,
@@ -128,7 +128,7 @@ const kinds: Readonly<Record<number, DiffKind>> = {
   [Kind.UPDATE_REPLACE]: "update-replace",
 };
 
-export function callsOf(client: TestClient): Calls {
+function callsOf(client: TestClient): Calls {
   return {
     // A plugin here has more than one run: it was configured when it started, and `World.leave` cancels.
     configure: () => Promise.resolve(),

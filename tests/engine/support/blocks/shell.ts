@@ -14,7 +14,7 @@ import { bin as ownBin } from "../../../../tools/sdk/npmPackage";
 import { captured } from "../../../../tools/support/command";
 import { root } from "../../../../tools/support/paths";
 import { tokens } from "../stack";
-import { World } from "../world";
+import { Fixture } from "../fixture";
 import { lineOf, type Check } from "./samples";
 
 export const shell: Check = {
@@ -80,13 +80,13 @@ function isHarmless({ words: [program = "", ...args], text }: Command): boolean 
 /** Gives what went wrong. */
 async function type(script: readonly string[]): Promise<string | undefined> {
   const says = (words: RegExp) => script.some((line) => words.test(line));
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: join(root, "examples", "instance-yaml"),
     // What the block itself sets must do.
     ...(says(/compute:baseUrl|COMPUTE_BASE_URL/) ? { baseUrl: undefined } : {}),
     ...(says(/compute:apiToken|COMPUTE_API_TOKEN/) ? { token: null } : {}),
   });
-  const { stack, service } = world;
+  const { stack, service } = fixture;
   service.control.insert({ id: "i-123", name: "web" });
   if (says(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
   stack.setEnv("ASKED_FOR", tokens.test);

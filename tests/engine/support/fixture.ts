@@ -3,11 +3,11 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emu
 import { refuseSecrets } from "./secrets";
 import { Stack, type StackOptions } from "./stack";
 
-export interface WorldOptions extends StackOptions {
+export interface FixtureOptions extends StackOptions {
   service?: EmulatorOptions;
 }
 
-export class World implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   private constructor(
     readonly service: Emulator,
     readonly stack: Stack,
@@ -15,7 +15,7 @@ export class World implements AsyncDisposable {
   ) {}
 
   /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
-  static async create({ service, config, ...options }: WorldOptions): Promise<World> {
+  static async create({ service, config, ...options }: FixtureOptions): Promise<Fixture> {
     const serviceLog: string[] = [];
     const log = (line: string) => void serviceLog.push(line);
     const emulator = await startEmulator({
@@ -31,7 +31,7 @@ export class World implements AsyncDisposable {
         config: { ...quick, ...config },
         ...options,
       });
-      return new World(emulator, stack, serviceLog);
+      return new Fixture(emulator, stack, serviceLog);
     } catch (error) {
       await emulator.close();
       throw error;

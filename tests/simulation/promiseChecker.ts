@@ -44,7 +44,7 @@ export interface Poster {
 /** A baseline may be that old when its POST is sent, and both take some time under way. */
 const baselineMs = 45_000;
 
-export class Judge {
+export class PromiseChecker {
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
   figures = { made: 0, named: 0, resumed: 0 };
