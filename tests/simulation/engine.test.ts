@@ -26,6 +26,7 @@ const moving = clock.autoAdvance();
 afterAll(() => moving[Symbol.dispose]());
 
 class RecordedRuns {
+  readonly #settings: Record<string, string>;
   readonly service = new FakeService();
   readonly stack = new Stack("dev");
   readonly log: LogLine[] = [];
@@ -33,7 +34,9 @@ class RecordedRuns {
   #read = 0;
   #processes = 0;
 
-  constructor(private readonly settings: Record<string, string> = {}) {}
+  constructor(settings: Record<string, string> = {}) {
+    this.#settings = settings;
+  }
 
   engine(more: Record<string, string> = {}): Engine {
     const ignore = () => undefined;
@@ -44,7 +47,7 @@ class RecordedRuns {
     });
     const args = propertyMap({
       ...{ baseUrl: "https://compute.example/v2", apiToken: new Secret("sk_test_acme_1234567") },
-      ...{ ...this.settings, ...more },
+      ...{ ...this.#settings, ...more },
     });
     this.service.posts.push(...Array.from({ length: 3 }, () => ready));
     return new Engine(this.stack, recorded(provider, ++this.#processes, this.log), args, {

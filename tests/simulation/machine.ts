@@ -15,19 +15,21 @@ export const home = "/home/pulumi";
 export const start = Date.UTC(2026, 0, 1);
 
 export class Machine {
+  readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
   /** How far its date is ahead, in milliseconds. */
   ahead = 0;
 
-  constructor(private readonly timeline: Timeline) {
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
     this.disk = this.newDisk();
   }
   newDisk(): MemoryDisk {
     return new MemoryDisk(this);
   }
   date(): Date {
-    return new Date(start + this.timeline.now + this.ahead);
+    return new Date(start + this.#timeline.now + this.ahead);
   }
 }
 
@@ -42,6 +44,7 @@ export interface ProcessContext {
 }
 
 export class PluginProcess {
+  readonly #ctx: ProcessContext;
   alive = true;
   /** Whether the engine still reads what it says and answers. */
   heard = true;
@@ -57,10 +60,11 @@ export class PluginProcess {
   readonly #disk;
 
   constructor(
-    private readonly ctx: ProcessContext,
+    ctx: ProcessContext,
     readonly machine: Machine,
     readonly name: string,
   ) {
+    this.#ctx = ctx;
     const { random, network } = ctx;
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
@@ -103,11 +107,11 @@ export class PluginProcess {
   /** As `kill -9` does. */
   kill(): void {
     if (!this.alive) return;
-    this.ctx.trace(`${this.name} dies`);
+    this.#ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
     // What its engine learns of it, if that lives.
-    this.ctx.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
+    this.#ctx.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
   }
   readonly #broken = new Set<() => void>();
 
@@ -127,7 +131,7 @@ export class PluginProcess {
     this.#provider.cancel(false, engineGone);
     if (this.running === 0) return this.kill();
     this.#onIdle = () => this.kill();
-    this.ctx.timeline.at(ms, () => this.kill());
+    this.#ctx.timeline.at(ms, () => this.kill());
   }
   #onIdle: () => void = () => undefined;
 
@@ -138,11 +142,11 @@ export class PluginProcess {
   }
 
   #later(ms: number, run: () => void): void {
-    this.ctx.timeline.at(ms, () => this.happen(run));
+    this.#ctx.timeline.at(ms, () => this.happen(run));
   }
 
   #clock(): Clock {
-    const { timeline } = this.ctx;
+    const { timeline } = this.#ctx;
     return {
       now: () => timeline.now,
       date: () => this.machine.date(),

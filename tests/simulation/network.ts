@@ -33,12 +33,21 @@ export interface NetworkHooks {
 const html = "<html><body>Bad gateway</body></html>";
 
 export class Network {
+  readonly #timeline: Timeline;
+  readonly #random: Random;
+  readonly #service: Pick<InProcess, "answer">;
+  readonly #hooks: NetworkHooks;
   constructor(
-    private readonly timeline: Timeline,
-    private readonly random: Random,
-    private readonly service: Pick<InProcess, "answer">,
-    private readonly hooks: NetworkHooks,
-  ) {}
+    timeline: Timeline,
+    random: Random,
+    service: Pick<InProcess, "answer">,
+    hooks: NetworkHooks,
+  ) {
+    this.#timeline = timeline;
+    this.#random = random;
+    this.#service = service;
+    this.#hooks = hooks;
+  }
 
   /** What the client is given in place of undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
@@ -58,11 +67,11 @@ export class Network {
     const { path = "/", method } = options;
     const body = options.body as string | undefined;
     const sent: SentRequest = { sender, method, path, body };
-    const fault = this.hooks.faultFor(sent);
+    const fault = this.#hooks.faultFor(sent);
     const controller = new Controller();
     /** Something reaches the sender, unless it has given up on it. */
     const arrive = (ms: number, run: () => void) =>
-      this.timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
+      this.#timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
       arrive(ms, () =>
         handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
@@ -72,7 +81,7 @@ export class Network {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
       // It is on its way now, whatever becomes of its sender.
-      this.timeline.at(this.#latency(), () => {
+      this.#timeline.at(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
         if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
@@ -104,16 +113,16 @@ export class Network {
     let answer: Answered | undefined;
     if (acts) {
       const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
-      answer = this.service.answer(
+      answer = this.#service.answer(
         {
           ...{ method, target, authorization: given["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
-        [...odd, ...this.hooks.instanceFaultsFor(sent)],
+        [...odd, ...this.#hooks.instanceFaultsFor(sent)],
       );
-      this.hooks.acted(sent, answer);
+      this.#hooks.acted(sent, answer);
     }
-    this.hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    this.#hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
     if (fault?.kind === "hang") return "none";
     if (fault?.kind === "status") return answerOf(fault);
     if (fault?.kind === "cut" || !answer) return "cut";
@@ -122,7 +131,7 @@ export class Network {
 
   /** Mostly short; now and then as long as it takes for others to overtake. */
   #latency(): number {
-    return this.random.oneIn(12) ? this.random.between(100, 3000) : this.random.between(1, 60);
+    return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
   }
 }
 

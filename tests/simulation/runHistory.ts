@@ -26,21 +26,20 @@ const longestRunMs = 60 * 60_000;
 
 /** A stack whose state is judged each time it is saved. */
 class CheckedStack extends Stack {
+  readonly #onSave: (before: string[], after: string[]) => void;
   /** An engine is at work on it. */
   isLocked = false;
   /** The version of its program. */
   version = 1;
 
-  constructor(
-    name: string,
-    private readonly onSave: (before: string[], after: string[]) => void,
-  ) {
+  constructor(name: string, onSave: (before: string[], after: string[]) => void) {
     super(name);
+    this.#onSave = onSave;
   }
   override save(...all: Parameters<Stack["save"]>): void {
     const before = this.ids;
     super.save(...all);
-    this.onSave(before, this.ids);
+    this.#onSave(before, this.ids);
   }
 }
 
@@ -87,6 +86,8 @@ export async function runHistory(
 }
 
 class HistoryRun {
+  readonly #history: History;
+  readonly #trace: ((line: string) => void) | undefined;
   readonly #timeline = new Timeline();
   readonly #random: Random;
   readonly #shared: Shared;
@@ -100,17 +101,16 @@ class HistoryRun {
   #isHealed = false;
   #scopes = 0;
 
-  constructor(
-    private readonly history: History,
-    private readonly trace: ((line: string) => void) | undefined,
-  ) {
+  constructor(history: History, trace: ((line: string) => void) | undefined) {
+    this.#history = history;
+    this.#trace = trace;
     this.#random = new Random(history.seed);
     this.#shared = this.#emptyService();
     this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
     const onSave = (before: string[], after: string[]) => this.#checker.saves(before, after);
     this.#stacks = [new CheckedStack("dev", onSave), new CheckedStack("prod", onSave)];
-    this.#checker = new PromiseChecker(history, this.#service, this.#stacks, now);
+    this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
       faultFor: (sent) => this.#faultFor(sent),
       instanceFaultsFor: (sent) => this.#instanceFaultsFor(sent),
@@ -120,7 +120,7 @@ class HistoryRun {
   }
 
   async runHistory(): Promise<Outcome> {
-    const { history } = this;
+    const history = this.#history;
     const tokenKind = history.live ? "live" : "test";
     for (let n = 0; n < history.otherInstances; n++)
       this.#service.control.insert({ name: `other-${n}`, id: `i-other-${n}`, tokenKind });
@@ -174,11 +174,7 @@ class HistoryRun {
 
   #begin(stack: CheckedStack, machine: Machine, plan?: RunPlan): Run {
     const name = `r${this.#runs.length + 1}`;
-    const { timeline, random, network } = {
-      timeline: this.#timeline,
-      random: this.#random,
-      network: this.#network,
-    };
+    const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
     const trace = (line: string) => this.#tell(line);
     const plugin = new PluginProcess({ timeline, random, network, trace }, machine, name);
     const urns = new Map<string, string>();
@@ -380,7 +376,7 @@ class HistoryRun {
   }
 
   #program(version: number): Program {
-    const { history } = this;
+    const history = this.#history;
     const names = ["web", "db", "queue"].slice(0, history.resources);
     return Object.fromEntries(
       names.map((name) => [
@@ -395,7 +391,7 @@ class HistoryRun {
   }
 
   #settings(plan: RunPlan | undefined): PropertyMap {
-    const { history } = this;
+    const history = this.#history;
     const isClean = plan === undefined;
     // Where a delete is refused, the message says how to let the instance run.
     const policy = isClean && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
@@ -412,7 +408,7 @@ class HistoryRun {
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
   #emptyService(): Shared {
-    const { listOrder, provisioningSeconds: readyAfter } = this.history;
+    const { listOrder, provisioningSeconds: readyAfter } = this.#history;
     const now = () => start + this.#timeline.now;
     const random = () => this.#random.next();
     const shared = services.get(listOrder) ?? serviceThatLists(listOrder);
@@ -435,7 +431,7 @@ class HistoryRun {
   }
 
   #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
-    const { lagSeconds } = this.history;
+    const { lagSeconds } = this.#history;
     if (method !== "POST" || lagSeconds === 0 || this.#isHealed) return [];
     return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
   }
@@ -448,11 +444,9 @@ class HistoryRun {
       const { name } = JSON.parse(body ?? "{}") as { name: string };
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
       const { stack, disk } = run;
-      const { now: at } = this.#timeline;
-      const { lagSeconds } = this.history;
-      const listedFrom = at + lagSeconds * 1000;
+      const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
       const { scope } = run;
-      this.#checker.makes({ id, name, urn, stack, disk, scope, at, listedFrom }, run);
+      this.#checker.makes({ id, name, urn, stack, disk, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
       this.#checker.destroys(path.split("/").at(-1) ?? "", run.stack);
@@ -552,7 +546,7 @@ class HistoryRun {
   }
 
   #tell(line: string): void {
-    this.trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
+    this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
 }
 

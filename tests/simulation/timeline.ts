@@ -10,6 +10,7 @@ interface Event {
 }
 
 export class Timeline {
+  readonly #mostEvents: number;
   /** Milliseconds since the beginning of the history. */
   now = 0;
   /** How many events have happened. */
@@ -17,7 +18,9 @@ export class Timeline {
   readonly #events: Event[] = [];
 
   /** No history takes more events; one that does never ends. */
-  constructor(private readonly mostEvents = 60_000) {}
+  constructor(mostEvents = 60_000) {
+    this.#mostEvents = mostEvents;
+  }
 
   /** Plans `run` for in `ms` milliseconds. */
   at(ms: number, run: () => void): void {
@@ -30,7 +33,7 @@ export class Timeline {
     while (!done()) {
       const next = this.#events.pop();
       if (!next) throw new Error("nothing is left to happen, and not all is done");
-      if (++this.#happened > this.mostEvents) throw new Error("the history never ends");
+      if (++this.#happened > this.#mostEvents) throw new Error("the history never ends");
       this.now = next.at;
       next.run();
       await drained();

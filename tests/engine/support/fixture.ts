@@ -8,11 +8,14 @@ export interface FixtureOptions extends StackOptions {
 }
 
 export class Fixture implements AsyncDisposable {
+  readonly #serviceLog: readonly string[];
   private constructor(
     readonly service: Emulator,
     readonly stack: Stack,
-    private readonly serviceLog: readonly string[],
-  ) {}
+    serviceLog: readonly string[],
+  ) {
+    this.#serviceLog = serviceLog;
+  }
 
   /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
   static async create({ service, config, ...options }: FixtureOptions): Promise<Fixture> {
@@ -51,7 +54,7 @@ export class Fixture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       // An instance's name is no secret to its service.
-      const logged = [...this.serviceLog, JSON.stringify(this.service.control.requests())];
+      const logged = [...this.#serviceLog, JSON.stringify(this.service.control.requests())];
       refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
     } finally {
       await this.#stop();

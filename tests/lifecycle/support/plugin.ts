@@ -28,15 +28,26 @@ const quick: Settings = {
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
 export class Plugin {
+  readonly #clock: MortalClock;
+  readonly #provider: Pick<Provider, "cancel" | "renew">;
+  readonly #server: ProviderServer;
+  readonly #given: Settings;
+  readonly #scope: string;
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
-    private readonly clock: MortalClock,
-    private readonly provider: Pick<Provider, "cancel" | "renew">,
-    private readonly server: ProviderServer,
-    private readonly given: Settings,
-    private readonly scope: string,
-  ) {}
+    clock: MortalClock,
+    provider: Pick<Provider, "cancel" | "renew">,
+    server: ProviderServer,
+    given: Settings,
+    scope: string,
+  ) {
+    this.#clock = clock;
+    this.#provider = provider;
+    this.#server = server;
+    this.#given = given;
+    this.#scope = scope;
+  }
 
   /**
    * `scope`: the id of the stack's provider resource. `speed`: how many times faster than the world's
@@ -82,13 +93,13 @@ export class Plugin {
   /** As each engine begins: with a session of its own, which it configures. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
-    await this.configure(this.given);
+    await this.configure(this.#given);
   }
 
   async configure(settings: Settings): Promise<void> {
     const token = settings["apiToken"];
     const apiToken = typeof token === "string" ? new Secret(token) : token;
-    await this.client.configure(propertyMap({ ...settings, apiToken }), this.scope);
+    await this.client.configure(propertyMap({ ...settings, apiToken }), this.#scope);
   }
 
   get warnings(): string[] {
@@ -122,17 +133,17 @@ export class Plugin {
   }
 
   get alive(): boolean {
-    return this.clock.runs;
+    return this.#clock.runs;
   }
 
   stop(): void {
-    this.clock.die();
+    this.#clock.die();
     this.client.close();
-    this.server.stop();
+    this.#server.stop();
     this.engine.stop();
     // With its process the lock of its session ends.
-    this.provider.cancel(false);
-    this.provider.renew();
+    this.#provider.cancel(false);
+    this.#provider.renew();
   }
 }
 
@@ -141,9 +152,12 @@ export class Plugin {
  * for the date, as a create does before it writes its record and sends its POST, gets no further.
  */
 class MortalClock implements Clock {
+  readonly #speed: number;
   readonly #end = new AbortController();
-  constructor(private readonly speed: number) {}
-  now = () => systemClock.now() * this.speed;
+  constructor(speed: number) {
+    this.#speed = speed;
+  }
+  now = () => systemClock.now() * this.#speed;
   date(): Date {
     this.#end.signal.throwIfAborted();
     return systemClock.date();
@@ -153,7 +167,7 @@ class MortalClock implements Clock {
     if (ended.aborted) return new Promise(() => undefined);
     const both = signal ? AbortSignal.any([signal, ended]) : ended;
     return new Promise((resolve, reject) => {
-      systemClock.sleep(ms / this.speed, both).then(resolve, (error: unknown) => {
+      systemClock.sleep(ms / this.#speed, both).then(resolve, (error: unknown) => {
         if (!ended.aborted) reject(error);
       });
     });

@@ -35,6 +35,7 @@ export const recordedCalls = JSON.parse(readFileSync(file, "utf8")) as RecordedC
 const recorded: Record<string, Sessions> = {};
 
 export class CallRecording implements AsyncDisposable {
+  readonly #folder: string;
   /** How many lines of the log belong to earlier operations. */
   #read = 0;
 
@@ -42,8 +43,10 @@ export class CallRecording implements AsyncDisposable {
     readonly fixture: Fixture,
     /** The recorder, by the name of the plugin. */
     readonly executable: string,
-    private readonly folder: string,
-  ) {}
+    folder: string,
+  ) {
+    this.#folder = folder;
+  }
 
   static async create(options: FixtureOptions): Promise<CallRecording> {
     const folder = mkdtempSync(join(tmpdir(), "compute-talk-"));
@@ -80,7 +83,7 @@ export class CallRecording implements AsyncDisposable {
   }
 
   #all(): LogLine[] {
-    const file = join(this.folder, "log");
+    const file = join(this.#folder, "log");
     if (!existsSync(file)) return [];
     const lines = readFileSync(file, "utf8").trimEnd().split("\n");
     return lines.map((line) => JSON.parse(line) as LogLine);
@@ -91,7 +94,7 @@ export class CallRecording implements AsyncDisposable {
       await this.fixture[Symbol.asyncDispose]();
       await this.#newLines();
     } finally {
-      rmSync(this.folder, { recursive: true, force: true });
+      rmSync(this.#folder, { recursive: true, force: true });
     }
   }
 }
