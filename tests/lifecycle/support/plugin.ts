@@ -28,7 +28,7 @@ const quick: Settings = {
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
 export class Plugin {
-  readonly #clock: MortalClock;
+  readonly #clock: PluginClock;
   readonly #provider: Pick<Provider, "cancel" | "renew">;
   readonly #server: ProviderServer;
   readonly #given: Settings;
@@ -36,7 +36,7 @@ export class Plugin {
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
-    clock: MortalClock,
+    clock: PluginClock,
     provider: Pick<Provider, "cancel" | "renew">,
     server: ProviderServer,
     given: Settings,
@@ -58,7 +58,7 @@ export class Plugin {
     settings: Settings,
     { scope = "a-provider", speed = 1 } = {},
   ): Promise<Plugin> {
-    const clock = new MortalClock(speed);
+    const clock = new PluginClock(speed);
     const redactor = new Redactor();
     const engine = await TestEngine.start();
     // Its time stands still: no message is given up because the machine is busy.
@@ -111,11 +111,6 @@ export class Plugin {
     return this.engine.logged;
   }
 
-  /** Whether it has said that by now, to a person or in its debug log. */
-  said(like: RegExp): boolean {
-    return this.logged.some(({ message }) => like.test(message));
-  }
-
   /** The first warning like this; messages travel on their own and may come after the answer. */
   async warning(like: RegExp): Promise<string> {
     for (let look = 0; look < 100; look++) {
@@ -124,16 +119,6 @@ export class Plugin {
       await systemClock.sleep(20);
     }
     throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
-  }
-
-  /** All warnings, once those on their way have come. */
-  async allWarnings(): Promise<string[]> {
-    await systemClock.sleep(150);
-    return this.warnings;
-  }
-
-  get alive(): boolean {
-    return this.#clock.runs;
   }
 
   stop(): void {
@@ -151,7 +136,7 @@ export class Plugin {
  * The system's clock until the plugin's end. From then on nothing that sleeps wakes up, and who asks
  * for the date, as a create does before it writes its record and sends its POST, gets no further.
  */
-class MortalClock implements Clock {
+class PluginClock implements Clock {
   readonly #speed: number;
   readonly #end = new AbortController();
   constructor(speed: number) {
@@ -171,9 +156,6 @@ class MortalClock implements Clock {
         if (!ended.aborted) reject(error);
       });
     });
-  }
-  get runs(): boolean {
-    return !this.#end.signal.aborted;
   }
   die(): void {
     this.#end.abort();

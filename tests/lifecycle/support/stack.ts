@@ -44,7 +44,7 @@ export class Run {
 
 export class Stack {
   readonly told: string[] = [];
-  #model = anotherModel();
+  readonly #model = new Model("dev");
 
   /** The id of its provider resource, which goes with the last resource. */
   get scope(): string {
@@ -66,11 +66,6 @@ export class Stack {
     const urn = urnOf(name);
     this.#model.save([...this.#model.resources, { ...held, name, urn, old: false }], this.scope);
   }
-  /** Another stack, of the same name. */
-  beAnother(): void {
-    this.#model = anotherModel();
-  }
-
   up(plugin: Plugin, program: Program, options: UpOptions = {}): Promise<Run> {
     return this.#run(plugin, (engine) => engine.up(program, options));
   }
@@ -104,9 +99,6 @@ export class Stack {
   }
 }
 
-function anotherModel(): Model {
-  return new Model("dev");
-}
 /** The calls of the model of the engine (tests/simulation/engine.ts), made over real gRPC. */
 /** The same, in the type by which the model knows it. */
 class UnfinishedCall extends InstanceUnfinished {
@@ -130,7 +122,7 @@ const kinds: Readonly<Record<number, DiffKind>> = {
 
 function callsOf(client: TestClient): Calls {
   return {
-    // A plugin here has more than one run: it was configured when it started, and `World.leave` cancels.
+    // A plugin here has more than one run: it is configured when it starts, and canceled when it stops.
     configure: () => Promise.resolve(),
     cancel: () => undefined,
     check: ({ autonaming: _, ...request }) => client.check(request),

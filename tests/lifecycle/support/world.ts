@@ -50,17 +50,6 @@ export class World {
     return plugin;
   }
 
-  /** The end of a run as every engine makes it: Cancel, with no call running. */
-  async leave(plugin = this.plugins.at(-1)): Promise<void> {
-    if (plugin?.alive) await plugin.client.cancel();
-  }
-
-  /** Nobody listens any more, and the plugin has met that. */
-  async refuseConnections(plugin: Plugin): Promise<void> {
-    await this.service.refuseConnections();
-    await until(() => plugin.said(/the connection to .* was refused/));
-  }
-
   get posts(): number {
     return this.service.counts()["POST /v2/instances"] ?? 0;
   }

@@ -49,7 +49,7 @@ export class CallRecording implements AsyncDisposable {
   }
 
   static async create(options: FixtureOptions): Promise<CallRecording> {
-    const folder = mkdtempSync(join(tmpdir(), "compute-talk-"));
+    const folder = mkdtempSync(join(tmpdir(), "compute-recording-"));
     const path = join(folder, executable);
     const command = [process.execPath, recorder(), plugin, join(folder, "log")];
     const quoted = command.map((part) => `'${part}'`).join(" ");
