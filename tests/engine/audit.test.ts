@@ -60,7 +60,7 @@ async function prepared(program: string): Promise<Fixture> {
 const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
   all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
 
-async function noteElsewhere({ stack, service }: Fixture, id: string): Promise<void> {
+async function recordForOtherBackend({ stack, service }: Fixture, id: string): Promise<void> {
   const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
   await leaveOpen(ledgerFolder(env), "other", { baseUrl: service.url, id, stage: "accepted" });
 }
@@ -69,7 +69,7 @@ function stateFile({ backend }: Stack, project: string): string {
   return join(backend.replace("file://", ""), ".pulumi", "stacks", project, "dev.json");
 }
 
-/** As if its instances had been there for an hour: what is just accepted may be missing from listings. */
+/** Backdates the creates by an hour: listings may lack an instance that was accepted just now. */
 function ageCreates(file: string): void {
   const long = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
   const earlier = new Date(Date.now() - 3_600_000).toISOString();
@@ -160,9 +160,9 @@ test("killed during a POST: the pending create is found, and its instance, if th
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
   expect(await data(fixture)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
 
-  // What a run with another backend left open, its next one goes on with.
+  // A pending create of another backend is for the next run with that backend.
   service.control.insert({ id: "i-other", name: "other" });
-  await noteElsewhere(fixture, "i-other");
+  await recordForOtherBackend(fixture, "i-other");
   const other = await data(fixture);
   expect(other.openCreates).toEqual([]);
   expect(other.inNoStack).toEqual([

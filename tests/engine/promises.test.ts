@@ -1,6 +1,6 @@
 /**
- * What adversarial runs with the real engine broke once (G1, G2, G4): after each of them, how many
- * instances there are, and what a person was told.
+ * Sequences of commands that once broke a promise with the real engine (G1, G2, G4). Each test counts the
+ * instances at the end, and reads what a person was told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
@@ -38,7 +38,6 @@ async function expectOnly(fixture: Fixture, id: string): Promise<void> {
   expect(fixture.posts()).toBe(1);
 }
 
-// 2
 test("plugin killed, an import only previewed, then up: named, not made again, and imported as is said", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), service: never });
   const { stack } = fixture;
@@ -61,7 +60,6 @@ test("plugin killed, an import only previewed, then up: named, not made again, a
   await expectOnly(fixture, id);
 });
 
-// 8
 test("plugin killed, then the resource renamed with an alias: the first is named, and imported as is said", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), service: never });
   const { stack, service } = fixture;
@@ -110,7 +108,6 @@ const withDependent = (url: string, inputs: Inputs) =>
     },
   );
 
-// 9, 29
 test("live, policy fail: an input changed, or `--replace`: refused before anything, a dependent included, is touched", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), token: tokens.live });
   const { stack, service } = fixture;
@@ -149,7 +146,6 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
 /** A program of which `web` is ready at once, and `slow` never: it waits for `web`. */
 const withSlow = instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } });
 
-// 12, 27
 test.each(["Ctrl-C", "engine killed"] as const)(
   "%s while another waits, then `up --replace` of the finished one: it is not taken over as its own replacement",
   async (end) => {

@@ -1,4 +1,4 @@
-/** Wrong settings and tokens: one clear error, with the next step, before anything is sent (G9). */
+/** A wrong setting or token is one clear error with the next step (G9). */
 import { expect, test } from "@jest/globals";
 import { instances, oneInstance } from "../support/programs";
 import { canaries } from "../support/secrets";

@@ -1,4 +1,4 @@
-/** Ctrl-C, and the death of the plugin, at the worst moments: nothing is lost, nothing made twice (G1). */
+/** Ctrl-C or a killed plugin during the wait: nothing is lost, and nothing is made twice (G1). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { Fixture } from "../support/fixture";
