@@ -106,14 +106,6 @@ describe("What the service does", () => {
     expect(service.base).toMatch(/\/v2$/);
   });
 
-  creating(
-    "an instance is made from an image and a flavor, and attached to a network",
-    async () => {
-      const { body } = await post(valid());
-      expect((body as { networks: unknown[] }).networks).not.toHaveLength(0);
-    },
-  );
-
   emulated("a list has the caller's tenant only", "one token, one tenant", async (emulator) => {
     emulator.control.insert({ name: "of-red", tenant: "red" });
     emulator.control.insert({ name: "of-blue", tenant: "blue" });
@@ -131,11 +123,6 @@ describe("What the service does", () => {
 });
 
 describe("Resources and their fields", () => {
-  creating("an instance has the fields of the provisioning response", async () => {
-    const reply = await post(valid());
-    expect(reply.body).toEqual(expect.objectContaining(acceptedBody));
-  });
-
   emulated("and no others", "a field more breaks nobody", async () => {
     expect((await post(valid())).body).toEqual(acceptedBody);
   });
@@ -186,10 +173,6 @@ describe("Resources and their fields", () => {
 });
 
 describe("States and transitions", () => {
-  creating("a newly provisioned instance is in PROVISIONING", async () => {
-    expect((await post(valid())).body).toMatchObject({ status: "PROVISIONING" });
-  });
-
   emulated("and leaves it as time goes by", "time cannot be moved there", async () => {
     const token = tenantToken("transitions");
     await post(valid({ name: "moving" }), token);
@@ -220,10 +203,6 @@ describe("GET /v2/account", () => {
 });
 
 describe("GET /v2/instances", () => {
-  test("needs no parameters", async () => {
-    expect((await get("/instances")).status).toBe(200);
-  });
-
   test("each item carries id, name, status and ipv4_public", async () => {
     service.emulator?.control.insert({ name: "listed", tenant: "contract" });
     for (const item of (await list()).data) expect(item).toEqual(expect.objectContaining(anItem));

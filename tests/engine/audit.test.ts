@@ -10,7 +10,7 @@ import { acceptedKey } from "../../provider/instance/state";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { instances, oneInstance, userData } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 interface Data {
   result: string;
@@ -25,18 +25,18 @@ interface Data {
   notComparable: { id: string; why: string }[];
 }
 
-const audit = ({ stack }: World, line = "") => stack.type(`'${plugin}' audit ${line}`);
+const audit = ({ stack }: Fixture, line = "") => stack.type(`'${plugin}' audit ${line}`);
 
-async function data(world: World): Promise<Data & { code: number | null }> {
-  const { code, output } = await audit(world, "--json");
+async function data(fixture: Fixture): Promise<Data & { code: number | null }> {
+  const { code, output } = await audit(fixture, "--json");
   return { ...(JSON.parse(output) as Data), code };
 }
 
 const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
 
 /** A stack of another project in the same backend, brought up. */
-async function neighbour(world: World, options: Partial<Parameters<typeof Stack.create>[0]>) {
-  const { stack, service } = world;
+async function neighbour(fixture: Fixture, options: Partial<Parameters<typeof Stack.create>[0]>) {
+  const { stack, service } = fixture;
   const other = await Stack.create({
     ...{ program: oneInstance(), baseUrl: service.url },
     config: { pollIntervalSeconds: "0.2" },
@@ -47,20 +47,20 @@ async function neighbour(world: World, options: Partial<Parameters<typeof Stack.
   return other;
 }
 
-async function prepared(program: string): Promise<World> {
-  const world = await World.create({ program });
-  const { stack, service } = world;
+async function prepared(program: string): Promise<Fixture> {
+  const fixture = await Fixture.create({ program });
+  const { stack, service } = fixture;
   await stack.succeed("up", "--yes", "--skip-preview");
   // A scheduled job has the address and the token, and no passphrase.
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
-  return world;
+  return fixture;
 }
 
 const idOf = (all: readonly { urn: string; id?: string }[], name: string) =>
   all.find(({ urn }) => urn.endsWith(`::${name}`))?.id ?? "";
 
-async function noteElsewhere({ stack, service }: World, id: string): Promise<void> {
+async function recordForOtherBackend({ stack, service }: Fixture, id: string): Promise<void> {
   const env = { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: "file:///another" };
   await leaveOpen(ledgerFolder(env), "other", { baseUrl: service.url, id, stage: "accepted" });
 }
@@ -69,7 +69,7 @@ function stateFile({ backend }: Stack, project: string): string {
   return join(backend.replace("file://", ""), ".pulumi", "stacks", project, "dev.json");
 }
 
-/** As if its instances had been there for an hour: what is just accepted may be missing from listings. */
+/** Backdates the creates by an hour: listings may lack an instance that was accepted just now. */
 function ageCreates(file: string): void {
   const long = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
   const earlier = new Date(Date.now() - 3_600_000).toISOString();
@@ -77,15 +77,15 @@ function ageCreates(file: string): void {
 }
 
 test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
-  await using world = await prepared(
+  await using fixture = await prepared(
     instances({ web: { inputs: { userData } }, db: {}, left: {}, coming: {} }),
   );
-  const { stack, service } = world;
-  await using other = await neighbour(world, { project: "other" });
-  await using _ = await neighbour(world, { project: "foreign", program: "resources: {}\n" });
-  await using live = await neighbour(world, { project: "paid", token: tokens.live });
+  const { stack, service } = fixture;
+  await using other = await neighbour(fixture, { project: "other" });
+  await using _ = await neighbour(fixture, { project: "foreign", program: "resources: {}\n" });
+  await using live = await neighbour(fixture, { project: "paid", token: tokens.live });
 
-  const well = await audit(world);
+  const well = await audit(fixture);
   expect(well.output).toMatch(/^managed +5 instances$/m);
   expect(well.output).toMatch(/^stacks +4 read, 3 with instances$/m);
   expect(well.output).toMatch(/\nNot compared \(1\):\n.*it was made with a live token.*test one/);
@@ -105,7 +105,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   service.control.insert({ id: "i-hand", name: "by\nhand \u001b[2J\u202e" });
   service.control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
 
-  const found = await data(world);
+  const found = await data(fixture);
   expect(found).toMatchObject({ result: "found", code: 1, inSeveral: [], openCreates: [] });
   expect(found.services).toEqual([expect.objectContaining({ listed: 6, complete: true })]);
   expect(ids(found.inNoStack)).toEqual(["i-hand", left?.id].sort());
@@ -121,7 +121,7 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   ]);
   expect(ids(found.notComparable)).toEqual([paid]);
 
-  const text = await audit(world);
+  const text = await audit(fixture);
   expect(text.output).toMatch(
     /^Running but in no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m,
   );
@@ -129,42 +129,21 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(text.output).toMatch(/^In a stack but gone \(1\):\n.*organization\/proj\/dev {2}urn:/m);
   expect(text.code).toBe(1);
 
-  // A listing that may hide something, and one stack that nobody can read: what was certain is so no more.
-  service.control.fault({ kind: "hasMoreForever", times: "always" });
-  const hidden = await data(world);
-  expect(hidden.gone).toEqual([]);
-  expect(ids(hidden.inNoStack)).toEqual(["i-hand", left?.id].sort());
-  expect(hidden.undecided.map(({ what }) => what)).toContain(
-    `instance ${idOf(made, "db")} of organization/proj/dev`,
-  );
-  service.control.clearFaults();
-  const file = stateFile(stack, "other");
-  const state = readFileSync(file, "utf8");
-  writeFileSync(file, state.replace(/"urn:pulumi:[^"]*:Instance::web"/g, '"broken"'));
-  const blind = await data(world);
-  expect(blind.inNoStack).toEqual([]);
-  expect(blind.undecided.map(({ what }) => what)).toContain("stack organization/other/dev");
-  expect(ids(blind.gone)).toEqual([idOf(made, "db")]);
-  writeFileSync(file, "{ broken");
-  const nothing = await audit(world);
-  expect(nothing.output).toMatch(/^`pulumi stack ls` failed/m);
-  expect(nothing.code).toBe(3);
-
   // None of it made or removed anything.
-  expect(world.posts()).toBe(6);
+  expect(fixture.posts()).toBe(6);
   expect(Object.keys(service.counts()).filter((it) => it.startsWith("DELETE"))).toEqual([]);
 });
 
 test("killed during a POST: the pending create is found, and its instance, if there is one", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   const hanging = service.control.fault({ method: "POST", kind: "hang", acted: true });
   const up = stack.start("up", "--yes", "--skip-preview");
   await up.reached(hanging.firstHit);
   await up.end("both killed");
 
-  const found = await data(world);
+  const found = await data(fixture);
   expect(found.code).toBe(1);
   expect(found.openCreates).toEqual([
     {
@@ -174,47 +153,22 @@ test("killed during a POST: the pending create is found, and its instance, if th
       stack: "organization/proj/dev",
     },
   ]);
-  expect(ids(found.inNoStack)).toEqual(world.ids());
+  expect(ids(found.inNoStack)).toEqual(fixture.ids());
 
   service.control.clearFaults();
   expect((await stack.upAfterKill()).code).toBe(0);
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
-  expect(await data(world)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
+  expect(await data(fixture)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
 
-  // The next run with another backend goes on with the pending create there.
+  // A pending create of another backend is for the next run with that backend.
   service.control.insert({ id: "i-other", name: "other" });
-  await noteElsewhere(world, "i-other");
-  const other = await data(world);
+  await recordForOtherBackend(fixture, "i-other");
+  const other = await data(fixture);
   expect(other.openCreates).toEqual([]);
   expect(other.inNoStack).toEqual([
     expect.objectContaining({
       id: "i-other",
-      note: expect.stringMatching(
-        /; the next `pulumi up` with another state backend takes it over$/,
-      ),
+      note: expect.stringMatching(/^the next `pulumi up` with another state backend takes it over/),
     }),
   ]);
-});
-
-test("what hinders it ends with 3, what is typed wrong with 2, and the token is in neither", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { stack, service } = world;
-  expect(await audit(world)).toMatchObject({ code: 3, output: expect.stringMatching(/not given/) });
-  expect(await audit(world, '"$COMPUTE_API_TOKEN"')).toMatchObject({ code: 2 });
-  service.control.declareToken(tokens.test, { state: "revoked" });
-  const revoked = await audit(world, "--stack dev");
-  expect(revoked.output).toMatch(/HTTP 401/);
-  expect(revoked.code).toBe(3);
-  service.control.declareToken(tokens.test, { state: "valid" });
-  stack.setEnv("PULUMI_BACKEND_URL", "file:///nonexistent/backend");
-  const nowhere = await audit(world, `--base-url '${service.url}'`);
-  expect(nowhere.output).toMatch(/^`pulumi stack ls` failed/m);
-  expect(nowhere.code).toBe(3);
-  stack.setEnv("HTTPS_PROXY", "not an address");
-  const unsent = await audit(world, "--json --base-url https://api.example.com/v2 2> said");
-  expect(JSON.parse(unsent.output)).toEqual({
-    result: "undecided",
-    undecided: [{ what: "a service", why: expect.stringMatching(/can't be called with these/) }],
-  });
-  expect(unsent.code).toBe(3);
 });

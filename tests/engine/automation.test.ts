@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
 import { tokens, type Stack } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const program = join(root, "examples", "automation");
 
@@ -21,8 +21,8 @@ test("its own tests pass", async () => {
 });
 
 test("a review environment comes up, is listed, and is destroyed once its time is over", async () => {
-  await using world = await World.create({ program });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program });
+  const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
 
   const up = await reviews(stack, "up 42 --hours 0.000001 --servers 2");
@@ -52,14 +52,14 @@ test("a review environment comes up, is listed, and is destroyed once its time i
 });
 
 test("one that has failed half-way ends as well; one without a record is left to a person", async () => {
-  await using world = await World.create({ program, token: tokens.live });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program, token: tokens.live });
+  const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
 
   const refused = await reviews(stack, "up 42 --hours 0.000001");
   expect(refused.code).toBe(1);
   expect(refused.output).toContain("requireTokenKind");
-  expect(world.posts()).toBe(0);
+  expect(fixture.posts()).toBe(0);
   await stack.succeed("stack", "init", "review-by-hand");
 
   const reap = await reviews(stack, "reap");

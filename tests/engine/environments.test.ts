@@ -6,7 +6,7 @@ import { root } from "../../tools/support/paths";
 import { pathWithRandom } from "./support/random/plugin";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const program = join(root, "examples", "environments");
 
@@ -18,24 +18,25 @@ interface Server {
 }
 
 /** The stack of dev is there, and selected; its network is not there yet. */
-async function environments(): Promise<World> {
+async function environments(): Promise<Fixture> {
   // Its own tests look at its types.
   const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
-  const world = await World.create({ program, env });
-  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
-  return world;
+  const fixture = await Fixture.create({ program, env });
+  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+  return fixture;
 }
 
 /** A command of the network's project. */
-const network = (world: World, ...args: string[]) => world.stack.succeed("-C", "network", ...args);
+const network = (fixture: Fixture, ...args: string[]) =>
+  fixture.stack.succeed("-C", "network", ...args);
 
-async function bringUpNetwork(world: World, name: string): Promise<void> {
-  await network(world, "stack", "init", name);
-  await network(world, "up", "--yes", "--skip-preview");
+async function bringUpNetwork(fixture: Fixture, name: string): Promise<void> {
+  await network(fixture, "stack", "init", name);
+  await network(fixture, "up", "--yes", "--skip-preview");
 }
 
-async function inventory(world: World): Promise<Server[]> {
-  return (await world.stack.outputs())["inventory"] as Server[];
+async function inventory(fixture: Fixture): Promise<Server[]> {
+  return (await fixture.stack.outputs())["inventory"] as Server[];
 }
 
 const namesOf = (servers: readonly Server[], role: string) =>
@@ -46,26 +47,26 @@ test("its own tests pass, with the engine mocked", async () => {
 });
 
 describe("on the network of dev", () => {
-  let world: World;
+  let fixture: Fixture;
   beforeAll(async () => {
-    world = await environments();
+    fixture = await environments();
   });
-  afterAll(() => world[Symbol.asyncDispose]());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   test("an environment waits for its network", async () => {
-    const early = await world.stack.preview();
+    const early = await fixture.stack.preview();
     expect(early.code).not.toBe(0);
     expect(early.output).toMatch(/unknown stack.*environments-network\/dev/);
-    await bringUpNetwork(world, "dev");
+    await bringUpNetwork(fixture, "dev");
   });
 
   test("dev comes up, stays as it is, grows, and renames only what is replaced", async () => {
-    const { stack, service } = world;
+    const { stack, service } = fixture;
     // What is left on disk and printed is searched for it.
     await stack.succeed("config", "set", "--secret", "agentToken", canaries.userData);
     await stack.succeed("up", "--yes", "--skip-preview");
 
-    const first = await inventory(world);
+    const first = await inventory(fixture);
     const records = new Map(service.control.instances().map((it) => [it.name, it]));
     expect(first.map(({ role }) => role)).toEqual(["web", "web", "worker"]);
     for (const { name, role, ipv4, privateIpv4 } of first) {
@@ -81,7 +82,7 @@ describe("on the network of dev", () => {
     await stack.succeed("config", "set", "--path", "groups.web.flavorId", "standard-4");
     await stack.succeed("up", "--yes", "--skip-preview");
 
-    const second = await inventory(world);
+    const second = await inventory(fixture);
     expect(namesOf(second, "worker").slice(0, 1)).toEqual(namesOf(first, "worker"));
     expect(namesOf(second, "worker")).toHaveLength(2);
     expect(namesOf(second, "web").filter((it) => namesOf(first, "web").includes(it))).toEqual([]);
@@ -92,10 +93,10 @@ describe("on the network of dev", () => {
   });
 
   test("a review stack refuses a live token, and settings that make no sense", async () => {
-    const { stack } = world;
+    const { stack } = fixture;
     await stack.type("cp Pulumi.review-template.yaml Pulumi.review-42.yaml");
     await stack.succeed("stack", "init", "review-42");
-    const before = world.posts();
+    const before = fixture.posts();
 
     stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
     const live = await stack.up();
@@ -110,15 +111,15 @@ describe("on the network of dev", () => {
     expect(wrong.output).toContain("Mend Pulumi.review-42.yaml");
     // No stack trace.
     expect(wrong.output).not.toContain("settings.ts");
-    expect(world.posts()).toBe(before);
+    expect(fixture.posts()).toBe(before);
   });
 });
 
 test("prod takes a live token only, and can be neither replaced nor destroyed", async () => {
-  await using world = await environments();
-  const { stack } = world;
+  await using fixture = await environments();
+  const { stack } = fixture;
   stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
-  await bringUpNetwork(world, "prod");
+  await bringUpNetwork(fixture, "prod");
   await stack.succeed("stack", "init", "prod");
 
   stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
@@ -128,8 +129,8 @@ test("prod takes a live token only, and can be neither replaced nor destroyed", 
 
   stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
   await stack.succeed("up", "--yes", "--skip-preview");
-  const ids = world.ids();
-  expect(await inventory(world)).toHaveLength(6);
+  const ids = fixture.ids();
+  expect(await inventory(fixture)).toHaveLength(6);
 
   await stack.succeed("config", "set", "imageId", "debian-13");
   const preview = await stack.preview();
@@ -138,6 +139,6 @@ test("prod takes a live token only, and can be neither replaced nor destroyed", 
   const destroy = await stack.destroy();
   expect(destroy.code).not.toBe(0);
   expect(destroy.output).toContain("protect");
-  expect(world.ids()).toEqual(ids);
-  expect(await inventory(world)).toHaveLength(6);
+  expect(fixture.ids()).toEqual(ids);
+  expect(await inventory(fixture)).toHaveLength(6);
 });

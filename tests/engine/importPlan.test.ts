@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { required } from "./support/programs";
 import { plugin } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 test("a hundred servers: import-plan, pulumi import, and the program that it writes replaces none", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: "resources: {}\n",
     service: { cursorParameter: "after" },
     config: { cursorParameter: "after" },
   });
-  const { stack, service } = world;
+  const { stack, service } = fixture;
   for (let n = 0; n < 98; n++) service.control.insert({ id: `i-${n}`, name: `web-${n}` });
   // What a program could not name as it is: a name twice, and one with other signs in it.
   service.control.insert({ id: "i-twin", name: "web-7" });
@@ -39,9 +39,9 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   expect(up.output).not.toMatch(/replace/);
   expect(up.code).toBe(0);
   await stack.expectNothingToDo();
-  expect(world.posts()).toBe(0);
+  expect(fixture.posts()).toBe(0);
   const held = new Map((await stack.instances()).map(({ urn, id = "" }) => [id, urn]));
-  expect([...held.keys()].sort()).toEqual(world.ids().sort());
+  expect([...held.keys()].sort()).toEqual(fixture.ids().sort());
   expect(held.get("i-7")).toMatch(/::web-7$/);
   expect(held.get("i-twin")).toMatch(/::web-7-i-twin$/);
 
@@ -53,8 +53,8 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
 });
 
 test("--parent and --provider: they become children of a component, by the program's own provider", async () => {
-  await using world = await World.create({ program: "resources: {}\n" });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: "resources: {}\n" });
+  const { stack, service } = fixture;
   service.control.insert({ id: "i-1", name: "web" });
   const program = (instance: string) => `
     const pulumi = require("@pulumi/pulumi");
@@ -87,5 +87,5 @@ test("--parent and --provider: they become children of a component, by the progr
   const up = await stack.up();
   expect(up.output).toMatch(/~ 1 updated/);
   expect(up.code).toBe(0);
-  expect(world.posts()).toBe(0);
+  expect(fixture.posts()).toBe(0);
 });

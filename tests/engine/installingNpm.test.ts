@@ -9,7 +9,7 @@ import { testUnless } from "../../tools/support/unless";
 import { guests, hindrance, installed } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 // Most of it is downloads, the first time.
 const why = hindrance(guests.TypeScript);
@@ -26,8 +26,8 @@ beforeAll(async () => {
   modules = join(program, "node_modules");
 });
 
-const createWorld = (env: NodeJS.ProcessEnv = {}) =>
-  World.create({ program, namesPlugin: false, env });
+const createFixture = (env: NodeJS.ProcessEnv = {}) =>
+  Fixture.create({ program, namesPlugin: false, env });
 
 /** As npm runs it: with node_modules/.bin first on PATH. */
 async function npmRun(stack: Stack, command: string): Promise<string> {
@@ -40,33 +40,33 @@ async function npmRun(stack: Stack, command: string): Promise<string> {
 }
 
 testHere("an npm script finds it on the PATH that npm gives it; Pulumi says so", async () => {
-  await using world = await createWorld();
-  const output = await npmRun(world.stack, "pulumi up --yes --skip-preview --non-interactive");
+  await using fixture = await createFixture();
+  const output = await npmRun(fixture.stack, "pulumi up --yes --skip-preview --non-interactive");
   expect(output).toMatch(
     new RegExp(`using ${plugin} from \\$PATH at .*node_modules/.bin/${plugin}`),
   );
-  expect(world.service.control.instances()).toHaveLength(2);
+  expect(fixture.service.control.instances()).toHaveLength(2);
 });
 
 testHere("a project names the directory in node_modules; Pulumi says nothing", async () => {
-  await using world = await createWorld();
-  const file = join(world.stack.project, "Pulumi.yaml");
+  await using fixture = await createFixture();
+  const file = join(fixture.stack.project, "Pulumi.yaml");
   const path = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
   writeFileSync(file, readFileSync(file, "utf8") + pluginsAt(path));
-  expect(await world.stack.succeed("preview")).not.toContain("warning");
+  expect(await fixture.stack.succeed("preview")).not.toContain("warning");
 });
 
 testHere("without either, Pulumi downloads the plugin that the SDK names", async () => {
   await using page = await ReleasePage.serve(await ensureArchive());
-  await using world = await createWorld({
+  await using fixture = await createFixture({
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: undefined,
     PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^${metadata.pluginDownloadURL}=${page.url}`,
     PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
   });
-  const output = await npmRun(world.stack, "pulumi preview --non-interactive");
+  const output = await npmRun(fixture.stack, "pulumi preview --non-interactive");
   expect(output).toMatch(/\+ 3 to create/);
   expect(page.asked).toHaveLength(1);
-  rmSync(join(world.stack.home, "plugins"), { recursive: true, force: true });
+  rmSync(join(fixture.stack.home, "plugins"), { recursive: true, force: true });
 });
 
 testHere("`npx pulumi-compute` runs its commands", () => {

@@ -5,21 +5,21 @@
 import { expect } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
 import { guests, hindrance, installed } from "./support/installing";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 // Most of it is downloads, the first time.
 for (const [language, guest] of Object.entries(guests)) {
   const title = `the ${language} example comes up, gives its outputs, stays as it is, and is torn down`;
   testUnless(hindrance(guest), title, async () => {
     const { project, env } = await installed(guest);
-    await using world = await World.create({ program: project, env });
-    const { stack, service } = world;
+    await using fixture = await Fixture.create({ program: project, env });
+    const { stack, service } = fixture;
 
     const yes = ["--yes", "--skip-preview"];
 
     const preview = await stack.succeed("preview");
     expect(preview).toMatch(/\+ 3 to create/); // two instances, and the stack
-    expect(world.posts()).toBe(0);
+    expect(fixture.posts()).toBe(0);
 
     const up = await stack.succeed("up", ...yes);
     expect(up).toContain("PROVISIONING");
@@ -39,6 +39,6 @@ for (const [language, guest] of Object.entries(guests)) {
     await stack.succeed("refresh", ...yes, "--expect-no-changes");
     await stack.succeed("destroy", ...yes);
     expect(await stack.resources()).toEqual([]);
-    expect(world.posts()).toBe(2);
+    expect(fixture.posts()).toBe(2);
   });
 }

@@ -22,36 +22,36 @@ import {
 import { pathWithRandom } from "./support/random/plugin";
 import type { Outcome } from "./support/running";
 import { plugin, tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const secrets = { COMPUTE_API_TOKEN: tokens.test, PULUMI_CONFIG_PASSPHRASE: "test" };
-const variables = ({ stack, service }: World) => ({
+const variables = ({ stack, service }: Fixture) => ({
   COMPUTE_BASE_URL: service.url,
   PULUMI_BACKEND_URL: stack.backend,
 });
 
 /** dev and its network as a person begins them; from then on what a job has is what its file gives it. */
-async function begun(): Promise<World> {
+async function begun(): Promise<Fixture> {
   const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
   const program = join(root, "examples", "environments");
-  const world = await World.create({ program, env, baseUrl: undefined, namesPlugin: false });
-  const { stack } = world;
+  const fixture = await Fixture.create({ program, env, baseUrl: undefined, namesPlugin: false });
+  const { stack } = fixture;
   // Where `pulumi plugin install` puts it.
   const folder = join(stack.home, "plugins", `resource-compute-v${metadata.version}`);
   writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
   // Where GitHub's jobs have Pulumi's home, and where GitLab's.
   for (const home of [stack.folder, stack.project]) symlinkSync(stack.home, join(home, ".pulumi"));
-  stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
   await stack.succeed("-C", "network", "stack", "init", "dev");
   await stack.succeed("-C", "network", "up", "--yes", "--skip-preview");
-  for (const name of Object.keys({ ...secrets, ...variables(world) })) {
+  for (const name of Object.keys({ ...secrets, ...variables(fixture) })) {
     stack.setEnv(name, undefined);
   }
-  return world;
+  return fixture;
 }
 
 /** Runs them one after the other, until one fails. */
-async function run({ stack }: World, scripts: readonly Script[]): Promise<Outcome> {
+async function run({ stack }: Fixture, scripts: readonly Script[]): Promise<Outcome> {
   expect(scripts).not.toEqual([]);
   let output = "";
   for (const { text, env } of scripts) {
@@ -72,53 +72,55 @@ function succeeded({ code, output }: Outcome): string {
   return output;
 }
 
-const instances = ({ service }: World, prefix: string) =>
+const instances = ({ service }: Fixture, prefix: string) =>
   service.control.instances().filter(({ name }) => name.startsWith(prefix));
 
-const inState = ({ stack }: World, file: string) => join(stack.folder, "state/.pulumi", file);
+const inState = ({ stack }: Fixture, file: string) => join(stack.folder, "state/.pulumi", file);
 const reviewState = "stacks/environments-example/review-7.json";
 /** What a killed run leaves. */
 const lock = "locks/organization/environments-example/dev/killed.json";
 
 test.concurrent("GitHub", async () => {
-  await using world = await begun();
+  await using fixture = await begun();
   const of = (context: string, values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [`${context}.${key}`, value]));
   const contexts = {
     ...of("secrets", secrets),
-    ...of("vars", variables(world)),
+    ...of("vars", variables(fixture)),
     ...{ "github.event.pull_request.number": "7", "matrix.stack": "dev" },
     ...{ "inputs.stack": "dev", "inputs.directory": "." },
   };
   const job = async (workflow: string, name: string) =>
-    succeeded(await run(world, githubScripts(workflow, name, contexts)));
+    succeeded(await run(fixture, githubScripts(workflow, name, contexts)));
 
   expect(await job("preview.yml", "preview")).toContain("dev-worker-1");
-  expect(instances(world, "dev-")).toEqual([]);
+  expect(instances(fixture, "dev-")).toEqual([]);
 
   await job("deploy.yml", "dev");
-  expect(instances(world, "dev-")).toHaveLength(3);
+  expect(instances(fixture, "dev-")).toHaveLength(3);
   const kept = stepOf(setup.runs.steps, "actions/cache/restore")?.with?.["path"];
-  expect(existsSync(kept?.replace("~", world.stack.folder) ?? "")).toBe(true);
+  expect(existsSync(kept?.replace("~", fixture.stack.folder) ?? "")).toBe(true);
   expect(await job("drift.yml", "drift")).toContain("All that is listed is managed");
 
   await job("review.yml", "up");
-  expect(instances(world, "review-7-")).toHaveLength(1);
+  expect(instances(fixture, "review-7-")).toHaveLength(1);
   // A sandbox's server is dropped: it goes by itself.
   expect(await job("review.yml", "down")).toContain("is dropped from the state, not destroyed");
-  expect(existsSync(inState(world, reviewState))).toBe(false);
+  expect(existsSync(inState(fixture, reviewState))).toBe(false);
 
-  writeWhole(inState(world, lock), "{}");
+  writeWhole(inState(fixture, lock), "{}");
   await job("unlock.yml", "unlock");
-  expect(existsSync(inState(world, lock))).toBe(false);
+  expect(existsSync(inState(fixture, lock))).toBe(false);
 });
 
 test.concurrent("GitLab", async () => {
-  await using world = await begun();
-  const { project } = world.stack;
+  await using fixture = await begun();
+  const { project } = fixture.stack;
   const start = (name: string, more: Readonly<Record<string, string>> = {}) => {
     const own = { CI_PROJECT_DIR: project, CI_MERGE_REQUEST_IID: "7" };
-    return run(world, [gitlabScript(name, { ...secrets, ...variables(world), ...own, ...more })]);
+    return run(fixture, [
+      gitlabScript(name, { ...secrets, ...variables(fixture), ...own, ...more }),
+    ]);
   };
 
   succeeded(await start("preview"));
@@ -127,30 +129,30 @@ test.concurrent("GitLab", async () => {
   expect(plan).toEqual({ create: 9, update: 0, delete: 0 });
 
   succeeded(await start("dev"));
-  expect(instances(world, "dev-")).toHaveLength(3);
+  expect(instances(fixture, "dev-")).toHaveLength(3);
   const kept = gitlabJob("dev").cache?.flatMap(({ paths }) => paths) ?? [];
   expect(kept.map((path) => existsSync(join(project, path)))).toEqual([true, true]);
 
   succeeded(await start("review"));
-  expect(instances(world, "review-7-")).toHaveLength(1);
+  expect(instances(fixture, "review-7-")).toHaveLength(1);
   succeeded(await start("review:end"));
-  expect(existsSync(inState(world, reviewState))).toBe(false);
+  expect(existsSync(inState(fixture, reviewState))).toBe(false);
 
-  const [gone] = instances(world, "dev-");
-  world.service.control.remove(gone?.id ?? "");
+  const [gone] = instances(fixture, "dev-");
+  fixture.service.control.remove(gone?.id ?? "");
   const { code, output } = await start("drift", { STACK: "dev" });
   expect(output).toContain("no changes were expected for refresh but changes were proposed");
   expect(code).toBe(1);
 
-  writeWhole(inState(world, lock), "{}");
+  writeWhole(inState(fixture, lock), "{}");
   succeeded(await start("unlock", { STACK: "dev", DIRECTORY: ".", ENVIRONMENT: "dev" }));
-  expect(existsSync(inState(world, lock))).toBe(false);
+  expect(existsSync(inState(fixture, lock))).toBe(false);
 });
 
 test.concurrent("Kubernetes: the program that is an object", async () => {
   const [object] = parseAllDocuments(textOf("kubernetes/program.yaml"));
   const { program } = object?.toJS() as { program: unknown };
-  await using world = await World.create({ program: stringify(program) });
-  await world.stack.succeed("up", "--yes", "--skip-preview");
-  expect(await world.stack.outputs()).toEqual({ ipv4: expect.stringContaining(".") });
+  await using fixture = await Fixture.create({ program: stringify(program) });
+  await fixture.stack.succeed("up", "--yes", "--skip-preview");
+  expect(await fixture.stack.outputs()).toEqual({ ipv4: expect.stringContaining(".") });
 });

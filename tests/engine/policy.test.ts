@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
 import { pack, startablePack } from "./support/policyPack";
 import { instances, oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 test("its own tests pass", async () => {
   await captured("npm", ["test"], { cwd: pack });
@@ -11,19 +11,19 @@ test("its own tests pass", async () => {
 
 test("the engine stops what breaks a rule, before anything is made, and lets the rest through", async () => {
   const { directory, path } = startablePack();
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: oneInstance({ flavorId: "standard-8" }),
     // Its own tests look at its types.
     env: { PATH: path, PULUMI_NODEJS_TRANSPILE_ONLY: "true" },
   });
-  const { stack } = world;
+  const { stack } = fixture;
   const guarded = ["--policy-pack", directory];
 
   const both = await stack.up(...guarded);
   expect(both.code).not.toBe(0);
   expect(both.output).toContain("compute:requireTokenKind test");
   expect(both.output).toContain("The flavor standard-8 is not for the stack dev.");
-  expect(world.posts()).toBe(0);
+  expect(fixture.posts()).toBe(0);
 
   await stack.configure({ requireTokenKind: "test" });
   const names = Array.from({ length: 11 }, (_, index) => `web-${index}`);
@@ -36,5 +36,5 @@ test("the engine stops what breaks a rule, before anything is made, and lets the
   const good = await stack.up(...guarded);
   expect(good.output).not.toMatch(/violation/i);
   expect(good.code).toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });

@@ -1,16 +1,13 @@
 /**
- * What adversarial runs with the real engine broke once (G1, G2, G4): after each of them, how many
- * instances there are, and what a person was told.
+ * Sequences of commands that once broke a promise with the real engine (G1, G2, G4). Each test counts the
+ * instances at the end, and reads what a person was told.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { printedCommands } from "../support/printed";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
-import { recordsOf } from "./support/records";
-import { plugin, Stack, tokens } from "./support/stack";
-import { World } from "./support/world";
+import { tokens } from "./support/stack";
+import { Fixture } from "./support/fixture";
 
 const never = { provisioningSeconds: Infinity };
 const destroyPath = "/v2/instances/{id}";
@@ -18,43 +15,33 @@ const urnOf = (name: string) => `urn:pulumi:dev::proj::compute:index:Instance::$
 const importing = (name: string, id: string) => ["import", "compute:index:Instance", name, id];
 
 /** An `up` that has printed this text, and whose instances are not ready. */
-async function upThatPrinted(world: World, ...texts: string[]) {
-  const up = world.stack.start("up", "--yes", "--skip-preview");
+async function upThatPrinted(fixture: Fixture, ...texts: string[]) {
+  const up = fixture.stack.start("up", "--yes", "--skip-preview");
   for (const text of texts) await up.printed(text);
   return up;
 }
 
 /** A plugin killed while its only instance is waited for; gives the instance's id. */
-async function killedInTheWait(world: World): Promise<string> {
-  const up = await upThatPrinted(world, "PROVISIONING");
+async function killedInTheWait(fixture: Fixture): Promise<string> {
+  const up = await upThatPrinted(fixture, "PROVISIONING");
   up.killPlugin();
   expect((await up.ended).code).not.toBe(0);
-  world.service.control.settle();
-  const [id = ""] = world.ids();
+  fixture.service.control.settle();
+  const [id = ""] = fixture.ids();
   return id;
 }
 
-/** The next `up` holds this one, and no other was made. */
-async function expectTakenOver(world: World, id: string): Promise<void> {
-  const { code, output } = await world.stack.up();
-  expect(output).toContain(`an earlier run created ${id}`);
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
-  await expectOnly(world, id);
-}
-
 /** Nothing else is there, and nothing to do. */
-async function expectOnly(world: World, id: string): Promise<void> {
-  await world.stack.expectNothingToDo();
-  expect(world.ids()).toEqual([id]);
-  expect(world.posts()).toBe(1);
+async function expectOnly(fixture: Fixture, id: string): Promise<void> {
+  await fixture.stack.expectNothingToDo();
+  expect(fixture.ids()).toEqual([id]);
+  expect(fixture.posts()).toBe(1);
 }
 
-// 2
 test("plugin killed, an import only previewed, then up: named, not made again, and imported as is said", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack } = world;
-  const id = await killedInTheWait(world);
+  await using fixture = await Fixture.create({ program: oneInstance(), service: never });
+  const { stack } = fixture;
+  const id = await killedInTheWait(fixture);
 
   const previewed = await stack.run(...importing("web", id), "--preview-only");
   expect(previewed.code).toBe(0);
@@ -70,56 +57,13 @@ test("plugin killed, an import only previewed, then up: named, not made again, a
   await stack.type(command);
   expect((await stack.up()).code).toBe(0);
   expect((await stack.instance()).id).toBe(id);
-  await expectOnly(world, id);
+  await expectOnly(fixture, id);
 });
 
-// 26
-test("plugin killed, then `.get()` with a state, its refresh, and a delete of another project's: taken over", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack, service } = world;
-  const id = await killedInTheWait(world);
-  const [{ name } = { name: "" }] = service.control.instances();
-
-  const get = { id, state: { ...required, name, status: "ACTIVE" } };
-  await using other = await Stack.create({
-    project: "other",
-    program: instances({}, { resources: { web: { type: "compute:Instance", get } } }),
-    baseUrl: service.url,
-    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
-  });
-  await other.succeed("up", "--yes", "--skip-preview");
-  await other.refresh();
-  other.setEnv("COMPUTE_BASE_URL", service.url);
-  const gone = await other.run(...doing("delete"), id, "--stateless", "--yes");
-  expect(gone.output).toContain(id);
-  expect(recordsOf(stack)).toMatchObject([{ id, stage: "accepted" }]);
-
-  await expectTakenOver(world, id);
-});
-
-const doing = (what: string) => ["do", "--package", plugin, "compute:index:Instance", what];
-
-// 8, 18
-test("plugin killed, then the stack renamed: taken over; and given its name, not replaced", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack, service } = world;
-  const id = await killedInTheWait(world);
-  await stack.succeed("stack", "rename", "renamed");
-
-  await expectTakenOver(world, id);
-  const { name } = service.control.instances()[0] ?? {};
-  stack.program(oneInstance({ name }));
-  const named = await stack.up();
-  expect(named.output).not.toContain("replaced");
-  expect(named.code).toBe(0);
-  await expectOnly(world, id);
-});
-
-// 8
 test("plugin killed, then the resource renamed with an alias: the first is named, and imported as is said", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack, service } = world;
-  const id = await killedInTheWait(world);
+  await using fixture = await Fixture.create({ program: oneInstance(), service: never });
+  const { stack, service } = fixture;
+  const id = await killedInTheWait(fixture);
   stack.program(instances({ site: { options: { aliases: [{ name: "web" }] } } }));
 
   // Ends before a second one is made: whether there is to be one is for the person to decide.
@@ -132,7 +76,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
   );
   const [command = ""] = printedCommands(output, "pulumi import");
   expect(command).toContain(id);
-  expect(world.ids()).toEqual([id]);
+  expect(fixture.ids()).toEqual([id]);
 
   await stack.type(command);
   const imported = await stack.up();
@@ -140,20 +84,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
   expect(imported.code).toBe(0);
   await stack.expectNothingToDo();
   expect((await stack.instance()).id).toBe(id);
-  expect(world.ids()).toEqual([id]);
-});
-
-// 15
-test("names by a random pattern of pulumi:autonaming, plugin killed: taken over", async () => {
-  await using world = await World.create({ program: oneInstance(), service: never });
-  const { stack, service } = world;
-  await stack.succeed(
-    ...["config", "set", "--path", "pulumi:autonaming.pattern", "pre-${name}-${hex(6)}"],
-  );
-  const id = await killedInTheWait(world);
-  expect(service.control.instances()[0]?.name).toMatch(/^pre-web-[0-9a-f]{6}$/);
-
-  await expectTakenOver(world, id);
+  expect(fixture.ids()).toEqual([id]);
 });
 
 /** An explicit provider in test mode beside the live one, and its instance, which needs the other's id. */
@@ -177,10 +108,9 @@ const withDependent = (url: string, inputs: Inputs) =>
     },
   );
 
-// 9, 29
 test("live, policy fail: an input changed, or `--replace`: refused before anything, a dependent included, is touched", async () => {
-  await using world = await World.create({ program: oneInstance(), token: tokens.live });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: oneInstance(), token: tokens.live });
+  const { stack, service } = fixture;
   stack.setEnv("TOKEN_TO_SET", tokens.test);
   await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret token');
   stack.program(withDependent(service.url, {}));
@@ -189,8 +119,8 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
   const id = before.find(({ urn }) => urn === urnOf("web"))?.id ?? "";
   const expectUntouched = async () => {
     expect((await stack.instances()).map((it) => it.id)).toEqual(before.map((it) => it.id));
-    expect(world.ids()).toHaveLength(2);
-    expect(world.posts()).toBe(2);
+    expect(fixture.ids()).toHaveLength(2);
+    expect(fixture.posts()).toBe(2);
   };
 
   stack.program(withDependent(service.url, { flavorId: "premium-8" }));
@@ -213,63 +143,23 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
   expect((await stack.type(discard)).output).toContain(`instance ${id}.`);
 });
 
-test("what a delete has said that it drops is neither named as a leftover nor stands in the way", async () => {
-  const both = instances({ web: {}, db: {} });
-  await using world = await World.create({ program: both, config: { deletePolicy: "retain" } });
-  const { stack } = world;
-  expect((await stack.up()).code).toBe(0);
-  const id = (await stack.instances()).find(({ urn }) => urn === urnOf("web"))?.id ?? "";
-  stack.program(instances({ db: {} }));
-  expect((await stack.up()).output).toContain(`instance ${id} is dropped from the state`);
-  await stack.configure({ deletePolicy: "fail" });
-  stack.program(both);
-
-  const { code, output } = await stack.up();
-
-  expect(output).not.toContain(id);
-  expect(code).toBe(0);
-  expect(world.ids()).toHaveLength(3);
-  expect(world.posts()).toBe(3);
-});
-
-// 10
-test("a live state, and a test token: a change is refused, and nothing is made", async () => {
-  await using world = await World.create({ program: oneInstance(), token: tokens.live });
-  const { stack } = world;
-  expect((await stack.up()).code).toBe(0);
-  const [id = ""] = world.ids();
-  stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
-  stack.program(oneInstance({ flavorId: "premium-8" }));
-
-  for (const refused of [await stack.preview(), await stack.up()]) {
-    expect(refused.output).toContain(`instance ${id} can't be replaced with this configuration`);
-    expect(refused.code).not.toBe(0);
-  }
-
-  expect((await stack.instance()).id).toBe(id);
-  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
-  stack.program(oneInstance());
-  await expectOnly(world, id);
-});
-
 /** A program of which `web` is ready at once, and `slow` never: it waits for `web`. */
 const withSlow = instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } });
 
-// 12, 27
 test.each(["Ctrl-C", "engine killed"] as const)(
   "%s while another waits, then `up --replace` of the finished one: it is not taken over as its own replacement",
   async (end) => {
-    await using world = await World.create({
+    await using fixture = await Fixture.create({
       ...{ program: withSlow, config: { destroyPath } },
       service: {
         provisioningSeconds: (name) => (name.startsWith("slow") ? Infinity : 0),
         destroyPath,
       },
     });
-    const { stack, service } = world;
-    const up = await upThatPrinted(world, "Instance slow creating");
-    while (world.ids().length < 2) await sleep(20);
-    const [web = "", slow = ""] = world.ids();
+    const { stack, service } = fixture;
+    const up = await upThatPrinted(fixture, "Instance slow creating");
+    while (fixture.ids().length < 2) await sleep(20);
+    const [web = "", slow = ""] = fixture.ids();
     await up.printed(`${slow} PROVISIONING`);
     await up.end(end);
     service.control.settle();
@@ -279,49 +169,16 @@ test.each(["Ctrl-C", "engine killed"] as const)(
 
     expect(replacing.output).toContain(`the engine was given instance ${web}`);
     expect(replacing.code).not.toBe(0);
-    expect(world.ids()).toEqual([web, slow]);
-    expect(world.posts()).toBe(2);
+    expect(fixture.ids()).toEqual([web, slow]);
+    expect(fixture.posts()).toBe(2);
 
     // An `up` shows that the state holds it; then it is replaced by another one.
     expect((await stack.up()).code).toBe(0);
     const replaced = await stack.up("--replace", urnOf("web"), "--target", urnOf("web"));
     expect(replaced.code).toBe(0);
-    expect(world.posts()).toBe(3);
-    expect(world.ids()).toHaveLength(2);
-    expect(world.ids()).not.toContain(web);
+    expect(fixture.posts()).toBe(3);
+    expect(fixture.ids()).toHaveLength(2);
+    expect(fixture.ids()).not.toContain(web);
     await stack.expectNothingToDo();
   },
 );
-
-// 19
-test("an attached plugin, two providers in a program: the second is refused, and nothing is made by the first's settings", async () => {
-  await using world = await World.create({ program: "resources: {}\n" });
-  const { stack, service } = world;
-  const attached = spawn(plugin, [], {
-    env: { PATH: process.env["PATH"], PULUMI_HOME: stack.home, COMPUTE_API_TOKEN: tokens.test },
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  try {
-    const [port] = (await once(attached.stdout.setEncoding("utf8"), "data")) as [string];
-    stack.setEnv("PULUMI_DEBUG_PROVIDERS", `compute:${port.trim()}`);
-    const provider = (seconds: number) => ({
-      type: "pulumi:providers:compute",
-      properties: { baseUrl: service.url, requestTimeoutSeconds: seconds },
-    });
-    const of = (name: string) => ({
-      ...{ type: "compute:Instance", properties: required, options: { provider: name } },
-    });
-    const one = { one: provider(20), a: of("${one}") };
-    const two = { two: provider(21), b: of("${two}") };
-    stack.program(instances({}, { resources: { ...one, ...two } }));
-
-    const { code, output } = await stack.up();
-
-    expect(output).toContain("this process already serves another configuration of the provider");
-    expect(code).not.toBe(0);
-    expect(world.posts()).toBe((await stack.instances()).length);
-    expect(world.posts()).toBeLessThan(2);
-  } finally {
-    attached.kill();
-  }
-});

@@ -5,12 +5,12 @@ import { expect, test } from "@jest/globals";
 import { selfSigned, testAuthority, testServer } from "../../provider/api/testing/certificates";
 import { TlsFront } from "../support/tlsFront";
 import { oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and destroy go over https", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await using front = await TlsFront.start(world.service.port, testServer);
-  const { stack } = world;
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  await using front = await TlsFront.start(fixture.service.port, testServer);
+  const { stack } = fixture;
   await stack.configure({ baseUrl: front.url });
 
   const refused = await stack.up();
@@ -19,14 +19,14 @@ test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and 
     /certificate of localhost:\d+ is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\).*NODE_EXTRA_CA_CERTS/,
   );
   expect(refused.code).not.toBe(0);
-  expect(world.service.counts()).toEqual({});
+  expect(fixture.service.counts()).toEqual({});
   expect(await stack.instances()).toEqual([]);
 
   const authority = join(stack.folder, "authority.pem");
   writeFileSync(authority, testAuthority);
   stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
   expect((await stack.up()).code).toBe(0);
-  expect((await stack.instance()).id).toBe(world.ids()[0]);
+  expect((await stack.instance()).id).toBe(fixture.ids()[0]);
   expect((await stack.refresh()).code).toBe(0);
 
   // The authority vouches for the service, not for whoever sits in between.
@@ -34,10 +34,10 @@ test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and 
   const intercepted = await stack.refresh();
   expect(intercepted.output).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);
   expect(intercepted.code).not.toBe(0);
-  expect((await stack.instance()).id).toBe(world.ids()[0]);
+  expect((await stack.instance()).id).toBe(fixture.ids()[0]);
 
   front.present(testServer);
   expect((await stack.destroy()).code).toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
   expect(front.handshakes).toBeGreaterThan(0);
 });

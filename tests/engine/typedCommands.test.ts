@@ -1,10 +1,15 @@
-/** The commands that messages print work when they are typed, and the next `up` is clean (G1, G4, G9). */
+/**
+ * The commands that messages print work when they are typed, and the next `up` is clean. Until then nothing
+ * is lost or made twice (G1, G2, G4, G9).
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { printedCommands } from "../support/printed";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
 import type { End } from "./support/running";
 import { tokens } from "./support/stack";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 const lists = { method: "GET", path: "/v2/instances" } as const;
@@ -17,75 +22,75 @@ function printed(output: string, start: string): string {
   return commands[0] ?? "";
 }
 
-async function typed(world: World, command: string): Promise<void> {
-  const { code, output } = await world.stack.type(command);
+async function typed(fixture: Fixture, command: string): Promise<void> {
+  const { code, output } = await fixture.stack.type(command);
   // An older language host for Node.js imports, and then can't write the program for it.
   const failed = code !== 0 && !output.includes("unknown method GenerateProgram");
   if (failed) throw new Error(`${command} ended with ${code}:\n${output}`);
 }
 
 /** An `up` that changes nothing at the service, and one that has nothing to do. */
-async function expectClean(world: World): Promise<void> {
-  const posts = world.posts();
-  const up = await world.stack.up();
+async function expectClean(fixture: Fixture): Promise<void> {
+  const posts = fixture.posts();
+  const up = await fixture.stack.up();
   expect(up.output).not.toContain("replaced");
   expect(up.code).toBe(0);
-  await world.stack.expectNothingToDo();
-  expect(world.posts()).toBe(posts);
+  await fixture.stack.expectNothingToDo();
+  expect(fixture.posts()).toBe(posts);
 }
 
 /** A create whose instance is there, and that no listing shows until the faults are cleared. */
-async function leftOpen(world: World): Promise<{ output: string; id: string }> {
-  const { control } = world.service;
+async function leftOpen(fixture: Fixture): Promise<{ output: string; id: string }> {
+  const { control } = fixture.service;
   control.fault(lost);
   const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const { code, output } = await world.stack.up();
+  const { code, output } = await fixture.stack.up();
   expect(code).not.toBe(0);
   hidden.remove();
-  const id = world.ids().at(-1) ?? "";
+  const id = fixture.ids().at(-1) ?? "";
   return { output, id };
 }
 
 /** The create is under way when the run ends; the program then asks for something else. */
-async function endedThenChanged(world: World, end: End): Promise<string> {
-  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
+async function endedThenChanged(fixture: Fixture, end: End): Promise<string> {
+  const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = fixture.stack.start("up", "--yes", "--skip-preview");
   await up.reached(hanging.firstHit);
   await up.end(end, () => hanging.release());
-  world.stack.program(oneInstance({ flavorId: "standard-4" }));
-  const { code, output } = await world.stack.upAfterKill();
+  fixture.stack.program(oneInstance({ flavorId: "standard-4" }));
+  const { code, output } = await fixture.stack.upAfterKill();
   expect(code).not.toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
   return output;
 }
 
 test.each(["plugin killed", "engine killed", "both killed"] as const)(
   "%s: the import that the next up prints takes the instance over",
   async (end) => {
-    await using world = await World.create({ program: oneInstance() });
-    const output = await endedThenChanged(world, end);
-    const [id = ""] = world.ids();
+    await using fixture = await Fixture.create({ program: oneInstance() });
+    const output = await endedThenChanged(fixture, end);
+    const [id = ""] = fixture.ids();
 
     const command = printed(output, "pulumi import");
     expect(command).toContain(id);
-    await typed(world, command);
+    await typed(fixture, command);
 
-    await expectClean(world);
-    expect((await world.stack.instance()).id).toBe(id);
+    await expectClean(fixture);
+    expect((await fixture.stack.instance()).id).toBe(id);
   },
 );
 
 test("both killed: the discard that the next up prints lets a new one be made", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const output = await endedThenChanged(world, "both killed");
-  const [id = ""] = world.ids();
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const output = await endedThenChanged(fixture, "both killed");
+  const [id = ""] = fixture.ids();
 
-  await typed(world, printed(output, "discard"));
+  await typed(fixture, printed(output, "discard"));
 
-  expect((await world.stack.up()).code).toBe(0);
+  expect((await fixture.stack.up()).code).toBe(0);
   expect(output).toContain(id);
-  expect(world.posts()).toBe(2);
-  expect(world.ids()).toEqual([id, (await world.stack.instance()).id]);
+  expect(fixture.posts()).toBe(2);
+  expect(fixture.ids()).toEqual([id, (await fixture.stack.instance()).id]);
 });
 
 /** What the engine keeps of a run that was killed is about the same create; both ways agree. */
@@ -93,139 +98,167 @@ test.each([
   ["after the next up", "--clear-pending-creates"],
   ["in place of it", "--import-pending-creates"],
 ])("engine killed: its own repair of a pending create, %s, by %s", async (when, flag) => {
-  await using world = await World.create({ program: oneInstance() });
-  const hanging = world.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = fixture.stack.start("up", "--yes", "--skip-preview");
   await up.reached(hanging.firstHit);
   await up.end("engine killed", () => hanging.release());
-  const [id = ""] = world.ids();
-  await typed(world, "pulumi cancel");
+  const [id = ""] = fixture.ids();
+  await typed(fixture, "pulumi cancel");
   if (when === "after the next up") {
-    const { code, output } = await world.stack.up();
+    const { code, output } = await fixture.stack.up();
     expect(output).toContain("pending operations");
     expect(code).toBe(0);
-    await typed(world, `pulumi refresh ${flag}`);
+    await typed(fixture, `pulumi refresh ${flag}`);
   } else {
     const urn = "urn:pulumi:dev::proj::compute:index:Instance::web";
-    await typed(world, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
+    await typed(fixture, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
   }
 
-  await expectClean(world);
-  expect((await world.stack.up()).output).not.toContain("pending operations");
-  expect((await world.stack.instance()).id).toBe(id);
-  expect(world.posts()).toBe(1);
+  await expectClean(fixture);
+  expect((await fixture.stack.up()).output).not.toContain("pending operations");
+  expect((await fixture.stack.instance()).id).toBe(id);
+  expect(fixture.posts()).toBe(1);
 });
 
 test("a pending create: the import takes over the instance that turns up", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const { output, id } = await leftOpen(world);
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const { output, id } = await leftOpen(fixture);
 
-  await typed(world, printed(output, "pulumi import").replace("<id>", id));
+  await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
 
-  await expectClean(world);
-  expect((await world.stack.instance()).id).toBe(id);
+  await expectClean(fixture);
+  expect((await fixture.stack.instance()).id).toBe(id);
 });
 
 test("a pending create of a component's child: the import names the component", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  world.stack.javascript(`
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  fixture.stack.javascript(`
     const pulumi = require("@pulumi/pulumi");
     const group = new pulumi.ComponentResource("my:mod:Group", "group");
     new pulumi.CustomResource("compute:index:Instance", "it's web",
       { name: "web", ...${JSON.stringify(required)} }, { parent: group });
   `);
-  const { output, id } = await leftOpen(world);
+  const { output, id } = await leftOpen(fixture);
 
   const command = printed(output, "pulumi import")
     .replace("<id>", id)
     .replace("<name>=<urn of its component>", "group=urn:pulumi:dev::proj::my:mod:Group::group");
-  await typed(world, command);
+  await typed(fixture, command);
 
-  await expectClean(world);
-  expect((await world.stack.instances()).map((it) => it.id)).toEqual([id]);
+  await expectClean(fixture);
+  expect((await fixture.stack.instances()).map((it) => it.id)).toEqual([id]);
 });
 
 test("a pending create of an explicit provider: the import names the provider", async () => {
-  await using world = await World.create({ program: "resources: {}\n", baseUrl: undefined });
+  await using fixture = await Fixture.create({ program: "resources: {}\n", baseUrl: undefined });
   const resource = (type: string, properties: Inputs, options: Inputs = {}) => ({
     ...{ type, properties, options },
   });
   const resources = {
-    own: resource("pulumi:providers:compute", { baseUrl: world.service.url, settlingSeconds: 1 }),
+    own: resource("pulumi:providers:compute", { baseUrl: fixture.service.url, settlingSeconds: 1 }),
     web: resource("compute:Instance", required, { provider: "${own}" }),
   };
-  world.stack.program(instances({}, { resources }));
-  const { output, id } = await leftOpen(world);
+  fixture.stack.program(instances({}, { resources }));
+  const { output, id } = await leftOpen(fixture);
 
-  await typed(world, printed(output, "pulumi import").replace("<id>", id));
+  await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
 
-  await expectClean(world);
-  expect((await world.stack.instance()).id).toBe(id);
-});
-
-test("several candidates: the import takes the right one over", async () => {
-  await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
-  const { control } = world.service;
-  control.fault(lost);
-  const seen = control.fault({
-    ...{ ...lists, after: 1, kind: "rewrite" },
-    rewrite: (list: unknown) => {
-      const other = control.insert({ name: "web-main", id: "i-of-somebody-else" });
-      const { data, ...rest } = list as { data: object[] };
-      return { ...rest, data: [...data, { id: other.id, name: other.name, status: "ACTIVE" }] };
-    },
-  });
-  const { output } = await world.stack.up();
-  expect(seen.hits).toBe(1);
-  const [id = ""] = world.ids();
-  control.remove("i-of-somebody-else");
-
-  await typed(world, printed(output, "pulumi import").replace("<id>", id));
-
-  await expectClean(world);
-  expect((await world.stack.instance()).id).toBe(id);
+  await expectClean(fixture);
+  expect((await fixture.stack.instance()).id).toBe(id);
 });
 
 test("an extra instance: the import takes it over as a resource of its own", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: oneInstance({ name: "web-main" }),
     service: { provisioningSeconds: Infinity },
   });
-  const { control } = world.service;
+  const { control } = fixture.service;
   control.fault({ ...creates, kind: "status", status: 503, acted: true });
   // Seen by no look until the second one is accepted.
   const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const up = world.stack.start("up", "--yes", "--skip-preview");
+  const up = fixture.stack.start("up", "--yes", "--skip-preview");
   await up.printed("PROVISIONING");
   hidden.remove();
   control.settle();
   const { output } = await up.ended;
-  const [extra = ""] = world.ids();
+  const [extra = ""] = fixture.ids();
 
   const command = printed(output, "pulumi import");
   expect(command).toContain(extra);
-  await typed(world, command.replace("<name>", "web-2"));
+  await typed(fixture, command.replace("<name>", "web-2"));
 
   const both = { web: { inputs: { name: "web-main" } }, "web-2": { inputs: { name: "web-main" } } };
-  world.stack.program(instances(both));
-  await expectClean(world);
-  expect((await world.stack.instances()).map(({ id }) => id).sort()).toEqual(world.ids().sort());
+  fixture.stack.program(instances(both));
+  await expectClean(fixture);
+  expect((await fixture.stack.instances()).map(({ id }) => id).sort()).toEqual(
+    fixture.ids().sort(),
+  );
 });
 
 test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
   "a destroy that was refused: %s, as it is printed",
   async (wayOut) => {
-    await using world = await World.create({
+    await using fixture = await Fixture.create({
       ...{ program: oneInstance(), token: tokens.live },
       service: { destroyPath: "/v2/instances/{id}" },
     });
-    await world.stack.up();
-    const { output } = await world.stack.destroy();
+    await fixture.stack.up();
+    const { output } = await fixture.stack.destroy();
 
-    await typed(world, printed(output, wayOut));
-    await typed(world, printed(output, "--run-program"));
+    await typed(fixture, printed(output, wayOut));
+    await typed(fixture, printed(output, "--run-program"));
 
-    expect(await world.stack.instances()).toEqual([]);
-    expect(world.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
+    expect(await fixture.stack.instances()).toEqual([]);
+    expect(fixture.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
   },
 );
+
+test("one name twice in a program, one create pending: its instance is named, and each has its own once it is imported", async () => {
+  const name = "web-main";
+  const program = instances({ a: { inputs: { name } }, b: { inputs: { name } } });
+  await using fixture = await Fixture.create({ program });
+  fixture.service.control.fault({ ...creates, kind: "status", status: 503, acted: true });
+
+  const { stack } = fixture;
+  const { code, output } = await stack.up();
+
+  expect(code).not.toBe(0);
+  expect(fixture.posts()).toBe(2);
+  const { id: held } = await stack.instance();
+  const left = fixture.ids().find((id) => id !== held);
+  expect(output).toContain(`An instance named "${name}" has turned up since, ${left}`);
+
+  const [command = ""] = /pulumi import compute:index:Instance [ab] i-\w+/.exec(output) ?? [];
+  expect(command).toContain(left);
+  await stack.type(command);
+  expect((await stack.up()).code).toBe(0);
+  await stack.expectNothingToDo();
+  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
+  expect(fixture.posts()).toBe(2);
+});
+
+/** docs/gitops.md, "A run stops for a leftover". */
+test("killed during a create, its ledger gone: the next run stops, and goes on after what it says to type", async () => {
+  await using fixture = await Fixture.create({
+    program: oneInstance(),
+    config: { leftovers: "fail" },
+  });
+  const { stack, service } = fixture;
+  const hanging = service.control.fault({ ...creates, kind: "hang", acted: true });
+  const up = stack.start("up", "--yes", "--skip-preview");
+  await up.reached(hanging.firstHit);
+  await up.end("both killed", () => hanging.release());
+  const [left] = fixture.ids();
+  rmSync(join(stack.home, "compute"), { recursive: true });
+
+  const stopped = await stack.upAfterKill();
+  expect(stopped.output).toContain('nothing was created, since compute:leftovers is "fail"');
+  expect(stopped.code).not.toBe(0);
+  const [line] = printedCommands(stopped.output, "Instance web ");
+  const imported = await stack.type(`${line} --yes --generate-code=false`);
+  expect(imported.code).toBe(0);
+  expect((await stack.up()).code).toBe(0);
+  expect((await stack.instance()).id).toBe(left);
+  expect(fixture.posts()).toBe(1);
+});

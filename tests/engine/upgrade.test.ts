@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { placed, recordedStates } from "../lifecycle/fixtures/states";
 import { instances, oneInstance } from "./support/programs";
-import { World } from "./support/world";
+import { Fixture } from "./support/fixture";
 
 /** Sealed values as a state export with `--show-secrets` has them: in JSON. */
 function asExported(value: unknown): unknown {
@@ -31,12 +31,12 @@ function plain(inputs: unknown): Record<string, unknown> {
 }
 
 test("previews of states that released versions wrote show no replacement", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  const states = recordedStates().map((state) => placed(state, world.service.url));
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const states = recordedStates().map((state) => placed(state, fixture.service.url));
   const resources = Object.fromEntries(
     states.map(({ name, program }) => [name, { inputs: plain(program) }]),
   );
-  const { stack } = world;
+  const { stack } = fixture;
   // For the provider resource, as this engine writes it.
   await stack.up();
   const file = join(stack.folder, "state.json");
@@ -47,7 +47,7 @@ test("previews of states that released versions wrote show no replacement", asyn
   const web = exported.deployment.resources.pop();
   for (const [index, { name, held, listed }] of states.entries()) {
     const id = `${held.id}-${index}`;
-    world.service.control.insert({ ...listed, id });
+    fixture.service.control.insert({ ...listed, id });
     exported.deployment.resources.push({
       ...web,
       urn: String(web?.["urn"]).replace(/::web$/, `::${name}`),
@@ -66,27 +66,27 @@ test("previews of states that released versions wrote show no replacement", asyn
   expect(output).not.toMatch(/replace|create|delete/i);
   expect(output).toMatch(/~ 2 to update/);
   expect(code).toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });
 
 test("an unfinished instance with 1 MB of user data is kept, and the next up goes on with it", async () => {
   const userData = "# a line of a long script\n".repeat(40_000);
   const timeouts = { customTimeouts: { create: "5s" } };
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: oneInstance({ userData }, timeouts),
     service: { provisioningSeconds: Infinity },
   });
-  const { stack } = world;
+  const { stack } = fixture;
 
   const first = await stack.up();
 
   expect(first.code).not.toBe(0);
-  const [id] = world.ids();
+  const [id] = fixture.ids();
   expect((await stack.instance()).id).toBe(id);
-  world.service.control.settle();
-  for (const it of world.service.control.instances())
-    world.service.control.setStatus(it.id, "ACTIVE");
+  fixture.service.control.settle();
+  for (const it of fixture.service.control.instances())
+    fixture.service.control.setStatus(it.id, "ACTIVE");
   expect((await stack.up()).code).toBe(0);
   expect((await stack.instance()).id).toBe(id);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });

@@ -4,7 +4,15 @@ import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Plan, Scene } from "./slice";
-import { isTimely, passTime, type Held, type Row, type Run, type World } from "./world";
+import {
+  isTimely,
+  newInstance,
+  passTime,
+  type Held,
+  type Row,
+  type Run,
+  type World,
+} from "./world";
 
 /** A step of a history: what people read, what it costs, and what it does to a copy of the world. */
 export interface Change {
@@ -139,7 +147,7 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
         beginCall(m, copy, its, retry.resource, retry.replaces);
       });
     }
-  } else if (!run.canceled) found.push(...goesOn(m, w, run, add));
+  } else if (!run.canceled) addNextSteps(m, w, run, add);
 
   const busy = run.calls.length > 0;
   const idle = !busy && !unsaved && !retry;
@@ -180,7 +188,8 @@ function leave(run: Run, canceled: boolean): void {
 
 type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) => void;
 
-function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
+/** What the engine does next on its own: create, compare, delete, or end. */
+function addNextSteps(m: Model, w: World, run: Run, add: Add): void {
   const plan = m.plan(run);
   const names = run.calls.map(({ resource }) => m.spec(run, resource).name);
   for (const resource of run.todo) {
@@ -203,7 +212,6 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       add(`the engine replaces ${what}, which has changed`, begin);
     }
   }
-  const deletes: Change[] = [];
   const doomed = stackOf(m, w, run).filter((it) => it.old);
   if (run.calls.length === 0 && run.todo.length === 0 && plan.deletePolicy !== "fail") {
     for (const { id } of doomed)
@@ -218,7 +226,6 @@ function goesOn(m: Model, w: World, run: Run, add: Add): Change[] {
       copy.runs.splice(copy.runs.indexOf(its), 1);
     });
   }
-  return deletes;
 }
 
 /** Outputs with the stamp of an earlier session prove that a state held the instance. */
@@ -368,7 +375,7 @@ function acts(m: Model, w: World): Change[] {
       add(
         "stranger",
         `a stranger makes one named ${name}`,
-        (copy) => void copy.instances.push(stranger(copy, name)),
+        (copy) => void copy.instances.push(newInstance(copy, { name })),
       );
     }
   }
@@ -379,24 +386,4 @@ function acts(m: Model, w: World): Change[] {
     });
   }
   return found;
-}
-
-function stranger({ instances }: World, name: string): World["instances"][number] {
-  return {
-    id: `i${instances.length}`,
-    resource: "a stranger's",
-    scope: "",
-    urn: "",
-    kind: "explicit",
-    name,
-    digest: "as asked",
-    token: "one",
-    machine: undefined,
-    alive: true,
-    listed: false,
-    settled: false,
-    overdue: false,
-    namedBy: undefined,
-    letGo: false,
-  };
 }

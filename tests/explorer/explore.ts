@@ -26,7 +26,6 @@ function firstWorld(slice: Slice): World {
     stacks: Array.from({ length: slice.stacks ?? 1 }, () => []),
     runs: [],
     begun: 0,
-    sessions: 0,
     faults: slice.mostFaults,
     acts: [...(slice.acts ?? [])],
   };

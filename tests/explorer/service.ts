@@ -18,7 +18,7 @@ import {
 } from "./call";
 import { checkSecond, Violation } from "./invariants";
 import type { Fault, Scene } from "./slice";
-import { accepted, type Instance } from "./world";
+import { accepted, newInstance, type Instance } from "./world";
 
 /** One thing that may happen next. */
 export interface Move {
@@ -228,8 +228,7 @@ function send(scene: Scene): void {
 function make(scene: Scene): Instance {
   const { m, w, run, call } = scene;
   const spec = m.spec(run, call.resource);
-  const instance: Instance = {
-    id: `i${w.instances.length}`,
+  const instance = newInstance(w, {
     resource: m.identity(run, call.resource),
     scope: spec.scope ?? "",
     urn: spec.urn,
@@ -237,14 +236,7 @@ function make(scene: Scene): Instance {
     name: spec.name.toLowerCase(),
     digest: spec.digest,
     token: spec.origin.tokenHash,
-    machine: undefined,
-    alive: true,
-    listed: false,
-    settled: false,
-    overdue: false,
-    namedBy: undefined,
-    letGo: false,
-  };
+  });
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];

@@ -111,7 +111,6 @@ export interface World {
   runs: Run[];
   /** How many runs have begun. */
   begun: number;
-  sessions: number;
   faults: number;
   /** What people may still do, each once. */
   acts: string[];
@@ -149,7 +148,7 @@ function keyOfState(state: State): string {
 
 /** A text that two worlds share only if they are the same. */
 export function keyOf(world: World): string {
-  const parts: unknown[] = [world.begun, world.sessions, world.faults, world.acts.join()];
+  const parts: unknown[] = [world.begun, world.faults, world.acts.join()];
   for (const it of world.instances) {
     const marks =
       (it.alive ? 1 : 0) |
@@ -254,4 +253,26 @@ function earlier(state: State): State {
 
 export function accepted(id: string, name?: string): Accepted {
   return { id, name, networks: [] };
+}
+
+/** The next instance that the service makes: a stranger's, unless `more` says otherwise. */
+export function newInstance({ instances }: World, more: Partial<Instance>): Instance {
+  return {
+    id: `i${instances.length}`,
+    resource: "a stranger's",
+    scope: "",
+    urn: "",
+    kind: "explicit",
+    name: "",
+    digest: "as asked",
+    token: "one",
+    machine: undefined,
+    alive: true,
+    listed: false,
+    settled: false,
+    overdue: false,
+    namedBy: undefined,
+    letGo: false,
+    ...more,
+  };
 }

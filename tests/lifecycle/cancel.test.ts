@@ -5,11 +5,9 @@
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { inputs } from "./support/stack";
-import { until } from "./support/until";
 import { withWorld } from "./support/world";
 
 const web = { web: inputs() };
-const pending = { provisioningSeconds: Infinity };
 
 test("Ctrl-C before the POST: nothing is sent, and the call is CANCELLED, until a new engine comes", () =>
   withWorld({}, async (world) => {
@@ -47,41 +45,4 @@ test("Ctrl-C while the POST hangs: the answer, when it comes in the grace, bring
     expect((await world.stack.up(await world.plugin(), web)).did).toEqual(["read web", "same web"]);
     world.expectAllHeld();
     expect(world.posts).toBe(1);
-  }));
-
-test("Ctrl-C during the wait keeps the instance, and the next run goes on with it", () =>
-  withWorld(pending, async (world) => {
-    const { stack, service } = world;
-    const plugin = await world.plugin();
-    const running = stack.up(plugin, web);
-    await until(() => world.listings >= 2);
-    await plugin.client.cancel();
-    const { failure } = await running;
-    expect(failure.code).toBe(status.UNKNOWN);
-    expect(failure.unfinished?.reasons.join()).toMatch(/was canceled/);
-    expect(failure.unfinished?.refreshBeforeUpdate).toBe(true);
-    expect(stack.held().outputs["networks"]).toHaveLength(1);
-    world.expectAllHeld();
-
-    const next = await world.plugin();
-    const going = stack.up(next, web);
-    await until(() => next.said(/PROVISIONING/));
-    service.control.settle();
-    expect(await going).toMatchObject({ did: ["update web"], failed: {} });
-    expect(stack.held()).toMatchObject({ id: world.ids[0], outputs: { status: "ACTIVE" } });
-    expect((await stack.up(await world.plugin(), web)).did).toEqual(["same web"]);
-    world.expectAllHeld();
-    expect(world.posts).toBe(1);
-  }));
-
-test("a service that is away during the wait fails nothing", () =>
-  withWorld(pending, async (world) => {
-    const plugin = await world.plugin();
-    const running = world.stack.up(plugin, web);
-    await until(() => world.listings >= 2);
-    await world.refuseConnections(plugin);
-    await world.service.acceptConnections();
-    world.service.control.settle();
-    expect((await running).failed).toEqual({});
-    world.expectAllHeld();
   }));

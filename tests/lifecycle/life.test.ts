@@ -1,11 +1,8 @@
 /** The whole life of an instance, and of many, with what it costs in requests. */
 import { expect, test } from "@jest/globals";
-import { propertyMap, Secret, Unknown } from "../../provider/propertyValue";
-import { instanceUrn } from "../../provider/rpc/testing/client";
-import { instanceToken } from "../../provider/pulumiNames";
-import { inputs, lasting, urnOf } from "./support/stack";
-import { until } from "./support/until";
-import { liveToken, userData, withWorld } from "./support/world";
+import { Secret } from "../../provider/propertyValue";
+import { inputs, lasting } from "./support/stack";
+import { until, userData, withWorld } from "./support/world";
 
 const account = "GET /v2/account";
 
@@ -49,25 +46,6 @@ test("check, create, no difference, unchanged refresh, delete: one POST, and the
   });
 });
 
-test("a preview makes no request at all, whatever is still unknown", async () => {
-  await withWorld({}, async (world) => {
-    const { client } = await world.plugin();
-    const news = inputs({ vpcId: Unknown.value, userData: Unknown.value });
-    const checked = await client.check({ news });
-    expect(checked.failures).toEqual([]);
-    const { outputs } = await client.create({ inputs: checked.inputs, preview: true });
-    expect(outputs).toMatchObject({ flavorId: "kvm-1", vpcId: Unknown.value, tokenKind: "test" });
-    for (const name of ["status", "ipv4", "networks", "privateIpv4", "createdAt"])
-      expect(outputs[name]).toBe(Unknown.value);
-    const old = { id: "i-1", oldInputs: inputs(), oldOutputs: inputs() };
-    await client.diff({ ...old, news });
-    await client.update({ ...old, news, preview: true });
-    const unknown = propertyMap({ baseUrl: Unknown.value, apiToken: Unknown.value });
-    expect((await client.checkConfig({ news: unknown })).failures).toEqual([]);
-    expect(world.service.control.requests()).toEqual([]);
-  });
-});
-
 test("25 creates at once: as many POSTs, one account call, one baseline listing, and few looks (G7)", async () => {
   await withWorld({ provisioningSeconds: Infinity }, async (world) => {
     const { stack, service } = world;
@@ -89,56 +67,5 @@ test("25 creates at once: as many POSTs, one account call, one baseline listing,
     const times = requests.map(({ at }) => at);
     const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
     expect(world.listings).toBeLessThanOrEqual(4 + seconds / 0.2);
-  });
-});
-
-test("functions and List answer over gRPC", async () => {
-  await withWorld({}, async (world) => {
-    const { id } = world.service.control.insert({ name: "db" });
-    const { client } = await world.plugin();
-    const invoke = async (name: string, args = {}) => {
-      const { outputs, failures } = await client.invoke(`compute:index:${name}`, propertyMap(args));
-      expect(failures).toEqual([]);
-      return outputs;
-    };
-    expect(await invoke("getInstance", { id })).toMatchObject({ name: "db" });
-    expect((await invoke("getInstances"))["instances"]).toHaveLength(1);
-    expect(await invoke("getAccount")).toMatchObject({ tokenKind: "test" });
-    expect(await client.list(instanceToken)).toMatchObject([{ id }]);
-  });
-});
-
-test("what a program claims of an imported instance is recorded in place, not replaced", async () => {
-  await withWorld({}, async (world) => {
-    const { stack, service } = world;
-    const { id } = service.control.insert({ name: "db" });
-    const plugin = await world.plugin();
-    expect((await stack.import(plugin, "web", id)).failed).toEqual({});
-    const program = { web: inputs({ name: "db", userData: new Secret(userData) }) };
-    expect((await stack.up(plugin, program)).did).toEqual(["update web"]);
-    expect(await plugin.warning(/imported instance/)).toMatch(/flavorId.*userData/);
-    expect((await stack.up(plugin, program)).did).toEqual(["same web"]);
-    const checked = await plugin.client.check({ urn: urnOf("web"), news: program.web });
-    expect(checked.inputs["userData"]).toBeInstanceOf(Secret);
-    expect(stack.ids).toEqual([id]);
-    expect(world.posts).toBe(0);
-  });
-});
-
-test("with a live token a delete fails, and a replacement fails before a second server is made", async () => {
-  await withWorld({}, async (world) => {
-    const { stack } = world;
-    await stack.up(await world.plugin({ apiToken: liveToken }), { web: inputs() });
-    const plugin = await world.plugin({ apiToken: liveToken });
-    const { id } = stack.held();
-    const replaced = await stack.up(plugin, { web: inputs({ flavorId: "kvm-2" }) });
-    expect(replaced.failure.message).toContain(`replacing instance ${id} will fail`);
-    const { failure } = await stack.destroy(plugin);
-    expect(failure.message).toMatch(/still exists and is billed/);
-    expect(failure.message).toMatch(/compute:deletePolicy retain/);
-    expect(failure.message).toMatch(/compute:destroyPath/);
-    expect(failure.message).toContain(`pulumi state delete ${instanceUrn}`);
-    world.expectAllHeld();
-    expect(world.posts).toBe(1);
   });
 });

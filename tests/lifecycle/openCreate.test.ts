@@ -60,19 +60,3 @@ test.concurrent.each(Object.entries(idle))(
       expect(world.posts).toBe(2);
     }),
 );
-
-test.concurrent(
-  "a connection that is refused is tried again, and exactly one instance is made",
-  () =>
-    withWorld({}, async (world) => {
-      const plugin = await world.plugin();
-      await world.stack.up(plugin, { first: inputs() });
-      const refused = world.refuseConnections(plugin);
-      const running = world.stack.up(plugin, { first: inputs(), web: inputs() });
-      await refused;
-      await world.service.acceptConnections();
-      expect((await running).failed).toEqual({});
-      world.expectAllHeld();
-      expect(world.posts).toBe(2);
-    }),
-);

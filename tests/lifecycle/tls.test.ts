@@ -10,7 +10,6 @@ import {
 } from "../../provider/api/testing/certificates";
 import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { TlsFront } from "../support/tlsFront";
-import { expectKept } from "./support/one";
 import { inputs } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 
@@ -87,18 +86,6 @@ test.concurrent.each(refused)(
   },
 );
 
-test.concurrent(
-  "a certificate that expires under a state: refresh drops nothing (G3)",
-  async () => {
-    await withFront(testServer, async (world, front) => {
-      const settings = { baseUrl: front.url };
-      expect((await world.stack.up(await world.plugin(settings), web)).failed).toEqual({});
-      front.present(expired);
-      await expectKept(world, settings, /has expired/);
-    });
-  },
-);
-
 /** A listener that does one thing with what a client says first. */
 async function withListener(
   react: (socket: net.Socket) => void,
@@ -145,20 +132,6 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
         expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
         expect(failure.message).not.toMatch(/SSL routines|deps\/openssl/);
       });
-    });
-  },
-);
-
-test.concurrent(
-  "https in the address of a plain http service is named as what it may be",
-  async () => {
-    await withWorld({}, async (world) => {
-      const baseUrl = world.service.url.replace("http:", "https:");
-      const { failure } = await world.stack.up(
-        await world.plugin({ ...patient, baseUrl }, speed),
-        web,
-      );
-      expect(failure.message).toContain("(is it a plain http address?). Nothing was sent.");
     });
   },
 );

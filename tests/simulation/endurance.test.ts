@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
 import { propertyMap, Secret, type PropertyMap } from "../../provider/propertyValue";
 import { heapAfterCollection } from "../../provider/testing/heap";
-import { Crowd, destroyPath, program } from "./crowd";
+import { Simulation, destroyPath, program } from "./simulation";
 import type { Calls } from "./engine";
 
 const halfAnHour = 1800;
@@ -19,7 +19,7 @@ interface Made {
 }
 
 /** So many made, read and destroyed at once. */
-async function wave({ stack }: Crowd, calls: Calls, n: number): Promise<void> {
+async function wave({ stack }: Simulation, calls: Calls, n: number): Promise<void> {
   const made = await Promise.all(
     Object.entries(wanted).map(async ([name, news]): Promise<Made> => {
       const urn = stack.urnOf(name);
@@ -41,8 +41,8 @@ async function wave({ stack }: Crowd, calls: Calls, n: number): Promise<void> {
 }
 
 test("waves for half an hour: of what is over, little is kept in memory, and at rest there is no timer", async () => {
-  using crowd = new Crowd({ provisioningSeconds: 100 });
-  const { calls } = crowd.begin().plugin;
+  using simulation = new Simulation({ provisioningSeconds: 100 });
+  const { calls } = simulation.begin().plugin;
   await calls.configure({
     scope: { kind: "known", id: "a-provider" },
     args: propertyMap({
@@ -52,14 +52,14 @@ test("waves for half an hour: of what is over, little is kept in memory, and at 
     }),
   });
   const heaps: number[] = [];
-  while (crowd.seconds < halfAnHour) {
-    await crowd.over(wave(crowd, calls, heaps.length));
-    expect(crowd.ids).toEqual([]);
-    crowd.service.control.forgetRequests();
+  while (simulation.seconds < halfAnHour) {
+    await simulation.over(wave(simulation, calls, heaps.length));
+    expect(simulation.ids).toEqual([]);
+    simulation.service.control.forgetRequests();
     heaps.push(heapAfterCollection());
   }
   // What slept has been woken, and nothing sleeps anew.
-  await expect(crowd.until(() => false)).rejects.toThrow("nothing is left to happen");
+  await expect(simulation.until(() => false)).rejects.toThrow("nothing is left to happen");
   const waves = heaps.length;
   const size = Object.keys(wanted).length;
   const third = Math.floor(waves / 3);

@@ -1,6 +1,6 @@
 /**
  * The model of the engine makes the calls that the real one was recorded to make: engine.ts is held to
- * tests/engine/conversations.json. Left out: calls about the provider resource itself, but for Configure.
+ * tests/engine/recordedCalls.json. Left out: calls about the provider resource itself, but for Configure.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, expect, test } from "@jest/globals";
@@ -10,10 +10,10 @@ import { FakeService, ready } from "../../provider/testing/fakeService";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { VirtualClock } from "../../provider/testing/virtualClock";
 import { Redactor } from "../../provider/redaction";
-import type { LogLine } from "../engine/support/conversations/callLog";
-import { callsOf, sessionsOf } from "../engine/support/conversations/sessions";
-import conversations from "../engine/conversations.json";
-import { recorded } from "./conversation";
+import type { LogLine } from "../engine/support/recordedCalls/callLog";
+import { callsOf, sessionsOf } from "../engine/support/recordedCalls/sessions";
+import realCalls from "../engine/recordedCalls.json";
+import { recorded } from "./recordCalls";
 import { Engine, Stack, type Program } from "./engine";
 
 const inputs = (more: Record<string, string> = {}): PropertyMap =>
@@ -25,7 +25,8 @@ const clock = new VirtualClock();
 const moving = clock.autoAdvance();
 afterAll(() => moving[Symbol.dispose]());
 
-class Talk {
+class RecordedRuns {
+  readonly #settings: Record<string, string>;
   readonly service = new FakeService();
   readonly stack = new Stack("dev");
   readonly log: LogLine[] = [];
@@ -33,7 +34,9 @@ class Talk {
   #read = 0;
   #processes = 0;
 
-  constructor(private readonly settings: Record<string, string> = {}) {}
+  constructor(settings: Record<string, string> = {}) {
+    this.#settings = settings;
+  }
 
   engine(more: Record<string, string> = {}): Engine {
     const ignore = () => undefined;
@@ -44,7 +47,7 @@ class Talk {
     });
     const args = propertyMap({
       ...{ baseUrl: "https://compute.example/v2", apiToken: new Secret("sk_test_acme_1234567") },
-      ...{ ...this.settings, ...more },
+      ...{ ...this.#settings, ...more },
     });
     this.service.posts.push(...Array.from({ length: 3 }, () => ready));
     return new Engine(this.stack, recorded(provider, ++this.#processes, this.log), args, {
@@ -62,12 +65,12 @@ class Talk {
   }
 
   /** The calls since the last one are those of the real engine in this operation. */
-  expectCalls(operation: keyof typeof conversations.operations, firstOnly = false): void {
+  expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
     const before = this.log.slice(0, this.#read);
     const sessions = sessionsOf(this.log.slice(this.#read), before);
     this.#read = this.log.length;
     const own = (calls: string[]) => calls.filter((it) => !/^(Check|Diff)Config/.test(it));
-    const recordedCalls = callsOf(conversations.operations[operation]).map(own);
+    const recordedCalls = callsOf(realCalls.operations[operation]).map(own);
     // A session in which the engine only compares the provider resource is not the model's.
     const real = recordedCalls.filter((calls) => calls.some((it) => it !== "Cancel"));
     expect(callsOf(sessions)).toEqual(firstOnly ? real.slice(0, 1) : real);
@@ -75,93 +78,97 @@ class Talk {
 }
 
 test("an instance's life: up, again, preview, refresh, destroy", async () => {
-  const talk = new Talk();
-  await talk.engine().up(web, { preview: true });
-  await talk.engine().up(web);
-  talk.expectCalls("up, with its preview");
-  await talk.engine().up(web);
-  talk.expectCalls("up of what is there");
-  await talk.engine().up(web, { preview: true });
-  talk.expectCalls("preview of what is there");
-  await talk.engine().refresh();
-  talk.expectCalls("refresh");
-  await talk.engine().destroy();
-  talk.expectCalls("destroy");
+  const recording = new RecordedRuns();
+  await recording.engine().up(web, { preview: true });
+  await recording.engine().up(web);
+  recording.expectCalls("up, with its preview");
+  await recording.engine().up(web);
+  recording.expectCalls("up of what is there");
+  await recording.engine().up(web, { preview: true });
+  recording.expectCalls("preview of what is there");
+  await recording.engine().refresh();
+  recording.expectCalls("refresh");
+  await recording.engine().destroy();
+  recording.expectCalls("destroy");
 });
 
 test("replacements: an input changed, `--replace`", async () => {
-  const talk = new Talk();
-  await talk.begin();
-  await talk.engine().up(changed, { preview: true });
-  talk.expectCalls("preview of a changed input");
-  await talk.engine().up(changed);
-  talk.expectCalls("up of a changed input");
-  await talk.engine().up(changed, { replace: ["web"] });
-  talk.expectCalls("up --replace");
+  const recording = new RecordedRuns();
+  await recording.begin();
+  await recording.engine().up(changed, { preview: true });
+  recording.expectCalls("preview of a changed input");
+  await recording.engine().up(changed);
+  recording.expectCalls("up of a changed input");
+  await recording.engine().up(changed, { replace: ["web"] });
+  recording.expectCalls("up --replace");
 });
 
 test("siblings: what is new is made while what is there is compared", async () => {
-  const talk = new Talk();
-  await talk.engine().up({ a: inputs(), b: inputs() });
-  talk.expectCalls("up of two");
-  await talk.engine().up({ a: inputs(), c: inputs() });
-  talk.expectCalls("up of one that is there, one new, one dropped");
+  const recording = new RecordedRuns();
+  await recording.engine().up({ a: inputs(), b: inputs() });
+  recording.expectCalls("up of two");
+  await recording.engine().up({ a: inputs(), c: inputs() });
+  recording.expectCalls("up of one that is there, one new, one dropped");
 });
 
 test("`pulumi import`: previewed, and done", async () => {
-  const talk = new Talk();
-  const { id } = talk.service.has("i-there", { name: "web-main" });
-  await talk.engine().import("web", id, { preview: true });
-  talk.expectCalls("import --preview-only");
-  await talk.engine().import("web", id, { preview: true });
-  await talk.engine().import("web", id);
-  talk.expectCalls("import");
-  await talk.engine().up({ web: inputs({ name: "web-main" }) });
-  talk.expectCalls("up after an import");
+  const recording = new RecordedRuns();
+  const { id } = recording.service.has("i-there", { name: "web-main" });
+  await recording.engine().import("web", id, { preview: true });
+  recording.expectCalls("import --preview-only");
+  await recording.engine().import("web", id, { preview: true });
+  await recording.engine().import("web", id);
+  recording.expectCalls("import");
+  await recording.engine().up({ web: inputs({ name: "web-main" }) });
+  recording.expectCalls("up after an import");
 });
 
 test("a destroy that is refused", async () => {
-  const talk = new Talk({ deletePolicy: "fail" });
-  await talk.begin();
-  await talk.engine().destroy();
-  talk.expectCalls("destroy, refused");
+  const recording = new RecordedRuns({ deletePolicy: "fail" });
+  await recording.begin();
+  await recording.engine().destroy();
+  recording.expectCalls("destroy, refused");
 });
 
 test("Ctrl-C during the wait, and the up that goes on", async () => {
-  const talk = new Talk();
-  const waiting = talk.engine();
-  talk.service.posts.length = 0;
-  await endedWhilePolling(talk, waiting, waiting.up(web));
-  talk.expectCalls("up, Ctrl-C during the wait");
-  const again = talk.engine();
-  await endedWhilePolling(talk, again, again.up(web));
-  talk.expectCalls("up of what is unfinished, Ctrl-C during the wait", true);
+  const recording = new RecordedRuns();
+  const waiting = recording.engine();
+  recording.service.posts.length = 0;
+  await endedWhilePolling(recording, waiting, waiting.up(web));
+  recording.expectCalls("up, Ctrl-C during the wait");
+  const again = recording.engine();
+  await endedWhilePolling(recording, again, again.up(web));
+  recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", true);
 });
 
 test("an engine that is killed during the wait, and the up that follows", async () => {
-  const talk = new Talk();
-  const killed = talk.engine();
-  talk.service.posts.length = 0;
+  const recording = new RecordedRuns();
+  const killed = recording.engine();
+  recording.service.posts.length = 0;
   void killed.up(web);
-  await polled(talk);
-  talk.expectCalls("up, engine killed during the wait");
+  await polled(recording);
+  recording.expectCalls("up, engine killed during the wait");
   // It is dead: nothing of it is saved, but for the provider resource.
-  const [made] = talk.service.instances.keys();
-  talk.service.set(made ?? "", { status: "ACTIVE" });
-  await talk
+  const [made] = recording.service.instances.keys();
+  recording.service.set(made ?? "", { status: "ACTIVE" });
+  await recording
     .engine()
     .up({ web: inputs() })
     .then(() => undefined);
 });
 
-async function endedWhilePolling(talk: Talk, engine: Engine, run: Promise<void>): Promise<void> {
-  await polled(talk);
+async function endedWhilePolling(
+  recording: RecordedRuns,
+  engine: Engine,
+  run: Promise<void>,
+): Promise<void> {
+  await polled(recording);
   engine.cancel();
   await run;
 }
 
 /** The wait has looked a few times since. */
-async function polled(talk: Talk): Promise<void> {
-  const before = talk.service.count("list");
-  while (talk.service.count("list") < before + 6) await clock.sleep(100);
+async function polled(recording: RecordedRuns): Promise<void> {
+  const before = recording.service.count("list");
+  while (recording.service.count("list") < before + 6) await clock.sleep(100);
 }

@@ -1,6 +1,6 @@
 /**
  * The engine, as far as a provider sees it: which calls an operation makes, in which order, and what a
- * stack's state holds afterwards. Held to the recorded conversations of the real one by engine.test.ts.
+ * stack's state holds afterwards. engine.test.ts compares it with recorded calls of the real engine.
  */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
@@ -47,9 +47,9 @@ export class Stack {
   }
 }
 
-/** What an engine needs of the world. */
-export interface ProviderContext {
-  /** Before and after each call, and before each save; never resolves once the engine is dead. */
+/** What an engine needs beside the plugin. */
+export interface EngineContext {
+  /** Waited for before and after each call, and before each save. Never resolves once the engine is dead. */
   pause(): Promise<void>;
   /** Whether the backend takes what is saved now; with PULUMI_SKIP_CHECKPOINTS, only at the end. */
   saves(when: SaveTime): boolean;
@@ -73,6 +73,9 @@ const empty = propertyMap({});
 
 /** One run of the engine, with a plugin of its own. */
 export class Engine {
+  readonly #calls: Calls;
+  readonly #settings: PropertyMap;
+  readonly #ctx: EngineContext;
   /** What was done with each resource: "create web". */
   readonly did: string[] = [];
   readonly failed: { name: string; error: Error }[] = [];
@@ -85,10 +88,13 @@ export class Engine {
 
   constructor(
     readonly stack: Stack,
-    private readonly calls: Calls,
-    private readonly settings: PropertyMap,
-    private readonly ctx: ProviderContext,
+    calls: Calls,
+    settings: PropertyMap,
+    ctx: EngineContext,
   ) {
+    this.#calls = calls;
+    this.#settings = settings;
+    this.#ctx = ctx;
     this.#state = [...stack.resources];
     this.#scope = stack.scope;
   }
@@ -130,7 +136,7 @@ export class Engine {
       if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
       const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
       if (!read) throw new Error(`resource ${id} does not exist`);
-      await this.calls.check(this.#check(urn, read.inputs, read.inputs));
+      await this.#calls.check(this.#check(urn, read.inputs, read.inputs));
       if (!preview) await this.#hold({ ...read, ...{ name, urn, initErrors: [], old: false } });
     });
     await this.#end();
@@ -139,7 +145,7 @@ export class Engine {
   /** Ctrl-C; the second one is for whoever runs the engine to carry out. */
   cancel(): void {
     this.canceled = true;
-    this.calls.cancel(false);
+    this.#calls.cancel(false);
   }
 
   // ── A resource ─────────────────────────────────────────────────────────────────────────────────
@@ -162,7 +168,7 @@ export class Engine {
     const request = { ...this.#olds(held), news: wanted, timeoutSeconds, preview };
     await this.#keeping(held, held.inputs, async () => ({
       ...{ id: held.id, inputs: wanted },
-      outputs: await this.calls.update(request),
+      outputs: await this.#calls.update(request),
     }));
   }
 
@@ -176,7 +182,7 @@ export class Engine {
     try {
       await this.#create(name, fresh, options);
     } catch (error) {
-      // Only a create that gave an id makes the old one one to be deleted.
+      // Only after a create that gave an id is the old instance to be deleted.
       if (!this.#find(name)) {
         this.#state = this.#state.map((it) => (it.urn === urn && it.id === held.id ? held : it));
       }
@@ -189,17 +195,17 @@ export class Engine {
     this.did.push(`create ${name}`);
     const urn = this.stack.urnOf(name);
     const request = { urn, inputs, timeoutSeconds, preview };
-    if (preview) return void (await this.calls.create(request));
+    if (preview) return void (await this.#calls.create(request));
     await this.#keeping({ name, urn }, inputs, async () => ({
-      ...(await this.calls.create(request)),
+      ...(await this.#calls.create(request)),
       inputs,
     }));
   }
 
   async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
-    await this.ctx.pause();
-    await this.calls.delete({ ...this.#olds(held), timeoutSeconds });
-    await this.ctx.pause();
+    await this.#ctx.pause();
+    await this.#calls.delete({ ...this.#olds(held), timeoutSeconds });
+    await this.#ctx.pause();
     this.did.push(`delete ${held.name}`);
     this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
     this.#save();
@@ -241,41 +247,41 @@ export class Engine {
   // ── Calls ──────────────────────────────────────────────────────────────────────────────────────
 
   async #configure(preview = false): Promise<void> {
-    await this.ctx.pause();
+    await this.#ctx.pause();
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
     if (this.#scope === undefined && !preview) {
-      this.#scope = this.ctx.newScope();
+      this.#scope = this.#ctx.newScope();
       // Before anything else is.
       this.#save();
     }
     const scope: Scope =
       this.#scope === undefined ? { kind: "unknown" } : { kind: "known", id: this.#scope };
-    await this.calls.configure({ urn, scope, args: this.settings });
+    await this.#calls.configure({ urn, scope, args: this.#settings });
   }
 
   #check(urn: string, olds: PropertyMap, news: PropertyMap) {
-    return { urn, olds, news, randomSeed: this.ctx.randomSeed() };
+    return { urn, olds, news, randomSeed: this.#ctx.randomSeed() };
   }
 
   async #checked(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
-    await this.ctx.pause();
-    const { inputs, failures } = await this.calls.check(this.#check(urn, olds, news));
+    await this.#ctx.pause();
+    const { inputs, failures } = await this.#calls.check(this.#check(urn, olds, news));
     if (failures.length > 0) throw new Error(JSON.stringify(failures));
     return inputs;
   }
 
   async #diff(held: Held, news: PropertyMap): Promise<DiffResponse> {
-    await this.ctx.pause();
-    return this.calls.diff({ ...this.#olds(held), news });
+    await this.#ctx.pause();
+    return this.#calls.diff({ ...this.#olds(held), news });
   }
 
   async #read(
     what: Pick<Held, "urn" | "id"> & Partial<Record<"inputs" | "outputs", PropertyMap | undefined>>,
     { timeoutSeconds = 0 }: UpOptions = {},
   ): Promise<ReadResponse> {
-    await this.ctx.pause();
+    await this.#ctx.pause();
     const { urn, id, inputs, outputs } = what;
-    return this.calls.read({ urn, id, inputs, outputs, timeoutSeconds });
+    return this.#calls.read({ urn, id, inputs, outputs, timeoutSeconds });
   }
 
   #olds({ urn, id, inputs, outputs }: Held) {
@@ -301,15 +307,15 @@ export class Engine {
     hadInputs: PropertyMap | undefined,
     call: () => Promise<ReadResponse>,
   ): Promise<void> {
-    await this.ctx.pause();
+    await this.#ctx.pause();
     try {
       const after = await call();
-      await this.ctx.pause();
+      await this.#ctx.pause();
       if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
       this.#state = this.#state.filter((it) => it.name !== name || it.old);
       this.#save();
     } catch (error) {
-      await this.ctx.pause();
+      await this.#ctx.pause();
       if (error instanceof InstanceUnfinished) {
         const { id, state, reasons } = error;
         const inputs = hadInputs ?? state.inputs;
@@ -321,14 +327,14 @@ export class Engine {
   }
 
   async #hold(held: Held): Promise<void> {
-    await this.ctx.pause();
+    await this.#ctx.pause();
     const others = this.#state.filter((it) => it.name !== held.name || it.old);
     this.#state = [...others, held];
     this.#save();
   }
 
   #save(when: SaveTime = "during the run"): void {
-    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
+    if (this.#ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────
@@ -343,7 +349,7 @@ export class Engine {
     step: (item: T) => Promise<void>,
   ): Promise<void> {
     const one = async (item: T) => {
-      await this.ctx.pause();
+      await this.#ctx.pause();
       if (this.#isStopped) return;
       await this.#attempt(typeof item === "string" ? item : item.name, () => step(item));
     };
@@ -358,10 +364,10 @@ export class Engine {
     }
   }
 
-  /** Goodbye to the plugin; what PULUMI_SKIP_CHECKPOINTS held back is saved. */
+  /** Cancels the plugin, as each engine does at its end, and saves what PULUMI_SKIP_CHECKPOINTS held back. */
   async #end(): Promise<void> {
-    this.calls.cancel(true);
-    await this.ctx.pause();
+    this.#calls.cancel(true);
+    await this.#ctx.pause();
     this.#save("at the end");
   }
 }

@@ -18,7 +18,7 @@ export type End = (typeof ends)[number];
 
 export type RequestKind = "account" | "list" | "post" | "delete";
 
-interface Strike {
+interface ScriptedFault {
   at: RequestKind;
   /** Which request of that kind, from 0. */
   nth: number;
@@ -33,7 +33,7 @@ export interface RunPlan {
   /** The version of the program: another one asks for other instances. */
   version: number;
   timeoutSeconds: number;
-  strikes: Strike[];
+  faults: ScriptedFault[];
   /** After so many steps of the plugin. */
   end: { how: End; step: number } | undefined;
   /** "the first only": then the backend is away. "at the end": with PULUMI_SKIP_CHECKPOINTS. */
@@ -54,14 +54,14 @@ export interface History {
   hasCursor: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
   /** Others' instances: over 100 and without a cursor, no listing is complete. */
-  crowd: number;
+  otherInstances: number;
   provisioningSeconds: number;
   /** Each instance is listed up to so long after its 202. */
   lagSeconds: number;
   runs: RunPlan[];
 }
 
-const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<Strike> =>
+const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
   fc.record({
     at: fc.constant(at),
     nth: fc.nat(at === "list" ? 4 : 1),
@@ -70,7 +70,7 @@ const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<
   });
 
 /** Twice in a run, such a list is what the document calls gone. */
-const hiding: fc.Arbitrary<Strike> = fc.record({
+const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   at: fc.constant("list" as const),
   nth: fc.nat(4),
   times: fc.constant(1),
@@ -91,7 +91,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   operation: fc.constantFrom("up", "up", "up", "up", ...operations),
   version: fc.constantFrom(1, 1, 1, 2),
   timeoutSeconds: fc.constantFrom(200, 200, 200, 30, 100),
-  strikes: fc
+  faults: fc
     .array(strike, { maxLength: 2 })
     .filter((all) => all.filter(({ fault }) => fault in hidingFaults).length < 2),
   end: fc.option(
@@ -121,7 +121,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
   hasCursor: fc.boolean(),
   listOrder: fc.constantFrom("oldest", "newest", "shuffled"),
-  crowd: fc.oneof(
+  otherInstances: fc.oneof(
     { weight: 40, arbitrary: fc.constantFrom(0, 0, 0, 2) },
     { weight: 1, arbitrary: fc.constant(104) },
   ),

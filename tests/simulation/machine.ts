@@ -1,4 +1,4 @@
-/** A machine, and a process of the plugin on it: everything it does to the world can end at any step. */
+/** A machine, and a process of the plugin on it. The process can be killed at any step. */
 import { createClient } from "../../provider/api/createClient";
 import { InstanceUnfinished } from "../../provider/errors";
 import { createProvider } from "../../provider/provider";
@@ -15,26 +15,28 @@ export const home = "/home/pulumi";
 export const start = Date.UTC(2026, 0, 1);
 
 export class Machine {
+  readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
   /** How far its date is ahead, in milliseconds. */
   ahead = 0;
 
-  constructor(private readonly timeline: Timeline) {
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
     this.disk = this.newDisk();
   }
   newDisk(): MemoryDisk {
     return new MemoryDisk(this);
   }
   date(): Date {
-    return new Date(start + this.timeline.now + this.ahead);
+    return new Date(start + this.#timeline.now + this.ahead);
   }
 }
 
 /** Thrown into a process that dies in the middle of what it does. */
 class Died extends Error {}
 
-export interface World {
+export interface ProcessContext {
   timeline: Timeline;
   random: Random;
   network: Network;
@@ -42,6 +44,7 @@ export interface World {
 }
 
 export class PluginProcess {
+  readonly #ctx: ProcessContext;
   alive = true;
   /** Whether the engine still reads what it says and answers. */
   heard = true;
@@ -57,11 +60,12 @@ export class PluginProcess {
   readonly #disk;
 
   constructor(
-    private readonly world: World,
+    ctx: ProcessContext,
     readonly machine: Machine,
     readonly name: string,
   ) {
-    const { random, network } = world;
+    this.#ctx = ctx;
+    const { random, network } = ctx;
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
       later: (run) => this.#later(random.between(1, 20), run),
@@ -69,12 +73,12 @@ export class PluginProcess {
     });
     const say = (kind: string) => (text: string) => {
       if (!this.alive || !this.heard) return;
-      world.trace(`${name} ${kind}: ${text}`);
+      ctx.trace(`${name} ${kind}: ${text}`);
       this.onSaid(text);
     };
     this.#provider = createProvider({
       messages: {
-        status: (_, text) => world.trace(`${name} status: ${text}`),
+        status: (_, text) => ctx.trace(`${name} status: ${text}`),
         debug: () => undefined,
         info: say("info"),
         warning: say("warning"),
@@ -103,11 +107,11 @@ export class PluginProcess {
   /** As `kill -9` does. */
   kill(): void {
     if (!this.alive) return;
-    this.world.trace(`${this.name} dies`);
+    this.#ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
     // What its engine learns of it, if that lives.
-    this.world.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
+    this.#ctx.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
   }
   readonly #broken = new Set<() => void>();
 
@@ -127,7 +131,7 @@ export class PluginProcess {
     this.#provider.cancel(false, engineGone);
     if (this.running === 0) return this.kill();
     this.#onIdle = () => this.kill();
-    this.world.timeline.at(ms, () => this.kill());
+    this.#ctx.timeline.at(ms, () => this.kill());
   }
   #onIdle: () => void = () => undefined;
 
@@ -138,11 +142,11 @@ export class PluginProcess {
   }
 
   #later(ms: number, run: () => void): void {
-    this.world.timeline.at(ms, () => this.happen(run));
+    this.#ctx.timeline.at(ms, () => this.happen(run));
   }
 
   #clock(): Clock {
-    const { timeline } = this.world;
+    const { timeline } = this.#ctx;
     return {
       now: () => timeline.now,
       date: () => this.machine.date(),

@@ -5,14 +5,14 @@
 import { expect, test } from "@jest/globals";
 import { isUnfinished } from "./machine";
 import { reportFigures } from "../support/figures";
-import { Crowd, cursor, program, type Run } from "./crowd";
+import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
 
 const provisioningSeconds = 5;
 const unlimited = { requestsPerMinute: 1_000_000 };
 
-function expectAllHeld(crowd: Crowd): void {
-  expect([...crowd.ids].sort()).toEqual([...crowd.stack.ids].sort());
+function expectAllHeld(simulation: Simulation): void {
+  expect([...simulation.ids].sort()).toEqual([...simulation.stack.ids].sort());
 }
 
 function expectWell({ engine, warnings }: Run): void {
@@ -21,19 +21,19 @@ function expectWell({ engine, warnings }: Run): void {
 }
 
 test("a thousand instances take a little over a minute, and are answered soon after they are ACTIVE", async () => {
-  using crowd = new Crowd({ ...cursor, provisioningSeconds });
-  const run = crowd.begin(cursor);
-  await crowd.over(run.engine.up(program(1000)));
+  using simulation = new Simulation({ ...cursor, provisioningSeconds });
+  const run = simulation.begin(cursor);
+  await simulation.over(run.engine.up(program(1000)));
   expectWell(run);
-  expectAllHeld(crowd);
-  expect(crowd.posts).toBe(1000);
-  expect(crowd.refused).toBe(0);
-  expect(crowd.seconds).toBeGreaterThan(60 + provisioningSeconds);
-  expect(crowd.seconds).toBeLessThan(90);
+  expectAllHeld(simulation);
+  expect(simulation.posts).toBe(1000);
+  expect(simulation.refused).toBe(0);
+  expect(simulation.seconds).toBeGreaterThan(60 + provisioningSeconds);
+  expect(simulation.seconds).toBeLessThan(90);
   reportFigures("1000 instances within 1000 requests a minute, virtual clock", {
-    seconds: Math.round(crowd.seconds),
-    ...crowd.service.control.counts(),
-    "429s": crowd.refused,
+    seconds: Math.round(simulation.seconds),
+    ...simulation.service.control.counts(),
+    "429s": simulation.refused,
   });
 });
 
@@ -41,212 +41,146 @@ test.each(["sliding", "fixed"] as const)(
   "more instances than a minute's limit lets through meet no 429, and are made as it allows (%s window)",
   async (rateWindow) => {
     const limit = { requestsPerMinute: 200 };
-    using crowd = new Crowd({ provisioningSeconds, ...cursor, ...limit, rateWindow });
-    const run = crowd.begin({ ...cursor, ...limit });
+    using simulation = new Simulation({ provisioningSeconds, ...cursor, ...limit, rateWindow });
+    const run = simulation.begin({ ...cursor, ...limit });
     const up = run.engine.up(program(300));
-    await crowd.until(() => crowd.seconds > 20);
+    await simulation.until(() => simulation.seconds > 20);
     // As many as the limit allows in the first minute: these are seen to be ACTIVE, within the limit that
     // GETs have, long before that of POSTs lets the rest go.
-    const early = crowd.stack.resources.length;
+    const early = simulation.stack.resources.length;
     expect(early).toBeGreaterThanOrEqual(180);
-    await crowd.over(up);
+    await simulation.over(up);
 
     expectWell(run);
-    expect(crowd.seconds).toBeGreaterThan(60 + provisioningSeconds);
-    expectAllHeld(crowd);
-    expect(crowd.posts).toBe(300);
-    expect(crowd.refused).toBe(0);
+    expect(simulation.seconds).toBeGreaterThan(60 + provisioningSeconds);
+    expectAllHeld(simulation);
+    expect(simulation.posts).toBe(300);
+    expect(simulation.refused).toBe(0);
     reportFigures(`300 instances at 200 a minute, ${rateWindow} window, virtual clock`, {
-      seconds: Math.round(crowd.seconds),
+      seconds: Math.round(simulation.seconds),
       "answered in the first 20 s": early,
-      ...crowd.service.control.counts(),
-      "429s": crowd.refused,
+      ...simulation.service.control.counts(),
+      "429s": simulation.refused,
     });
   },
 );
 
 test("three processes that share a limit too low for them all end well, each instance made once", async () => {
   const low = { requestsPerMinute: 250, rateScope: "path" } as const;
-  using crowd = new Crowd({ provisioningSeconds, ...cursor, ...low });
+  using simulation = new Simulation({ provisioningSeconds, ...cursor, ...low });
   const stacks = [1, 2, 3].map((n) => new Stack(`dev${n}`));
-  const runs = stacks.map((stack) => crowd.begin(cursor, stack));
+  const runs = stacks.map((stack) => simulation.begin(cursor, stack));
 
-  await crowd.over(Promise.all(runs.map(({ engine }, n) => engine.up(program(100, `web-${n}`)))));
+  await simulation.over(
+    Promise.all(runs.map(({ engine }, n) => engine.up(program(100, `web-${n}`)))),
+  );
 
   expect(runs.flatMap(({ engine }) => engine.failed)).toEqual([]);
-  expect(crowd.refused).toBeGreaterThan(0);
-  expect(stacks.flatMap(({ ids }) => ids).sort()).toEqual([...crowd.ids].sort());
-  expect(new Set(crowd.service.control.instances().map(({ name }) => name)).size).toBe(300);
+  expect(simulation.refused).toBeGreaterThan(0);
+  expect(stacks.flatMap(({ ids }) => ids).sort()).toEqual([...simulation.ids].sort());
+  expect(new Set(simulation.service.control.instances().map(({ name }) => name)).size).toBe(300);
   reportFigures("3 × 100 instances at 250 a minute, virtual clock", {
-    seconds: Math.round(crowd.seconds),
-    "429s": crowd.refused,
+    seconds: Math.round(simulation.seconds),
+    "429s": simulation.refused,
   });
 });
 
-test.each([
-  ["with Retry-After, to every request at first", "7", (nth: number) => nth < 12],
-  ["without Retry-After", undefined, (nth: number) => nth < 3],
-  ["now and then", "1", (nth: number) => nth % 2 === 0 && nth < 40],
-])("429s %s: nothing fails, and each instance is made once", async (_, retryAfter, strikes) => {
-  using crowd = new Crowd();
-  let sent = 0;
-  crowd.meets = () =>
-    strikes(sent++)
-      ? {
-          kind: "status",
-          status: 429,
-          acted: false,
-          body: "envelope",
-          ...(retryAfter && { retryAfter }),
-        }
-      : undefined;
-  expect((await crowd.up(program(10))).engine.failed).toEqual([]);
-  expectAllHeld(crowd);
-  expect(crowd.posts).toBe(10);
-});
-
-test("429s until the time-out of the create: an error, nothing was made, and the next run creates", async () => {
-  using crowd = new Crowd();
-  crowd.meets = ({ method }) =>
-    method === "POST" ? { kind: "status", status: 429, acted: false, body: "envelope" } : undefined;
-  const { engine } = crowd.begin();
-  await crowd.over(engine.up(program(1), { timeoutSeconds: 30 }));
-  expect(engine.failed).toHaveLength(1);
-  expect(isUnfinished(engine.failed[0]?.error)).toBe(false);
-  expect(crowd.ids).toEqual([]);
-  crowd.meets = () => undefined;
-  expect((await crowd.up(program(1))).engine.failed).toEqual([]);
-  expectAllHeld(crowd);
-});
-
 test("300 instances: a look is three pages, a refresh of all is one look", async () => {
-  using crowd = new Crowd({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
-  const run = crowd.begin({ ...unlimited, ...cursor });
+  using simulation = new Simulation({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
+  const run = simulation.begin({ ...unlimited, ...cursor });
   const up = run.engine.up(program(300));
-  await crowd.until(() => crowd.made === 300);
-  crowd.service.control.forgetRequests();
-  const { looks } = crowd;
-  await crowd.until(() => crowd.looks >= looks + 20);
+  await simulation.until(() => simulation.made === 300);
+  simulation.service.control.forgetRequests();
+  const { looks } = simulation;
+  await simulation.until(() => simulation.looks >= looks + 20);
   // One look may have been under way when the last instance was made.
-  expect(crowd.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
-  crowd.service.control.settle();
-  await crowd.over(up);
+  expect(simulation.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
+  simulation.service.control.settle();
+  await simulation.over(up);
   expectWell(run);
-  expectAllHeld(crowd);
+  expectAllHeld(simulation);
 
-  crowd.service.control.forgetRequests();
-  expectWell(await crowd.refresh({ ...unlimited, ...cursor }));
-  expect(crowd.pages).toEqual(["first", "next", "next"]);
-  expect(crowd.service.control.counts()["GET /v2/account"]).toBe(1);
-  crowd.service.control.forgetRequests();
+  simulation.service.control.forgetRequests();
+  expectWell(await simulation.refresh({ ...unlimited, ...cursor }));
+  expect(simulation.pages).toEqual(["first", "next", "next"]);
+  expect(simulation.service.control.counts()["GET /v2/account"]).toBe(1);
+  simulation.service.control.forgetRequests();
   // Without the cursor, one page of each status: none of the 200 that it does not show is forgotten.
-  await crowd.refresh(unlimited);
-  expect(crowd.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
-  expect(crowd.stack.ids).toHaveLength(300);
-});
-
-// As many as pages hold, and one more.
-test.each([100, 301])(
-  "with a cursor, %d are created, read and destroyed, each seen, and none held back",
-  async (count) => {
-    using crowd = new Crowd({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
-    const settings = { ...unlimited, ...cursor };
-    const run = crowd.begin(settings);
-    const up = run.engine.up(program(count));
-    await crowd.until(() => crowd.made === count);
-    crowd.service.control.settle();
-    await crowd.over(up);
-    expectWell(run);
-    expectAllHeld(crowd);
-    for (const { outputs } of crowd.stack.resources) {
-      expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: expect.any(String) });
-    }
-    expectWell(await crowd.destroy(settings));
-    expect(crowd.ids).toEqual([]);
-    expect(crowd.stack.ids).toEqual([]);
-  },
-);
-
-test("without a cursor, 100 are all that a listing shows: nothing is missing", async () => {
-  using crowd = new Crowd({ ...unlimited, provisioningSeconds: 0.5 });
-  expectWell(await crowd.up(program(100), unlimited));
-  expectAllHeld(crowd);
-  for (const { outputs } of crowd.stack.resources) {
-    expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: expect.any(String) });
-  }
-  expectWell(await crowd.refresh(unlimited));
-  expectWell(await crowd.destroy(unlimited));
-  expect(crowd.ids).toEqual([]);
+  await simulation.refresh(unlimited);
+  expect(simulation.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
+  expect(simulation.stack.ids).toHaveLength(300);
 });
 
 test("without a cursor, 300 are made a hundred at a time, each with the address it was seen with; one warning a run", async () => {
-  using crowd = new Crowd({ ...unlimited, provisioningSeconds: 0.5 });
-  const run = crowd.begin(unlimited);
+  using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
+  const run = simulation.begin(unlimited);
   const up = run.engine.up(program(300));
-  await crowd.over(up);
+  await simulation.over(up);
   expect(run.engine.failed).toEqual([]);
-  expect(crowd.mostPending).toBeLessThanOrEqual(100);
+  expect(simulation.mostPending).toBeLessThanOrEqual(100);
   expect(run.warnings).toEqual([
     expect.stringMatching(/do not reach it: its (status|ipv4) is not known/),
   ]);
-  expectAllHeld(crowd);
-  expect(crowd.posts).toBe(300);
-  for (const { id, outputs } of crowd.stack.resources) {
+  expectAllHeld(simulation);
+  expect(simulation.posts).toBe(300);
+  for (const { id, outputs } of simulation.stack.resources) {
     // Never a wrong state: what it says of the address is what the service has.
-    const ipv4 = crowd.service.control.instance(id)?.ipv4_public;
+    const ipv4 = simulation.service.control.instance(id)?.ipv4_public;
     expect([ipv4, undefined]).toContain(outputs["ipv4"]);
   }
-  const addressed = crowd.stack.resources.filter(({ outputs }) => outputs["ipv4"] !== undefined);
+  const addressed = simulation.stack.resources.filter(
+    ({ outputs }) => outputs["ipv4"] !== undefined,
+  );
   expect(addressed.length).toBeGreaterThanOrEqual(100);
 
-  const { ids } = crowd.stack;
-  crowd.service.control.forgetRequests();
-  const { engine, warnings } = await crowd.refresh(unlimited);
+  const { ids } = simulation.stack;
+  simulation.service.control.forgetRequests();
+  const { engine, warnings } = await simulation.refresh(unlimited);
   expect(engine.failed).toEqual([]);
   // Two listings.
-  expect(crowd.pages.length).toBeLessThanOrEqual(8);
-  expect(crowd.stack.ids.sort()).toEqual(ids.sort());
+  expect(simulation.pages.length).toBeLessThanOrEqual(8);
+  expect(simulation.stack.ids.sort()).toEqual(ids.sort());
   expect(warnings).toEqual([expect.stringMatching(/kept as the state has it/)]);
 
   // While more are left than a listing shows, it can't be proven that one is gone: it stays in the
   // state, and the next run ends it.
-  for (const { error } of (await crowd.destroy(unlimited)).engine.failed) {
+  for (const { error } of (await simulation.destroy(unlimited)).engine.failed) {
     expect(error.message).toMatch(/it can't be proven that the instance is gone/);
   }
-  expectWell(await crowd.destroy(unlimited));
-  expect(crowd.ids).toEqual([]);
-  expect(crowd.stack.ids).toEqual([]);
+  expectWell(await simulation.destroy(unlimited));
+  expect(simulation.ids).toEqual([]);
+  expect(simulation.stack.ids).toEqual([]);
 });
 
 test("without a cursor, each is seen while it is PROVISIONING, so that its address is known", async () => {
-  using crowd = new Crowd({ ...unlimited, provisioningSeconds: Infinity });
-  const run = crowd.begin(unlimited);
+  using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
+  const run = simulation.begin(unlimited);
   const up = run.engine.up(program(250));
   for (const most of [100, 200, 250]) {
-    await crowd.until(() => crowd.made === most);
+    await simulation.until(() => simulation.made === most);
     // The requests of two listings: one of them was begun after the last of these POSTs.
-    const { looks } = crowd;
-    await crowd.until(() => crowd.looks >= looks + 8);
-    expect(crowd.posts).toBe(most);
-    crowd.service.control.settle();
+    const { looks } = simulation;
+    await simulation.until(() => simulation.looks >= looks + 8);
+    expect(simulation.posts).toBe(most);
+    simulation.service.control.settle();
   }
-  await crowd.over(up);
+  await simulation.over(up);
   expect(run.engine.failed).toEqual([]);
-  for (const { id, outputs } of crowd.stack.resources) {
-    expect(outputs["ipv4"]).toBe(crowd.service.control.instance(id)?.ipv4_public);
+  for (const { id, outputs } of simulation.stack.resources) {
+    expect(outputs["ipv4"]).toBe(simulation.service.control.instance(id)?.ipv4_public);
   }
 });
 
 test("Ctrl-C while creates are held back: what was sent is kept, what was not is not made (G1)", async () => {
-  using crowd = new Crowd({ ...unlimited, provisioningSeconds: Infinity });
-  const { engine, statuses } = crowd.begin(unlimited);
+  using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
+  const { engine, statuses } = simulation.begin(unlimited);
   const up = engine.up(program(120));
   const held = () => statuses.filter((text) => text.includes("held back")).length;
-  await crowd.until(() => crowd.made === 100 && held() >= 20);
+  await simulation.until(() => simulation.made === 100 && held() >= 20);
   engine.cancel();
-  await crowd.over(up);
+  await simulation.over(up);
   expect(engine.failed).toHaveLength(120);
   expect(engine.failed.filter(({ error }) => isUnfinished(error))).toHaveLength(100);
-  expect(crowd.posts).toBe(100);
-  expectAllHeld(crowd);
+  expect(simulation.posts).toBe(100);
+  expectAllHeld(simulation);
 });

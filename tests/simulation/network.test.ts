@@ -128,8 +128,8 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
   const timeline = new Timeline();
   let left = times;
   const network = new Network(timeline, new Random(1), service, {
-    meets: () => (left-- > 0 ? fault : undefined),
-    alsoOf: () => [],
+    faultFor: () => (left-- > 0 ? fault : undefined),
+    instanceFaultsFor: () => [],
     acted: () => undefined,
     trace: () => undefined,
   });

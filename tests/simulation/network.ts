@@ -12,7 +12,7 @@ export interface Sender {
   happen(run: () => void): void;
 }
 
-export interface Sent {
+export interface SentRequest {
   sender: Sender;
   method: string;
   path: string;
@@ -20,25 +20,34 @@ export interface Sent {
 }
 
 /** What a history has to say about requests. */
-export interface Traffic {
-  /** The fault that this request meets. */
-  meets(sent: Sent): Fault | undefined;
+export interface NetworkHooks {
+  /** The fault that this request faultFor. */
+  faultFor(sent: SentRequest): Fault | undefined;
   /** What else is true of the instance that a POST makes. */
-  alsoOf(sent: Sent): InstanceFault[];
+  instanceFaultsFor(sent: SentRequest): InstanceFault[];
   /** The service has acted. */
-  acted(sent: Sent, answer: InProcessResponse): void;
+  acted(sent: SentRequest, answer: InProcessResponse): void;
   trace(line: string): void;
 }
 
 const html = "<html><body>Bad gateway</body></html>";
 
 export class Network {
+  readonly #timeline: Timeline;
+  readonly #random: Random;
+  readonly #service: Pick<InProcessEmulator, "answer">;
+  readonly #hooks: NetworkHooks;
   constructor(
-    private readonly timeline: Timeline,
-    private readonly random: Random,
-    private readonly service: Pick<InProcessEmulator, "answer">,
-    private readonly traffic: Traffic,
-  ) {}
+    timeline: Timeline,
+    random: Random,
+    service: Pick<InProcessEmulator, "answer">,
+    hooks: NetworkHooks,
+  ) {
+    this.#timeline = timeline;
+    this.#random = random;
+    this.#service = service;
+    this.#hooks = hooks;
+  }
 
   /** What the client is given in place of undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
@@ -57,12 +66,12 @@ export class Network {
   ): void {
     const { path = "/", method } = options;
     const body = options.body as string | undefined;
-    const sent: Sent = { sender, method, path, body };
-    const fault = this.traffic.meets(sent);
+    const sent: SentRequest = { sender, method, path, body };
+    const fault = this.#hooks.faultFor(sent);
     const controller = new Controller();
     /** Something reaches the sender, unless it has given up on it. */
     const arrive = (ms: number, run: () => void) =>
-      this.timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
+      this.#timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
       arrive(ms, () =>
         handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
@@ -72,7 +81,7 @@ export class Network {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
       // It is on its way now, whatever becomes of its sender.
-      this.timeline.at(this.#latency(), () => {
+      this.#timeline.at(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
         if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
@@ -93,7 +102,7 @@ export class Network {
 
   /** What the service does with it, and what goes back. */
   #serve(
-    sent: Sent,
+    sent: SentRequest,
     { headers, path: target }: Dispatcher.DispatchOptions,
     fault: Fault | undefined,
   ): InProcessResponse | "none" | "cut" {
@@ -104,16 +113,16 @@ export class Network {
     let answer: InProcessResponse | undefined;
     if (acts) {
       const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
-      answer = this.service.answer(
+      answer = this.#service.answer(
         {
           ...{ method, target, authorization: given["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
-        [...odd, ...this.traffic.alsoOf(sent)],
+        [...odd, ...this.#hooks.instanceFaultsFor(sent)],
       );
-      this.traffic.acted(sent, answer);
+      this.#hooks.acted(sent, answer);
     }
-    this.traffic.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    this.#hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
     if (fault?.kind === "hang") return "none";
     if (fault?.kind === "status") return answerOf(fault);
     if (fault?.kind === "cut" || !answer) return "cut";
@@ -122,7 +131,7 @@ export class Network {
 
   /** Mostly short; now and then as long as it takes for others to overtake. */
   #latency(): number {
-    return this.random.oneIn(12) ? this.random.between(100, 3000) : this.random.between(1, 60);
+    return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
   }
 }
 

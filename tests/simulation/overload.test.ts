@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
 import { InstanceUnfinished } from "../../provider/errors";
-import { Crowd, program } from "./crowd";
+import { Simulation, program } from "./simulation";
 import type { Fault } from "./faults";
 import { Random } from "./random";
 
@@ -15,10 +15,10 @@ const overloaded = (acted: boolean): Fault => ({
 test.each([1, 2, 3])(
   "5 s for each answer, every fifth a 503: each instance is made once (seed %i)",
   async (seed) => {
-    using crowd = new Crowd({ provisioningSeconds: 5 });
+    using simulation = new Simulation({ provisioningSeconds: 5 });
     const random = new Random(seed);
     let broken = 0;
-    crowd.meets = () => {
+    simulation.faultFor = () => {
       if (!random.oneIn(5)) return slow;
       broken++;
       return overloaded(random.oneIn(2));
@@ -27,21 +27,21 @@ test.each([1, 2, 3])(
     let runs = 0;
     let failures: number;
     do {
-      const { engine, warnings } = await crowd.up(program(count));
+      const { engine, warnings } = await simulation.up(program(count));
       told.push(...warnings, ...engine.failed.map(({ error }) => textOf(error)));
       // Whatever failed is in the state, or made nothing, or is named.
-      const unheld = crowd.ids.filter((id) => !crowd.stack.ids.includes(id));
+      const unheld = simulation.ids.filter((id) => !simulation.stack.ids.includes(id));
       expect(unheld.filter((id) => !told.some((text) => text.includes(id)))).toEqual([]);
       failures = engine.failed.length;
       runs++;
     } while (failures > 0 && runs < 10);
 
     expect(failures).toBe(0);
-    expect([...crowd.ids].sort()).toEqual([...crowd.stack.ids].sort());
-    expect(crowd.ids).toHaveLength(count);
+    expect([...simulation.ids].sort()).toEqual([...simulation.stack.ids].sort());
+    expect(simulation.ids).toHaveLength(count);
     reportFigures(`an overloaded service, seed ${seed}`, {
-      instances: crowd.ids.length,
-      POSTs: crowd.posts,
+      instances: simulation.ids.length,
+      POSTs: simulation.posts,
       "503s": broken,
       runs,
     });

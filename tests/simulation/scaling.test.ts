@@ -12,8 +12,8 @@ test("runners that are told their share are never refused", async () => {
 });
 
 test("ten runners all end, and keep nobody out; the same seed gives the same run", async () => {
-  const crowd = { runners: 10, creates: 300, latecomers: 10 };
-  const sharing: Sharing = { ...crowd, limit: 200, window: "sliding" };
+  const simulation = { runners: 10, creates: 300, latecomers: 10 };
+  const sharing: Sharing = { ...simulation, limit: 200, window: "sliding" };
   const outcome = await share(sharing);
   const { ideal, done, waited, refused, failed } = outcome;
   expect(failed).toBe(0);

@@ -1,7 +1,7 @@
 /** Plays histories from a seed; of one that breaks a promise, gives the shortest that still does. */
 import fc from "fast-check";
 import { history, type History } from "./history";
-import { play } from "./play";
+import { runHistory } from "./runHistory";
 
 export interface Found {
   histories: number;
@@ -20,7 +20,7 @@ class Broken extends Error {}
 export async function search(seed: number, histories: number, path?: string): Promise<Found> {
   const found: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   const property = fc.asyncProperty(history, async (it) => {
-    const { violations, figures, runs } = await play(it);
+    const { violations, figures, runs } = await runHistory(it);
     found.histories++;
     found.runs += runs;
     found.instances += figures.made;
@@ -49,6 +49,6 @@ export function commandFor({ seed, path }: NonNullable<Found["broken"]>): string
 /** A history in words. */
 export async function tell(it: History): Promise<string[]> {
   const lines = [JSON.stringify({ ...it, runs: it.runs.length })];
-  await play(it, (line) => lines.push(line));
+  await runHistory(it, (line) => lines.push(line));
   return lines;
 }

@@ -1,7 +1,7 @@
 /** Runners that share one token's limit, each a process with a stack of its own: for docs/scaling.md. */
 import type { RateWindow } from "../../emulator/options";
 import { documentedRequestsPerMinute } from "../../provider/api/contract";
-import { Crowd, cursor, program, type Run } from "./crowd";
+import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
 
 export interface Sharing {
@@ -38,21 +38,21 @@ export async function share(sharing: Sharing): Promise<Outcome> {
   const { runners, creates, window, told = false, latecomers = 0 } = sharing;
   const { limit = documentedRequestsPerMinute } = sharing;
   const rate = { requestsPerMinute: limit, rateWindow: window };
-  using crowd = new Crowd({ ...cursor, ...rate, provisioningSeconds });
+  using simulation = new Simulation({ ...cursor, ...rate, provisioningSeconds });
   const further = Math.ceil(creates / limit) - 1;
   const ideal = Math.max(0, further * 60 - intoMinute[window]) + provisioningSeconds;
   const requestsPerMinute = told ? Math.floor(limit / runners) : limit;
   const settings = { ...cursor, requestsPerMinute };
   const runs: Run[] = [];
   const up = async (name: string, count: number, startMs: number) => {
-    await new Promise<void>((start) => crowd.timeline.at(startMs, start));
-    const begun = crowd.seconds;
-    const run = crowd.begin(settings, new Stack(name));
+    await new Promise<void>((start) => simulation.timeline.at(startMs, start));
+    const begun = simulation.seconds;
+    const run = simulation.begin(settings, new Stack(name));
     runs.push(run);
     await run.engine.up(program(count, name));
-    return crowd.seconds - begun;
+    return simulation.seconds - begun;
   };
-  await crowd.timeline.pass(intoMinute[window] * 1000);
+  await simulation.timeline.pass(intoMinute[window] * 1000);
   const every = (count: number) => Array.from({ length: count }, (_, n) => n);
   const early = every(runners).map((n) =>
     up(`early${n}`, Math.floor(creates / runners), (n * 1000) / runners),
@@ -60,10 +60,10 @@ export async function share(sharing: Sharing): Promise<Outcome> {
   const late = every(latecomers).map((n) =>
     up(`late${n}`, 1, ((n + 0.5) / latecomers) * ideal * 1000),
   );
-  const [done, waited] = await crowd.over(
+  const [done, waited] = await simulation.over(
     Promise.all([early, late].map((them) => Promise.all(them))),
   );
   const sorted = (times: number[] = []) => times.sort((a, b) => a - b);
   const failed = runs.flatMap(({ engine }) => engine.failed).length;
-  return { ideal, done: sorted(done), waited: sorted(waited), refused: crowd.refused, failed };
+  return { ideal, done: sorted(done), waited: sorted(waited), refused: simulation.refused, failed };
 }

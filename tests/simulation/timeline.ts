@@ -6,33 +6,34 @@
 
 interface Event {
   at: number;
-  /** Of two events at the same moment, the one that was planned first comes first. */
-  order: number;
   run: () => void;
 }
 
 export class Timeline {
+  readonly #mostEvents: number;
   /** Milliseconds since the beginning of the history. */
   now = 0;
-  events = 0;
-  #planned = 0;
-  readonly #heap: Event[] = [];
+  /** How many events have happened. */
+  #happened = 0;
+  readonly #events: Event[] = [];
 
   /** No history takes more events; one that does never ends. */
-  constructor(private readonly mostEvents = 60_000) {}
+  constructor(mostEvents = 60_000) {
+    this.#mostEvents = mostEvents;
+  }
 
-  /** Runs `run` in so many milliseconds. */
+  /** Plans `run` for in `ms` milliseconds. */
   at(ms: number, run: () => void): void {
-    this.#push({ at: this.now + Math.max(0, ms), order: this.#planned++, run });
+    this.#plan({ at: this.now + Math.max(0, ms), run });
   }
 
   /** Goes from event to event until `done`. @throws if nothing is left to happen, or it never ends. */
   async run(done: () => boolean): Promise<void> {
     await drained();
     while (!done()) {
-      const next = this.#pop();
+      const next = this.#events.pop();
       if (!next) throw new Error("nothing is left to happen, and not all is done");
-      if (++this.events > this.mostEvents) throw new Error("the history never ends");
+      if (++this.#happened > this.#mostEvents) throw new Error("the history never ends");
       this.now = next.at;
       next.run();
       await drained();
@@ -46,43 +47,17 @@ export class Timeline {
     await this.run(() => isOver);
   }
 
-  #push(event: Event): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    heap.push(event);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      const above = heap[parent] as Event;
-      if (!isBefore(event, above)) break;
-      heap[at] = above;
-      at = parent;
+  /** Events are kept latest first. Of two at the same moment, the one planned first happens first. */
+  #plan(event: Event): void {
+    let low = 0;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#events[middle] as Event).at > event.at) low = middle + 1;
+      else high = middle;
     }
-    heap[at] = event;
+    this.#events.splice(low, 0, event);
   }
-
-  #pop(): Event | undefined {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop();
-    if (!first || !last || heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      const right = heap[child + 1];
-      if (right && isBefore(right, heap[child] as Event)) child++;
-      const below = heap[child] as Event;
-      if (!isBefore(below, last)) break;
-      heap[at] = below;
-      at = child;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
-
-function isBefore(one: Event, other: Event): boolean {
-  return one.at < other.at || (one.at === other.at && one.order < other.order);
 }
 
 /** Resolves once nothing is ready to run any more: promises settle before the next macrotask begins. */

@@ -1,17 +1,16 @@
 /** What a change of the program does, shown before it happens (G5, G4). */
 import { expect, test } from "@jest/globals";
 import { oneInstance, required, userData, type Inputs } from "../support/programs";
-import { tokens } from "../support/stack";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
 test("changed inputs are shown as a replacement that names them alone, with what stays behind", async () => {
-  await using world = await World.create({ program: oneInstance(created) });
-  const { stack } = world;
+  await using fixture = await Fixture.create({ program: oneInstance(created) });
+  const { stack } = fixture;
   await stack.up();
-  const [id] = world.ids();
+  const [id] = fixture.ids();
 
   const more = base64(`${userData}# more\n`);
   const changes: Inputs[] = [
@@ -33,74 +32,18 @@ test("changed inputs are shown as a replacement that names them alone, with what
     expect(output).toContain(`replacing instance ${id} leaves it behind`);
     expect(code).toBe(0);
   }
-  expect(world.posts()).toBe(1);
-});
-
-test("the same said otherwise is no change", async () => {
-  await using world = await World.create({ program: oneInstance(created) });
-  const { stack } = world;
-  await stack.up();
-
-  const sames: Inputs[] = [
-    { sshKeys: ["b", "a"], userData: userData.replaceAll("\n", "\r\n") },
-    { userData: undefined, userDataBase64: base64(userData) },
-  ];
-  for (const same of sames) {
-    stack.program(oneInstance({ ...created, ...same }));
-    const { code, output } = await stack.run("preview", "--diff", "--expect-no-changes");
-    expect(output).toContain("2 unchanged");
-    expect(code).toBe(0);
-  }
+  expect(fixture.posts()).toBe(1);
 });
 
 test("a test token's instance is replaced, and the old one is left behind by name", async () => {
-  await using world = await World.create({ program: oneInstance(created) });
-  await world.stack.up();
-  const [old] = world.ids();
-  world.stack.program(oneInstance({ ...created, flavorId: "premium-8" }));
+  await using fixture = await Fixture.create({ program: oneInstance(created) });
+  await fixture.stack.up();
+  const [old] = fixture.ids();
+  fixture.stack.program(oneInstance({ ...created, flavorId: "premium-8" }));
 
-  const { code, output } = await world.stack.up();
+  const { code, output } = await fixture.stack.up();
 
   expect(output).toContain(`instance ${old} is dropped from the state, not destroyed`);
   expect(code).toBe(0);
-  expect(world.ids()).toEqual([old, (await world.stack.instance()).id]);
-});
-
-test("a live instance's replacement fails before a second server is made", async () => {
-  await using world = await World.create({ program: oneInstance(), token: tokens.live });
-  await world.stack.up();
-  const [id = ""] = world.ids();
-  world.stack.program(oneInstance({ flavorId: "premium-8" }));
-
-  const preview = await world.stack.preview();
-  const up = await world.stack.up();
-
-  const forewarning = `replacing instance ${id} will fail, before a second server is made`;
-  expect(preview.output).toContain(forewarning);
-  expect(up.output).toContain(`instance ${id} still exists and is billed`);
-  expect(up.code).not.toBe(0);
-  expect(world.ids()).toEqual([id]);
-  expect((await world.stack.instance()).id).toBe(id);
-
-  // One of the ways out that the message names.
-  world.service.control.remove(id);
-  expect((await world.stack.up()).code).toBe(0);
-  expect(world.ids()).toHaveLength(1);
-  expect((await world.stack.instance()).id).toBe(world.ids()[0]);
-});
-
-test("with retain, a live instance is replaced, and the old one is named as billed", async () => {
-  await using world = await World.create({
-    ...{ program: oneInstance(), token: tokens.live, config: { deletePolicy: "retain" } },
-  });
-  await world.stack.up();
-  const [old] = world.ids();
-  world.stack.program(oneInstance({ flavorId: "premium-8" }));
-
-  const { code, output } = await world.stack.up();
-
-  expect(output).toContain(`instance ${old} is dropped from the state`);
-  expect(output).toContain("is billed until it is removed at the service");
-  expect(code).toBe(0);
-  expect(world.ids()).toEqual([old, (await world.stack.instance()).id]);
+  expect(fixture.ids()).toEqual([old, (await fixture.stack.instance()).id]);
 });

@@ -2,17 +2,17 @@
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { tokens } from "../support/stack";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const program = oneInstance();
 const destroyPath = "/v2/instances/{id}";
 
 test("a live instance is not forgotten: destroy fails, names it and the ways out", async () => {
-  await using world = await World.create({ program, token: tokens.live });
-  await world.stack.up();
-  const [id = ""] = world.ids();
+  await using fixture = await Fixture.create({ program, token: tokens.live });
+  await fixture.stack.up();
+  const [id = ""] = fixture.ids();
 
-  const { code, output } = await world.stack.destroy();
+  const { code, output } = await fixture.stack.destroy();
 
   expect(output).toContain(`instance ${id} still exists and is billed`);
   for (const wayOut of [
@@ -24,71 +24,26 @@ test("a live instance is not forgotten: destroy fails, names it and the ways out
   ])
     expect(output).toContain(wayOut);
   expect(code).not.toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
+  expect((await fixture.stack.instance()).id).toBe(id);
 
-  world.service.control.remove(id);
-  expect((await world.stack.destroy()).code).toBe(0);
-  expect(await world.stack.resources()).toEqual([]);
-});
-
-test("a sandbox instance is dropped from the state with a warning, since it is ephemeral", async () => {
-  await using world = await World.create({ program });
-  await world.stack.up();
-  const [id] = world.ids();
-
-  const { code, output } = await world.stack.destroy();
-
-  expect(output).toContain(`warning: instance ${id} is dropped from the state, not destroyed`);
-  expect(output).toContain("until its sandbox lifetime is over");
-  expect(code).toBe(0);
-  expect(await world.stack.resources()).toEqual([]);
-  expect(world.ids()).toEqual([id]);
-});
-
-test("retain drops a live instance from the state, and says that it is billed", async () => {
-  const config = { deletePolicy: "retain" };
-  await using world = await World.create({ program, token: tokens.live, config });
-  await world.stack.up();
-  const [id] = world.ids();
-
-  const { code, output } = await world.stack.destroy();
-
-  expect(output).toContain(`warning: instance ${id} is dropped from the state, not destroyed`);
-  expect(output).toContain("billed until it is removed at the service");
-  expect(code).toBe(0);
-  expect(await world.stack.resources()).toEqual([]);
-  expect(world.ids()).toEqual([id]);
+  fixture.service.control.remove(id);
+  expect((await fixture.stack.destroy()).code).toBe(0);
+  expect(await fixture.stack.resources()).toEqual([]);
 });
 
 test("with a destroy call, destroy ends once the instance is gone", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     ...{ program, token: tokens.live, config: { destroyPath } },
     service: { destroyPath, destroySeconds: 1 },
   });
-  await world.stack.up();
-  const [id] = world.ids();
+  await fixture.stack.up();
+  const [id] = fixture.ids();
 
-  const { code, output } = await world.stack.destroy();
+  const { code, output } = await fixture.stack.destroy();
 
   expect(output).not.toContain("warning: instance");
   expect(code).toBe(0);
-  expect(world.service.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
-  expect(world.ids()).toEqual([]);
-  expect(await world.stack.resources()).toEqual([]);
-});
-
-test("a destroy call that is refused, or is not there, fails the destroy and keeps the state", async () => {
-  await using world = await World.create({ program, config: { destroyPath } });
-  const { control } = world.service;
-  await world.stack.up();
-  const [id = ""] = world.ids();
-
-  const unknownPath = await world.stack.destroy();
-  control.fault({ method: "DELETE", kind: "status", status: 403 });
-  const refused = await world.stack.destroy();
-
-  expect(unknownPath.output).toContain('is compute:destroyPath "/v2/instances/{id}" right?');
-  expect(refused.output).toMatch(/was not destroyed: .*HTTP 403.*request_id req_/);
-  for (const { code } of [unknownPath, refused]) expect(code).not.toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
+  expect(fixture.service.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
+  expect(fixture.ids()).toEqual([]);
+  expect(await fixture.stack.resources()).toEqual([]);
 });

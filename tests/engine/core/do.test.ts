@@ -1,21 +1,20 @@
 /** `pulumi do`: what a person does without a program; a create makes one, and one only (G2). */
 import { expect } from "@jest/globals";
 import { testUnless } from "../../../tools/support/unless";
-import { isOldest } from "../support/oldest";
 import { oneInstance, required } from "../support/programs";
-import { plugin, tokens } from "../support/stack";
-import { World } from "../support/world";
+import { isOldest, plugin, tokens } from "../support/stack";
+import { Fixture } from "../support/fixture";
 
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 
 const doing = (what: string) => ["do", "--package", plugin, "compute:index:Instance", what];
 
 testUnless(noDo, "`pulumi do` lists instances without a program", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  for (const id of ["i-one", "i-two"]) world.service.control.insert({ id, name: `${id}-name` });
-  world.stack.setEnv("COMPUTE_BASE_URL", world.service.url);
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  for (const id of ["i-one", "i-two"]) fixture.service.control.insert({ id, name: `${id}-name` });
+  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
 
-  const { code, output } = await world.stack.run(...doing("list"));
+  const { code, output } = await fixture.stack.run(...doing("list"));
 
   for (const text of ["i-one", "i-one-name", "i-two"]) expect(output).toContain(text);
   expect(code).toBe(0);
@@ -25,8 +24,8 @@ testUnless(
   noDo,
   "`pulumi do … create --stateless` twice, and two at once: each makes one, and is told of no other",
   async () => {
-    await using world = await World.create({ program: oneInstance(), token: tokens.live });
-    const { stack, service } = world;
+    await using fixture = await Fixture.create({ program: oneInstance(), token: tokens.live });
+    const { stack, service } = fixture;
     stack.setEnv("COMPUTE_BASE_URL", service.url);
     const flags = Object.entries(required).flatMap(([name, value]) => [
       `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}`,
@@ -40,7 +39,7 @@ testUnless(
       expect(output).not.toMatch(/warning|left over|discard/);
       expect(code).toBe(0);
     }
-    expect(world.ids()).toHaveLength(4);
-    expect(world.posts()).toBe(4);
+    expect(fixture.ids()).toHaveLength(4);
+    expect(fixture.posts()).toBe(4);
   },
 );

@@ -2,54 +2,41 @@
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../../emulator";
 import { instances, oneInstance } from "../support/programs";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 test("a rename out of band is shown by refresh, and the next preview is a replacement", async () => {
-  await using world = await World.create({ program: oneInstance({ name: "web-main" }) });
-  await world.stack.up();
-  const [id = ""] = world.ids();
-  world.service.control.rename(id, "renamed-by-hand");
+  await using fixture = await Fixture.create({ program: oneInstance({ name: "web-main" }) });
+  await fixture.stack.up();
+  const [id = ""] = fixture.ids();
+  fixture.service.control.rename(id, "renamed-by-hand");
 
-  const refreshed = await world.stack.refresh("--diff");
+  const refreshed = await fixture.stack.refresh("--diff");
 
   expect(refreshed.output).toMatch(/~ name *: "web-main" => "renamed-by-hand"/);
   expect(refreshed.code).toBe(0);
-  const preview = await world.stack.preview("--diff");
+  const preview = await fixture.stack.preview("--diff");
   expect(preview.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
   expect(preview.output).toMatch(/~ name *: "renamed-by-hand" => "web-main"/);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
   expect(preview.output).toContain(`replacing instance ${id} leaves it behind`);
   // The engine asks Diff during a refresh too, and then nothing is about to be replaced.
   expect(refreshed.output).not.toContain("replacing instance");
 });
 
 test("an instance removed out of band is dropped by refresh, and the next up creates it anew", async () => {
-  await using world = await World.create({ program: instances({ web: {}, db: {} }) });
-  await world.stack.up();
-  const web = (await world.stack.instances()).find(({ urn }) => urn.endsWith("::web"));
-  world.service.control.remove(web?.id ?? "");
+  await using fixture = await Fixture.create({ program: instances({ web: {}, db: {} }) });
+  await fixture.stack.up();
+  const web = (await fixture.stack.instances()).find(({ urn }) => urn.endsWith("::web"));
+  fixture.service.control.remove(web?.id ?? "");
 
-  expect((await world.stack.refresh()).code).toBe(0);
+  expect((await fixture.stack.refresh()).code).toBe(0);
 
-  const left = await world.stack.instances();
+  const left = await fixture.stack.instances();
   expect(left.map(({ urn }) => urn.replace(/.*::/, ""))).toEqual(["db"]);
-  expect((await world.stack.up()).code).toBe(0);
-  expect(world.posts()).toBe(3);
-  const now = (await world.stack.instances()).map(({ id }) => id);
-  expect(now.sort()).toEqual(world.ids().sort());
-});
-
-test("a new status is taken up by refresh without a replacement", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  world.service.control.setStatus(world.ids()[0] ?? "", "OFFLINE");
-
-  const { code, output } = await world.stack.refresh();
-
-  expect(output).toContain(`warning: instance ${world.ids()[0]} is OFFLINE`);
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).outputs).toMatchObject({ status: "OFFLINE" });
-  await world.stack.expectNothingToDo();
+  expect((await fixture.stack.up()).code).toBe(0);
+  expect(fixture.posts()).toBe(3);
+  const now = (await fixture.stack.instances()).map(({ id }) => id);
+  expect(now.sort()).toEqual(fixture.ids().sort());
 });
 
 test("a refresh forgets nothing while the service fails, refuses, or answers nonsense", async () => {
@@ -58,52 +45,23 @@ test("a refresh forgets nothing while the service fails, refuses, or answers non
     { ...listings, kind: "status", status: 400, says: /HTTP 400/ },
     { ...listings, path: "/v2/account", kind: "status", status: 401, says: /HTTP 401/ },
   ];
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  const before = await world.stack.instance();
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  await fixture.stack.up();
+  const before = await fixture.stack.instance();
   // However clear the service is that there is none.
-  world.service.control.remove(before.id ?? "");
+  fixture.service.control.remove(before.id ?? "");
 
   for (const { says, ...fault } of faults) {
-    const handle = world.service.control.fault(fault);
-    const { code, output } = await world.stack.refresh();
+    const handle = fixture.service.control.fault(fault);
+    const { code, output } = await fixture.stack.refresh();
     handle.remove();
 
     expect(output).toMatch(says);
     expect(output).toMatch(/request_id req_/);
     expect(code).not.toBe(0);
-    expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
+    expect(await fixture.stack.instance()).toMatchObject({
+      id: before.id,
+      outputs: before.outputs,
+    });
   }
-});
-
-test("a refresh interrupted while the service is unreadable keeps everything", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  const before = await world.stack.instance();
-  const unreadable = world.service.control.fault({
-    ...{ method: "GET", path: "/v2/instances", times: "always" },
-    ...{ kind: "body", text: "<!doctype html>" },
-  });
-
-  const refresh = world.stack.start("refresh", "--yes", "--skip-preview");
-  await refresh.reached(unreadable.firstHit);
-  refresh.interrupt();
-
-  expect((await refresh.ended).code).not.toBe(0);
-  expect(await world.stack.instance()).toMatchObject({ id: before.id, outputs: before.outputs });
-});
-
-test("an instance that an incomplete listing lacks is kept, with one warning", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  await world.stack.up();
-  const [id = ""] = world.ids();
-  world.service.control.remove(id);
-  world.service.control.fault({ method: "GET", times: "always", kind: "hasMoreForever" });
-
-  const { code, output } = await world.stack.refresh();
-
-  expect(output).toContain(`instance ${id} is not in the listing, and is kept`);
-  expect(output).toContain("compute:cursorParameter");
-  expect(code).toBe(0);
-  expect((await world.stack.instance()).id).toBe(id);
 });

@@ -2,14 +2,14 @@
 import { expect, test } from "@jest/globals";
 import { instances } from "../support/programs";
 import { tokens } from "../support/stack";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const invoke = (name: string, args: object = {}) => ({
   "fn::invoke": { function: `compute:${name}`, arguments: args },
 });
 
 test("an instance's addresses flow to what depends on it, once they are known", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: instances(
       { web: {}, db: { inputs: { userData: "db for ${web.ipv4} ${web.privateIpv4}" } } },
       {
@@ -23,24 +23,24 @@ test("an instance's addresses flow to what depends on it, once they are known", 
     ),
   });
 
-  const preview = await world.stack.preview();
-  const up = await world.stack.up();
+  const preview = await fixture.stack.preview();
+  const up = await fixture.stack.up();
 
   expect(preview.code).toBe(0);
   expect(up.code).toBe(0);
-  const [web] = world.service.control.instances();
-  expect(await world.stack.outputs()).toEqual({
+  const [web] = fixture.service.control.instances();
+  expect(await fixture.stack.outputs()).toEqual({
     ipv4: web?.ipv4_public,
     network: web?.networks[0]?.ipv4,
     mac: web?.networks[0]?.mac_address,
     created: expect.stringMatching(/^\d{4}-/),
   });
-  const posted = world.service.control.requests().filter(({ method }) => method === "POST");
+  const posted = fixture.service.control.requests().filter(({ method }) => method === "POST");
   expect(posted.map(({ name }) => name?.replace(/-.*/, ""))).toEqual(["web", "db"]);
 });
 
 test("getInstance, getInstances and getAccount give a program what the service has", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: instances(
       {},
       {
@@ -62,22 +62,22 @@ test("getInstance, getInstances and getAccount give a program what the service h
       },
     ),
   });
-  const { control } = world.service;
+  const { control } = fixture.service;
   const one = control.insert({ id: "i-one", name: "one" });
   const two = control.insert({ id: "i-two", name: "two", status: "OFFLINE" });
   control.insert({ id: "i-live", name: "one", tokenKind: "live" });
   control.setAccount({ json: { id: "account-1", quota: 5 } });
 
-  expect((await world.stack.up()).code).toBe(0);
+  expect((await fixture.stack.up()).code).toBe(0);
 
   const summary = ({ id, name, ipv4_public }: typeof one, status: string) => ({
     ...{ id, name, status, ipv4: ipv4_public },
   });
-  const shown = await world.stack.succeed("stack", "output", "account", "--show-secrets");
+  const shown = await fixture.stack.succeed("stack", "output", "account", "--show-secrets");
   const account = JSON.parse(shown) as { details: string };
-  expect(account).toMatchObject({ tokenKind: "test", baseUrl: world.service.url });
+  expect(account).toMatchObject({ tokenKind: "test", baseUrl: fixture.service.url });
   expect(JSON.parse(account.details)).toEqual({ id: "account-1", quota: 5 });
-  expect(await world.stack.outputs()).toEqual({
+  expect(await fixture.stack.outputs()).toEqual({
     byId: summary(one, "ACTIVE"),
     byName: two.id,
     all: [summary(one, "ACTIVE"), summary(two, "OFFLINE")],
@@ -88,39 +88,22 @@ test("getInstance, getInstances and getAccount give a program what the service h
   });
 });
 
-test("a lookup that finds several, or is asked wrongly, says so", async () => {
-  await using world = await World.create({ program: instances({}) });
-  const { stack, service } = world;
-  for (const id of ["i-one", "i-two"]) service.control.insert({ id, name: "twin" });
-  const failing = async (name: string, args: object) => {
-    const found = invoke(name, args);
-    stack.program(instances({}, { variables: { found }, outputs: { found: "${found}" } }));
-    const { code, output } = await stack.preview();
-    expect(code).not.toBe(0);
-    return output;
-  };
-
-  const twins = await failing("getInstance", { name: "twin" });
-  expect(twins).toContain('there are 2 instances named "twin": i-one, i-two');
-  expect(await failing("getInstances", { status: "BROKEN" })).toContain("must be one of ACTIVE");
-});
-
 test("an instance that another stack made can be read, and is not this stack's to delete", async () => {
   const web = { type: "compute:Instance", get: { id: "i-shared" } };
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: instances({}, { resources: { web }, outputs: { ipv4: "${web.ipv4}" } }),
     token: tokens.live,
   });
-  const shared = world.service.control.insert({
+  const shared = fixture.service.control.insert({
     ...{ id: "i-shared", name: "shared", tokenKind: "live", status: "PROVISIONING" },
   });
 
-  const up = await world.stack.up();
+  const up = await fixture.stack.up();
 
   expect(up.code).toBe(0);
-  expect(await world.stack.outputs()).toEqual({ ipv4: shared.ipv4_public });
-  expect((await world.stack.instance()).outputs).toMatchObject({ status: "PROVISIONING" });
-  expect((await world.stack.destroy()).code).toBe(0);
-  expect(world.ids()).toEqual(["i-shared"]);
-  expect(world.posts()).toBe(0);
+  expect(await fixture.stack.outputs()).toEqual({ ipv4: shared.ipv4_public });
+  expect((await fixture.stack.instance()).outputs).toMatchObject({ status: "PROVISIONING" });
+  expect((await fixture.stack.destroy()).code).toBe(0);
+  expect(fixture.ids()).toEqual(["i-shared"]);
+  expect(fixture.posts()).toBe(0);
 });

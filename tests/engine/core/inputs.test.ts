@@ -2,10 +2,10 @@
 import { expect, test } from "@jest/globals";
 import { instances, oneInstance, userData } from "../support/programs";
 import { canaries } from "../support/secrets";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 test("all mistakes of a resource are told at preview, and no secret value is printed", async () => {
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: oneInstance({
       name: "",
       imageId: "",
@@ -15,7 +15,7 @@ test("all mistakes of a resource are told at preview, and no secret value is pri
     }),
   });
 
-  const { code, output } = await world.stack.preview();
+  const { code, output } = await fixture.stack.preview();
 
   for (const input of ["name", "imageId", "sshKeys", "userDataBase64"])
     expect(output).toContain(input);
@@ -23,12 +23,12 @@ test("all mistakes of a resource are told at preview, and no secret value is pri
   expect(output).toContain("userData and userDataBase64 are both given");
   expect(output).toContain("must be Base64");
   expect(code).not.toBe(0);
-  expect(world.posts()).toBe(0);
+  expect(fixture.posts()).toBe(0);
 });
 
 test("where a language checks nothing, missing, misspelt and mistyped inputs are told too", async () => {
-  await using world = await World.create({ program: instances({}) });
-  world.stack.javascript(`
+  await using fixture = await Fixture.create({ program: instances({}) });
+  fixture.stack.javascript(`
     const { CustomResource } = require("@pulumi/pulumi");
     new CustomResource("compute:index:Instance", "web", {
       flavourId: "standard-2",
@@ -38,7 +38,7 @@ test("where a language checks nothing, missing, misspelt and mistyped inputs are
     });
   `);
 
-  const { code, output } = await world.stack.preview();
+  const { code, output } = await fixture.stack.preview();
 
   expect(output).toContain('no input "flavourId"; did you mean flavorId?');
   for (const missing of ["flavorId", "vpcId"])
@@ -47,37 +47,12 @@ test("where a language checks nothing, missing, misspelt and mistyped inputs are
   expect(code).not.toBe(0);
 });
 
-test("what only the service can refuse is told with its code, message and request id", async () => {
-  await using world = await World.create({ program: oneInstance() });
-  world.service.control.fault({
-    ...{ method: "POST", path: "/v2/instances", kind: "status", status: 400 },
-    ...{ code: "invalid_parameter", message: "There is no flavor standard-2." },
-  });
-
-  const { code, output } = await world.stack.up();
-
-  expect(output).toContain("There is no flavor standard-2.");
-  expect(output).toMatch(/HTTP 400, code invalid_parameter, request_id req_/);
-  expect(code).not.toBe(0);
-  expect(world.posts()).toBe(1);
-  expect(await world.stack.instances()).toEqual([]);
-});
-
-test("a name left out is the resource's name and eight characters, and stays", async () => {
-  await using world = await World.create({ program: instances({ "Web Server_1": {} }) });
-  await world.stack.up();
-
-  const [record] = world.service.control.instances();
-  expect(record?.name).toMatch(/^web-server-1-[a-z2-7]{8}$/);
-  await world.stack.expectNothingToDo();
-});
-
 test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
-  await using world = await World.create({ program: instances({}) });
-  const { stack } = world;
+  await using fixture = await Fixture.create({ program: instances({}) });
+  const { stack } = fixture;
   const mode = (path: string, value: string) =>
     stack.succeed("config", "set", "--path", `pulumi:autonaming.${path}`, value);
-  const names = () => world.service.control.instances().map(({ name }) => name);
+  const names = () => fixture.service.control.instances().map(({ name }) => name);
 
   await mode("mode", "verbatim");
   stack.program(instances({ first: {} }));

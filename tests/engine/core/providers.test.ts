@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../../emulator";
 import { instances, required, type Inputs } from "../support/programs";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const provider = (properties: Inputs) => ({ type: "pulumi:providers:compute", properties });
 const instance = (options: Inputs) => ({
@@ -11,30 +11,30 @@ const instance = (options: Inputs) => ({
 
 test("configuration that another resource gives: preview works without it, and up with it", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
-  await using world = await World.create({ program: "resources: {}\n" });
+  await using fixture = await Fixture.create({ program: "resources: {}\n" });
   const resources = {
     first: instance({}),
     // Which address is known once the status of `first` is.
     chosen: provider({ baseUrl: { "fn::select": [0, [other.url, "${first.status}"]] } }),
     second: instance({ provider: "${chosen}" }),
   };
-  world.stack.program(instances({}, { resources, outputs: { ipv4: "${second.ipv4}" } }));
+  fixture.stack.program(instances({}, { resources, outputs: { ipv4: "${second.ipv4}" } }));
 
-  const preview = await world.stack.preview();
+  const preview = await fixture.stack.preview();
 
   expect(preview.output).toContain("4 to create");
   expect(preview.code).toBe(0);
-  expect({ ...world.service.counts(), ...other.counts() }).toEqual({});
+  expect({ ...fixture.service.counts(), ...other.counts() }).toEqual({});
 
-  expect((await world.stack.up()).code).toBe(0);
-  expect(world.ids()).toHaveLength(1);
+  expect((await fixture.stack.up()).code).toBe(0);
+  expect(fixture.ids()).toHaveLength(1);
   expect(other.control.instances()).toHaveLength(1);
-  await world.stack.expectNothingToDo();
+  await fixture.stack.expectNothingToDo();
 });
 
 test("a change of the provider's configuration replaces no instance", async () => {
-  await using world = await World.create({ program: "resources: {}\n" });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: "resources: {}\n" });
+  const { stack, service } = fixture;
   const program = (more: Inputs) => {
     const resources = {
       own: provider({ baseUrl: service.url, ...more }),
@@ -51,5 +51,5 @@ test("a change of the provider's configuration replaces no instance", async () =
   expect(output).toContain("1 updated");
   expect(output).not.toMatch(/replaced|created/);
   expect(code).toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });

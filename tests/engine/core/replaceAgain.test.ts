@@ -1,20 +1,19 @@
 /** Replacements that no Diff goes before: `--replace` and `state taint`, right after the create. */
 import { expect, test } from "@jest/globals";
-import { isOldest } from "../support/oldest";
 import { oneInstance } from "../support/programs";
-import { tokens } from "../support/stack";
-import { World } from "../support/world";
+import { isOldest, tokens } from "../support/stack";
+import { Fixture } from "../support/fixture";
 
 const destroyPath = "/v2/instances/{id}";
 
 test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   "%s of an instance just created makes another one, and destroys the first, not the second",
   async (how) => {
-    await using world = await World.create({
+    await using fixture = await Fixture.create({
       ...{ program: oneInstance(), token: tokens.live, config: { destroyPath } },
       service: { destroyPath },
     });
-    const { stack } = world;
+    const { stack } = fixture;
     await stack.up();
     const { id, urn } = await stack.instance();
 
@@ -28,13 +27,16 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     expect(code).toBe(0);
     const now = await stack.instance();
     expect(now.id).not.toBe(id);
-    expect(world.ids()).toEqual([now.id]);
+    expect(fixture.ids()).toEqual([now.id]);
   },
 );
 
 test("--replace with leftovers `fail` sends nothing, and says what it needs; a sandbox's leftover is told as info", async () => {
-  await using world = await World.create({ program: oneInstance(), config: { leftovers: "fail" } });
-  const { stack } = world;
+  await using fixture = await Fixture.create({
+    program: oneInstance(),
+    config: { leftovers: "fail" },
+  });
+  const { stack } = fixture;
   await stack.up();
   const { id, urn } = await stack.instance();
 
@@ -42,7 +44,7 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(refused.output).toContain(`compute:leftovers is "fail"`);
   expect(refused.output).toContain(id);
   expect(refused.code).not.toBe(0);
-  expect(world.ids()).toEqual([id]);
+  expect(fixture.ids()).toEqual([id]);
 
   // As it says.
   expect((await stack.type("pulumi config set compute:leftovers warn")).code).toBe(0);
@@ -50,23 +52,5 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(replaced.output).toContain("instances that may be left over from earlier creates");
   expect(replaced.output).not.toContain("warning: instances that may be left over");
   expect(replaced.code).toBe(0);
-  expect(world.ids()).toEqual([id, (await stack.instance()).id]);
-});
-
-test("claims of an import that a time-out cut short are no change to the next up", async () => {
-  await using world = await World.create({
-    program: oneInstance({ name: "web-main" }, { customTimeouts: { update: "5s" } }),
-  });
-  const { stack, service } = world;
-  const { id } = service.control.insert({ name: "web-main", status: "PROVISIONING" });
-  await stack.run("import", "compute:index:Instance", "web", id, "--yes", "--protect=false");
-  expect((await stack.up()).code).not.toBe(0);
-
-  service.control.setStatus(id, "ACTIVE");
-  const { code, output } = await stack.up();
-
-  expect(output).not.toContain("replaced");
-  expect(code).toBe(0);
-  expect((await stack.instance()).id).toBe(id);
-  expect(world.posts()).toBe(0);
+  expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
 });

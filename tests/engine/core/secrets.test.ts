@@ -1,18 +1,16 @@
 /** Secrets stay secret in what the plugin writes and the state holds (G8), and the search finds them. */
+import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { createCipheriv, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { expect, test } from "@jest/globals";
 import { deriveKey, encryptionSalt, openLog } from "../support/engineLogs";
-import { isOldest } from "../support/oldest";
 import { instances, oneInstance, userData } from "../support/programs";
-import { recordsOf } from "../support/records";
 import { canaries, forms, parts, refuseSecrets, refuseSecretsOnDisk } from "../support/secrets";
-import { plugin, Stack, tokens } from "../support/stack";
-import { World } from "../support/world";
+import { isOldest, plugin, recordsOf, Stack, tokens } from "../support/stack";
+import { Fixture } from "../support/fixture";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -115,12 +113,12 @@ const secretName = { "fn::secret": canaries.name };
 
 test("as verbose as the engine can be without printing them itself, no secret is written or kept", async () => {
   const inputs = { userData, name: secretName };
-  await using world = await World.create({
+  await using fixture = await Fixture.create({
     program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
     env: { COMPUTE_DEBUG: "1" },
     service: { provisioningSeconds: Infinity },
   });
-  const { stack, service } = world;
+  const { stack, service } = fixture;
   await stack.succeed("config", "set", "--secret", "compute:apiToken", tokens.live);
 
   // Unfinished, so that user data goes through the error's details too.
@@ -142,25 +140,25 @@ test("as verbose as the engine can be without printing them itself, no secret is
 });
 
 test("user data is sealed also where no SDK says that it is a secret", async () => {
-  await using world = await World.create({ program: instances({}) });
+  await using fixture = await Fixture.create({ program: instances({}) });
   const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main", userData };
-  world.stack.javascript(`
+  fixture.stack.javascript(`
     const { CustomResource } = require("@pulumi/pulumi");
     new CustomResource("compute:index:Instance", "web", ${JSON.stringify(inputs)});
   `);
 
-  expect((await world.stack.preview("--diff")).code).toBe(0);
-  expect((await world.stack.up("--diff", ...debugNode)).code).toBe(0);
-  expect((await world.stack.refresh("--diff")).code).toBe(0);
+  expect((await fixture.stack.preview("--diff")).code).toBe(0);
+  expect((await fixture.stack.up("--diff", ...debugNode)).code).toBe(0);
+  expect((await fixture.stack.refresh("--diff")).code).toBe(0);
 
-  const { user_data } = world.service.control.instances()[0]?.request ?? {};
+  const { user_data } = fixture.service.control.instances()[0]?.request ?? {};
   expect(user_data).toBe(base64(userData));
 });
 
 test("what a killed run leaves behind tells of a secret name by a keyed hash alone", async () => {
   const program = oneInstance({ userData, name: secretName });
-  await using world = await World.create({ program, env: { COMPUTE_DEBUG: "1" } });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program, env: { COMPUTE_DEBUG: "1" } });
+  const { stack, service } = fixture;
   const post = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
   const hanging = service.control.fault(post);
   const up = stack.start("up", "--yes", "--skip-preview", ...debug);
@@ -179,8 +177,8 @@ test("what a killed run leaves behind tells of a secret name by a keyed hash alo
 
   // It is not a name that the provider made up, so a person decides.
   const again = await stack.up(...debug);
-  const [id] = world.ids();
+  const [id] = fixture.ids();
   expect(again.output).toContain(`${id} is there, but the name is not one`);
   expect(again.code).not.toBe(0);
-  expect(world.posts()).toBe(1);
+  expect(fixture.posts()).toBe(1);
 });

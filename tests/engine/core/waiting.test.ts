@@ -1,7 +1,7 @@
 /** How the wait for an instance can end, and how the next `up` goes on (G1). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
-import { World } from "../support/world";
+import { Fixture } from "../support/fixture";
 
 const impatient = oneInstance({}, { customTimeouts: { create: "5s", update: "5s" } });
 const never = { provisioningSeconds: Infinity };
@@ -9,94 +9,55 @@ const never = { provisioningSeconds: Infinity };
 test.concurrent(
   "after a time-out the id is in the state, and the next up finishes the same instance",
   async () => {
-    await using world = await World.create({ program: impatient, service: never });
+    await using fixture = await Fixture.create({ program: impatient, service: never });
 
-    const { code, output } = await world.stack.up();
+    const { code, output } = await fixture.stack.up();
 
-    const [id] = world.ids();
+    const [id] = fixture.ids();
     expect(output).toContain(`instance ${id} was PROVISIONING for 5 s (customTimeouts)`);
     expect(output).toContain("the next `pulumi up` goes on waiting for it");
     expect(code).not.toBe(0);
-    const kept = await world.stack.instance();
+    const kept = await fixture.stack.instance();
     expect(kept.id).toBe(id);
     expect(kept.initErrors?.join()).toContain("PROVISIONING");
 
-    const still = await world.stack.up();
+    const still = await fixture.stack.up();
     expect(still.output).toContain(`instance ${id} was PROVISIONING`);
     expect(still.code).not.toBe(0);
-    expect((await world.stack.instance()).id).toBe(id);
+    expect((await fixture.stack.instance()).id).toBe(id);
 
-    world.service.control.settle();
-    const done = await world.stack.up();
+    fixture.service.control.settle();
+    const done = await fixture.stack.up();
     expect(done.code).toBe(0);
-    const finished = await world.stack.instance();
+    const finished = await fixture.stack.instance();
     expect(finished).toMatchObject({ id, outputs: { status: "ACTIVE" } });
     expect(finished.initErrors ?? []).toEqual([]);
-    expect(world.posts()).toBe(1);
+    expect(fixture.posts()).toBe(1);
   },
 );
 
 test.concurrent(
   "a refresh of an unfinished instance keeps it unfinished, and one of a finished one mends it",
   async () => {
-    await using world = await World.create({ program: impatient, service: never });
-    await world.stack.up();
-    const [id] = world.ids();
+    await using fixture = await Fixture.create({ program: impatient, service: never });
+    await fixture.stack.up();
+    const [id] = fixture.ids();
 
-    expect((await world.stack.refresh()).code).toBe(0);
-    const unfinished = await world.stack.instance();
+    expect((await fixture.stack.refresh()).code).toBe(0);
+    const unfinished = await fixture.stack.instance();
     expect(unfinished.id).toBe(id);
     expect(unfinished.initErrors?.join()).toContain("still PROVISIONING");
 
-    const up = await world.stack.up();
+    const up = await fixture.stack.up();
     expect(up.output).toContain(`instance ${id} was PROVISIONING for 5 s`);
     expect(up.code).not.toBe(0);
 
-    world.service.control.settle();
-    expect((await world.stack.refresh()).code).toBe(0);
-    const mended = await world.stack.instance();
+    fixture.service.control.settle();
+    expect((await fixture.stack.refresh()).code).toBe(0);
+    const mended = await fixture.stack.instance();
     expect(mended.initErrors ?? []).toEqual([]);
     expect(mended).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });
-    await world.stack.expectNothingToDo();
-    expect(world.posts()).toBe(1);
-  },
-);
-
-test.concurrent("an unfinished instance that was removed is made anew by the next up", async () => {
-  await using world = await World.create({ program: impatient, service: never });
-  await world.stack.up();
-  const [lost = ""] = world.ids();
-  world.service.control.remove(lost);
-  world.stack.program(oneInstance());
-
-  const up = world.stack.start("up", "--yes", "--skip-preview");
-  await up.printed("PROVISIONING");
-  world.service.control.settle();
-
-  expect((await up.ended).code).toBe(0);
-  expect(world.ids()).toHaveLength(1);
-  expect((await world.stack.instance()).id).toBe(world.ids()[0]);
-});
-
-test.concurrent(
-  "an instance with a status unknown to us is unfinished, and the message names the status",
-  async () => {
-    await using world = await World.create({ program: oneInstance() });
-    const { control } = world.service;
-    control.fault({ method: "POST", kind: "endsAs", status: "MIGRATING" });
-
-    const { code, output } = await world.stack.up();
-
-    const [id = ""] = world.ids();
-    expect(output).toContain(`instance ${id} has the status "MIGRATING"`);
-    expect(code).not.toBe(0);
-    const kept = await world.stack.instance();
-    expect(kept.id).toBe(id);
-    expect(kept.initErrors?.join()).toContain("MIGRATING");
-
-    control.setStatus(id, "ACTIVE");
-    expect((await world.stack.up()).code).toBe(0);
-    expect((await world.stack.instance()).outputs).toMatchObject({ status: "ACTIVE" });
-    expect(world.posts()).toBe(1);
+    await fixture.stack.expectNothingToDo();
+    expect(fixture.posts()).toBe(1);
   },
 );

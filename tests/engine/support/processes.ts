@@ -1,5 +1,5 @@
 /** The processes of this machine, for the tests that kill some and look what is left. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 interface Process {
@@ -68,3 +68,11 @@ function processes(): Process[] {
     command: command ?? "",
   }));
 }
+
+/** `script`, of util-linux, gives a command a terminal. */
+const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes(
+  "util-linux",
+);
+
+/** Why a test can't have one here; undefined where it can. */
+export const noTerminals = hasTerminals ? undefined : "this machine has no `script` of util-linux";

@@ -5,13 +5,16 @@ import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 
 export class ReleasePage implements AsyncDisposable {
+  readonly #server: Server;
   /** The files that were asked for, there or not. */
   readonly asked: string[] = [];
 
   private constructor(
-    private readonly server: Server,
+    server: Server,
     readonly url: string,
-  ) {}
+  ) {
+    this.#server = server;
+  }
 
   static async serve(...files: readonly string[]): Promise<ReleasePage> {
     const server = createServer((request, response) => {
@@ -30,7 +33,7 @@ export class ReleasePage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((closed) => this.server.close(closed));
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
   }
 }

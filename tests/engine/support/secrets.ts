@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { encryptionSalt, openLog, saltsIn } from "./engineLogs";
 
 /**
- * Turn up nowhere but at the service: every token and user data in these tests holds one. That of
- * user data is written differently by JSON, in a URL and in HTML.
+ * Texts that may turn up at the service only: every token and user data in these tests holds one. JSON, URLs
+ * and HTML each write the one of user data in another way.
  */
 export const canaries = {
   token: "canarytoken5e1f",

@@ -16,7 +16,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { systemClock } from "../../../provider/clock";
 import { executable } from "../../../provider/executable";
+import { ledgerFolders } from "../../../provider/ledger/folder";
+import { Ledger } from "../../../provider/ledger/ledger";
+import type { LedgerRecord } from "../../../provider/ledger/record";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
@@ -295,4 +299,18 @@ export class Stack implements AsyncDisposable {
       rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     }
   }
+}
+
+/**
+ * Whether these tests run the oldest engine that the provider works with. It prints some things in other
+ * words, keeps no logs of its own, and has neither `pulumi do` nor `state taint`.
+ */
+export const isOldest = process.env["COMPUTE_TEST_ENGINE"] === "oldest";
+
+/** All records in the ledger of the stack's Pulumi home, oldest first. */
+export function recordsOf({ home }: Stack): LedgerRecord[] {
+  return ledgerFolders({ PULUMI_HOME: home })
+    .flatMap((folder) => new Ledger(folder, "looking", () => undefined, systemClock).read())
+    .map(({ record }) => record)
+    .sort((one, other) => one.at.localeCompare(other.at));
 }

@@ -25,15 +25,26 @@ const quick: Settings = {
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
 export class Plugin {
+  readonly #clock: PluginClock;
+  readonly #provider: Pick<Provider, "cancel" | "renew">;
+  readonly #server: ProviderServer;
+  readonly #given: Settings;
+  readonly #scope: string;
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
-    private readonly clock: MortalClock,
-    private readonly provider: Pick<Provider, "cancel" | "renew">,
-    private readonly server: ProviderServer,
-    private readonly given: Settings,
-    private readonly scope: string,
-  ) {}
+    clock: PluginClock,
+    provider: Pick<Provider, "cancel" | "renew">,
+    server: ProviderServer,
+    given: Settings,
+    scope: string,
+  ) {
+    this.#clock = clock;
+    this.#provider = provider;
+    this.#server = server;
+    this.#given = given;
+    this.#scope = scope;
+  }
 
   /**
    * `scope`: the id of the stack's provider resource. `speed`: how many times faster than the world's
@@ -44,7 +55,7 @@ export class Plugin {
     settings: Settings,
     { scope = "a-provider", speed = 1 } = {},
   ): Promise<Plugin> {
-    const clock = new MortalClock(speed);
+    const clock = new PluginClock(speed);
     const redactor = new Redactor();
     const engine = await TestEngine.start();
     // Its time stands still: no message is given up because the machine is busy.
@@ -78,13 +89,13 @@ export class Plugin {
   /** As each engine begins: with a session of its own, which it configures. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
-    await this.configure(this.given);
+    await this.configure(this.#given);
   }
 
   async configure(settings: Settings): Promise<void> {
     const token = settings["apiToken"];
     const apiToken = typeof token === "string" ? new Secret(token) : token;
-    await this.client.configure(propertyMap({ ...settings, apiToken }), this.scope);
+    await this.client.configure(propertyMap({ ...settings, apiToken }), this.#scope);
   }
 
   get warnings(): string[] {
@@ -94,11 +105,6 @@ export class Plugin {
   }
   get logged(): readonly Logged[] {
     return this.engine.logged;
-  }
-
-  /** Whether it has said that by now, to a person or in its debug log. */
-  said(like: RegExp): boolean {
-    return this.logged.some(({ message }) => like.test(message));
   }
 
   /** The first warning like this; messages travel on their own and may come after the answer. */
@@ -111,24 +117,14 @@ export class Plugin {
     throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
   }
 
-  /** All warnings, once those on their way have come. */
-  async allWarnings(): Promise<string[]> {
-    await systemClock.sleep(150);
-    return this.warnings;
-  }
-
-  get alive(): boolean {
-    return this.clock.runs;
-  }
-
   stop(): void {
-    this.clock.die();
+    this.#clock.die();
     this.client.close();
-    this.server.stop();
+    this.#server.stop();
     this.engine.stop();
     // With its process the lock of its session ends.
-    this.provider.cancel(false);
-    this.provider.renew();
+    this.#provider.cancel(false);
+    this.#provider.renew();
   }
 }
 
@@ -136,10 +132,13 @@ export class Plugin {
  * The system's clock until the plugin's end. From then on nothing that sleeps wakes up, and who asks
  * for the date, as a create does before it writes its record and sends its POST, gets no further.
  */
-class MortalClock implements Clock {
+class PluginClock implements Clock {
+  readonly #speed: number;
   readonly #end = new AbortController();
-  constructor(private readonly speed: number) {}
-  now = () => systemClock.now() * this.speed;
+  constructor(speed: number) {
+    this.#speed = speed;
+  }
+  now = () => systemClock.now() * this.#speed;
   date(): Date {
     this.#end.signal.throwIfAborted();
     return systemClock.date();
@@ -149,13 +148,10 @@ class MortalClock implements Clock {
     if (ended.aborted) return new Promise(() => undefined);
     const both = signal ? AbortSignal.any([signal, ended]) : ended;
     return new Promise((resolve, reject) => {
-      systemClock.sleep(ms / this.speed, both).then(resolve, (error: unknown) => {
+      systemClock.sleep(ms / this.#speed, both).then(resolve, (error: unknown) => {
         if (!ended.aborted) reject(error);
       });
     });
-  }
-  get runs(): boolean {
-    return !this.#end.signal.aborted;
   }
   die(): void {
     this.#end.abort();

@@ -1,7 +1,12 @@
 /** A stack of the model of the engine, with plugins over real gRPC. What a person would see is in `told`. */
+import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { randomBytes, randomUUID } from "node:crypto";
+import { InstanceUnfinished } from "../../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../../provider/propertyValue";
-import { CallFailed } from "../../../provider/rpc/testing/failure";
+import type { DiffKind } from "../../../provider/requests";
+import type { TestClient } from "../../../provider/rpc/testing/client";
+import { CallFailed, type Unfinished } from "../../../provider/rpc/testing/failure";
+import type { Calls } from "../../simulation/engine";
 import {
   Engine,
   Stack as Model,
@@ -9,7 +14,6 @@ import {
   type Program,
   type UpOptions,
 } from "../../simulation/engine";
-import { callsOf, UnfinishedCall } from "./calls";
 import type { Plugin } from "./plugin";
 
 export type { Held, Program };
@@ -40,7 +44,7 @@ export class Run {
 
 export class Stack {
   readonly told: string[] = [];
-  #model = anotherModel();
+  readonly #model = new Model("dev");
 
   /** The id of its provider resource, which goes with the last resource. */
   get scope(): string {
@@ -62,11 +66,6 @@ export class Stack {
     const urn = urnOf(name);
     this.#model.save([...this.#model.resources, { ...held, name, urn, old: false }], this.scope);
   }
-  /** Another stack, of the same name. */
-  beAnother(): void {
-    this.#model = anotherModel();
-  }
-
   up(plugin: Plugin, program: Program, options: UpOptions = {}): Promise<Run> {
     return this.#run(plugin, (engine) => engine.up(program, options));
   }
@@ -100,6 +99,55 @@ export class Stack {
   }
 }
 
-function anotherModel(): Model {
-  return new Model("dev");
+/** The calls of the model of the engine (tests/simulation/engine.ts), made over real gRPC. */
+/** The same, in the type by which the model knows it. */
+class UnfinishedCall extends InstanceUnfinished {
+  constructor(
+    readonly call: CallFailed,
+    { id, inputs, outputs, reasons }: Unfinished,
+  ) {
+    super(id, { inputs, outputs }, reasons);
+  }
+}
+
+const { Kind } = PropertyDiff;
+const kinds: Readonly<Record<number, DiffKind>> = {
+  [Kind.ADD]: "add",
+  [Kind.ADD_REPLACE]: "add-replace",
+  [Kind.DELETE]: "delete",
+  [Kind.DELETE_REPLACE]: "delete-replace",
+  [Kind.UPDATE]: "update",
+  [Kind.UPDATE_REPLACE]: "update-replace",
+};
+
+function callsOf(client: TestClient): Calls {
+  return {
+    // A plugin here has more than one run: it is configured when it starts, and canceled when it stops.
+    configure: () => Promise.resolve(),
+    cancel: () => undefined,
+    check: ({ autonaming: _, ...request }) => client.check(request),
+    async diff(request) {
+      const { detaileddiffMap, deletebeforereplace } = await client.diff(request);
+      const detailed = detaileddiffMap.map(([name, { kind }]) => [name, kinds[kind]] as const);
+      return {
+        detailed: Object.fromEntries(detailed) as Record<string, DiffKind>,
+        deleteBeforeReplace: deletebeforereplace,
+      };
+    },
+    create: (request) => answered(client.create(request)),
+    update: (request) => answered(client.update(request)),
+    read: ({ inputs, outputs, ...request }) =>
+      answered(client.read({ ...request, ...(inputs && { inputs }), ...(outputs && { outputs }) })),
+    delete: (request) => client.delete(request),
+  };
+}
+
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const unfinished = error instanceof CallFailed ? error.unfinished : undefined;
+    if (unfinished) throw new UnfinishedCall(error as CallFailed, unfinished);
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
 /** The service, a Pulumi home, a stack, and as many runs of the plugin as a test wants. */
+import { expect } from "@jest/globals";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "@jest/globals";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
 import { systemClock } from "../../../provider/clock";
 import { ledgerFolder } from "../../../provider/ledger/folder";
@@ -11,7 +11,6 @@ import { isPending, type LedgerRecord } from "../../../provider/ledger/record";
 import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
-import { until } from "./until";
 
 /** G8: no test may ever see these anywhere, which each world looks for at its end. */
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
@@ -49,17 +48,6 @@ export class World {
     const plugin = await Plugin.start(this.home, { ...required, ...settings }, { scope, speed });
     this.plugins.push(plugin);
     return plugin;
-  }
-
-  /** The end of a run as every engine makes it: Cancel, with no call running. */
-  async leave(plugin = this.plugins.at(-1)): Promise<void> {
-    if (plugin?.alive) await plugin.client.cancel();
-  }
-
-  /** Nobody listens any more, and the plugin has met that. */
-  async refuseConnections(plugin: Plugin): Promise<void> {
-    await this.service.refuseConnections();
-    await until(() => plugin.said(/the connection to .* was refused/));
   }
 
   get posts(): number {
@@ -131,4 +119,13 @@ function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
+}
+/** Waits for what has to come, and says so if it never does; on a busy machine it may take its time. */
+export async function until(what: () => boolean, seconds = 300): Promise<void> {
+  for (const end = performance.now() + seconds * 1000; !what(); await pause(10))
+    if (performance.now() > end) throw new Error(`never came true: ${String(what)}`);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((go) => setTimeout(go, milliseconds));
 }

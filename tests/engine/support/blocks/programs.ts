@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
 import { guests, hindrance, installed, type Installed } from "../installing";
 import { tokens } from "../stack";
-import { World } from "../world";
+import { Fixture } from "../fixture";
 import type { Check, Report, Sample } from "./samples";
 
 export const python: Check = {
@@ -70,8 +70,8 @@ async function preview(
   write: (sample: Sample, project: string) => void,
   report: Report,
 ): Promise<void> {
-  await using world = await World.create({ program: project, env });
-  const { stack, service } = world;
+  await using fixture = await Fixture.create({ program: project, env });
+  const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   // What the programs ask for.
   await stack.succeed("config", "set", "--secret", "sandboxToken", tokens.test);

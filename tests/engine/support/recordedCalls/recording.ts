@@ -1,4 +1,4 @@
-/** A test world whose plugin calls are recorded and compared with conversations.json. */
+/** A test fixture whose plugin calls are recorded and compared with recordedCalls.json. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,12 +10,12 @@ import { writeWhole } from "../../../../tools/support/files";
 import { nodeBin, toolsDir } from "../../../../tools/support/paths";
 import { gone } from "../processes";
 import { plugin } from "../stack";
-import { World, type WorldOptions } from "../world";
+import { Fixture, type FixtureOptions } from "../fixture";
 import type { LogLine } from "./callLog";
 import { answerOf, callsOf, kindOf, sessionsOf, type Sessions } from "./sessions";
 
-/** conversations.json. */
-interface Conversations {
+/** recordedCalls.json. */
+interface RecordedCalls {
   /** Version of the engine that was recorded. */
   engine: string;
   /** What a call of each kind proves. */
@@ -26,36 +26,39 @@ interface Conversations {
   operations: Record<string, Sessions>;
 }
 
-const file = join(__dirname, "..", "..", "conversations.json");
+const file = join(__dirname, "..", "..", "recordedCalls.json");
 
 const isRecording = Boolean(process.env["COMPUTE_RECORD"]);
 
-export const conversations = JSON.parse(readFileSync(file, "utf8")) as Conversations;
+export const recordedCalls = JSON.parse(readFileSync(file, "utf8")) as RecordedCalls;
 
 const recorded: Record<string, Sessions> = {};
 
-export class Conversation implements AsyncDisposable {
+export class CallRecording implements AsyncDisposable {
+  readonly #folder: string;
   /** How many lines of the log belong to earlier operations. */
   #read = 0;
 
   private constructor(
-    readonly world: World,
+    readonly fixture: Fixture,
     /** The recorder, by the name of the plugin. */
     readonly executable: string,
-    private readonly folder: string,
-  ) {}
+    folder: string,
+  ) {
+    this.#folder = folder;
+  }
 
-  static async create(options: WorldOptions): Promise<Conversation> {
-    const folder = mkdtempSync(join(tmpdir(), "compute-talk-"));
+  static async create(options: FixtureOptions): Promise<CallRecording> {
+    const folder = mkdtempSync(join(tmpdir(), "compute-recording-"));
     const path = join(folder, executable);
     const command = [process.execPath, recorder(), plugin, join(folder, "log")];
     const quoted = command.map((part) => `'${part}'`).join(" ");
     writeFileSync(path, `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
-    const world = await World.create({ ...options, pluginFolder: folder });
-    return new Conversation(world, path, folder);
+    const fixture = await Fixture.create({ ...options, pluginFolder: folder });
+    return new CallRecording(fixture, path, folder);
   }
 
-  /** Runs an operation and expects the calls that conversations.json has for it. */
+  /** Runs an operation and expects the calls that recordedCalls.json has for it. */
   async expectCalls(operation: string, run: () => Promise<unknown>): Promise<void> {
     // Calls of commands before it are not part of it.
     await this.#newLines();
@@ -66,7 +69,7 @@ export class Conversation implements AsyncDisposable {
       recorded[operation] = sessions;
       return;
     }
-    const expected = conversations.operations[operation] ?? [];
+    const expected = recordedCalls.operations[operation] ?? [];
     expect({ [operation]: callsOf(sessions) }).toEqual({ [operation]: callsOf(expected) });
   }
 
@@ -80,7 +83,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   #all(): LogLine[] {
-    const file = join(this.folder, "log");
+    const file = join(this.#folder, "log");
     if (!existsSync(file)) return [];
     const lines = readFileSync(file, "utf8").trimEnd().split("\n");
     return lines.map((line) => JSON.parse(line) as LogLine);
@@ -88,10 +91,10 @@ export class Conversation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.world[Symbol.asyncDispose]();
+      await this.fixture[Symbol.asyncDispose]();
       await this.#newLines();
     } finally {
-      rmSync(this.folder, { recursive: true, force: true });
+      rmSync(this.#folder, { recursive: true, force: true });
     }
   }
 }
@@ -116,20 +119,20 @@ function sentences(
 }
 
 /** The same, with sentences for exactly those kinds of call and answer that occur. */
-export function withSentences({ operations, ...rest }: Conversations): Conversations {
+export function withSentences({ operations, ...rest }: RecordedCalls): RecordedCalls {
   const texts = Object.values(operations).flatMap(callsOf).flat();
   const proves = sentences(texts.map(kindOf), rest.proves);
   return { ...rest, proves, answers: sentences(texts.map(answerOf), rest.answers), operations };
 }
 
-/** With COMPUTE_RECORD set: rewrites conversations.json. Sentences written by hand stay. */
+/** With COMPUTE_RECORD set: rewrites recordedCalls.json. Sentences written by hand stay. */
 export function saveRecorded(): void {
   if (!isRecording) return;
   const engine = execFileSync(process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi", ["version"], {
     encoding: "utf8",
   }).trim();
-  const operations = { ...conversations.operations, ...recorded };
-  Object.assign(conversations, withSentences({ ...conversations, engine, operations }));
-  writeFileSync(file, JSON.stringify(conversations));
+  const operations = { ...recordedCalls.operations, ...recorded };
+  Object.assign(recordedCalls, withSentences({ ...recordedCalls, engine, operations }));
+  writeFileSync(file, JSON.stringify(recordedCalls));
   execFileSync(join(nodeBin, "prettier"), ["--write", file]);
 }

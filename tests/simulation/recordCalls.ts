@@ -3,7 +3,7 @@ import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";
 import { stampOf } from "../../provider/origin";
-import type { LogLine } from "../engine/support/conversations/callLog";
+import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
 /** The same calls, each with a line for itself and one for its answer. */

@@ -128,7 +128,7 @@ function inOrder(calls: readonly Call[]): string[] {
   });
 }
 
-/** The call without its resource and its outcome: the key of a sentence in conversations.json. */
+/** The call without its resource and its outcome: the key of a sentence in recordedCalls.json. */
 export function kindOf(text: string): string {
   const [call = ""] = text.split(" → ");
   return call.replace(/^(\w+) [^(]+?(?= \(|$)/, "$1");

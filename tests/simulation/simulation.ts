@@ -10,7 +10,7 @@ import {
 import { Engine, Stack, type Program } from "./engine";
 import type { Fault } from "./faults";
 import { Machine, PluginProcess, start } from "./machine";
-import { Network, type Sent } from "./network";
+import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
@@ -29,12 +29,12 @@ export interface Run {
 }
 
 /** The service, and one machine. All latencies come from one seed. */
-export class Crowd implements Disposable {
+export class Simulation implements Disposable {
   readonly timeline = new Timeline(mostEvents);
   readonly service;
   readonly stack = new Stack("dev");
-  /** What a request meets. */
-  meets: (sent: Sent) => Fault | undefined = () => undefined;
+  /** What a request faultFor. */
+  faultFor: (sent: SentRequest) => Fault | undefined = () => undefined;
   /** Instances made, and list requests answered, so far. */
   made = 0;
   looks = 0;
@@ -53,14 +53,14 @@ export class Crowd implements Disposable {
       ...options,
     });
     this.#network = new Network(this.timeline, this.#random, this.service, {
-      meets: (sent) => this.meets(sent),
-      alsoOf: () => [],
+      faultFor: (sent) => this.faultFor(sent),
+      instanceFaultsFor: () => [],
       acted: (sent) => this.#acted(sent),
       trace: () => undefined,
     });
   }
 
-  #acted({ method, path }: Sent): void {
+  #acted({ method, path }: SentRequest): void {
     if (method === "GET" && path.startsWith("/v2/instances")) this.looks++;
     if (method !== "POST" || ++this.made % 10 > 0) return;
     const instances = this.service.control.instances();
@@ -77,8 +77,8 @@ export class Crowd implements Disposable {
       if (kind === "warning") run.warnings.push(text);
       if (kind === "status") run.statuses.push(text);
     };
-    const world = { timeline: this.timeline, random: this.#random, network: this.#network, trace };
-    run.plugin = new PluginProcess(world, this.#machine, name);
+    const ctx = { timeline: this.timeline, random: this.#random, network: this.#network, trace };
+    run.plugin = new PluginProcess(ctx, this.#machine, name);
     const all = propertyMap({
       baseUrl: "https://compute.example/v2",
       apiToken: new Secret("sk_test_acme_canary1"),

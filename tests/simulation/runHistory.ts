@@ -1,4 +1,7 @@
-/** Plays a history, then heals the world and has people do what was printed; gives what was violated. */
+/**
+ * Runs a history. Then all faults end, and people type the commands that were printed. Returns the promises
+ * that were broken.
+ */
 import {
   startInProcess,
   type InProcessResponse,
@@ -14,9 +17,9 @@ import { Engine, Stack, type Calls, type Program } from "./engine";
 import { printedCommands } from "../support/printed";
 import { faultNamed, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan } from "./history";
-import { Judge, type Made, type Poster } from "./judge";
+import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { home, Machine, PluginProcess, start } from "./machine";
-import { Network, type Sent } from "./network";
+import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
@@ -26,28 +29,27 @@ const settlingMs = 60_000;
 const longestRunMs = 60 * 60_000;
 
 /** A stack whose state is judged each time it is saved. */
-class JudgedStack extends Stack {
+class CheckedStack extends Stack {
+  readonly #onSave: (before: string[], after: string[]) => void;
   /** An engine is at work on it. */
   isLocked = false;
   /** The version of its program. */
   version = 1;
 
-  constructor(
-    name: string,
-    private readonly onSave: (before: string[], after: string[]) => void,
-  ) {
+  constructor(name: string, onSave: (before: string[], after: string[]) => void) {
     super(name);
+    this.#onSave = onSave;
   }
   override save(...all: Parameters<Stack["save"]>): void {
     const before = this.ids;
     super.save(...all);
-    this.onSave(before, this.ids);
+    this.#onSave(before, this.ids);
   }
 }
 
 interface Run extends Poster {
   name: string;
-  stack: JudgedStack;
+  stack: CheckedStack;
   machine: Machine;
   plugin: PluginProcess;
   engine: Engine;
@@ -65,7 +67,7 @@ interface Run extends Poster {
 
 export interface Outcome {
   violations: readonly string[];
-  figures: Judge["figures"];
+  figures: PromiseChecker["figures"];
   runs: number;
 }
 
@@ -79,63 +81,67 @@ interface Shared {
 /** One emulator for all histories of this process that list in the same order: it is emptied before each. */
 const services = new Map<History["listOrder"], Shared>();
 
-export async function play(history: History, trace?: (line: string) => void): Promise<Outcome> {
-  const playing = new Playing(history, trace);
-  return await playing.play();
+export async function runHistory(
+  history: History,
+  trace?: (line: string) => void,
+): Promise<Outcome> {
+  const playing = new HistoryRun(history, trace);
+  return await playing.runHistory();
 }
 
-class Playing {
+class HistoryRun {
+  readonly #history: History;
+  readonly #trace: ((line: string) => void) | undefined;
   readonly #timeline = new Timeline();
   readonly #random: Random;
   readonly #shared: Shared;
   readonly #service: InProcessEmulator;
   readonly #network: Network;
   readonly #machines = [new Machine(this.#timeline), new Machine(this.#timeline)];
-  readonly #stacks: JudgedStack[];
-  readonly #judge: Judge;
+  readonly #stacks: CheckedStack[];
+  readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
   readonly #said: string[] = [];
   #isHealed = false;
   #scopes = 0;
 
-  constructor(
-    private readonly history: History,
-    private readonly trace: ((line: string) => void) | undefined,
-  ) {
+  constructor(history: History, trace: ((line: string) => void) | undefined) {
+    this.#history = history;
+    this.#trace = trace;
     this.#random = new Random(history.seed);
     this.#shared = this.#emptyService();
     this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
-    const onSave = (before: string[], after: string[]) => this.#judge.saves(before, after);
-    this.#stacks = [new JudgedStack("dev", onSave), new JudgedStack("prod", onSave)];
-    this.#judge = new Judge(history, this.#service, this.#stacks, now);
+    const onSave = (before: string[], after: string[]) => this.#checker.saves(before, after);
+    this.#stacks = [new CheckedStack("dev", onSave), new CheckedStack("prod", onSave)];
+    this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
-      meets: (sent) => this.#meets(sent),
-      alsoOf: (sent) => this.#alsoOf(sent),
+      faultFor: (sent) => this.#faultFor(sent),
+      instanceFaultsFor: (sent) => this.#instanceFaultsFor(sent),
       acted: (sent, answer) => this.#acted(sent, answer),
       trace: (line) => this.#tell(line),
     });
   }
 
-  async play(): Promise<Outcome> {
-    const { history } = this;
+  async runHistory(): Promise<Outcome> {
+    const history = this.#history;
     const tokenKind = history.live ? "live" : "test";
-    for (let n = 0; n < history.crowd; n++)
-      this.#service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}`, tokenKind });
+    for (let n = 0; n < history.otherInstances; n++)
+      this.#service.control.insert({ name: `other-${n}`, id: `i-other-${n}`, tokenKind });
     try {
       for (const plan of history.runs) await this.#playRun(plan);
       await this.#allOver();
       await this.#heal();
       const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
-      this.#judge.ends(records.map(({ record }) => record));
+      this.#checker.ends(records.map(({ record }) => record));
     } catch (error) {
-      this.#judge.violated(`${(error as Error).message}`);
+      this.#checker.violated(`${(error as Error).message}`);
     }
     for (const canary of Object.values(secrets)) {
       if (this.#said.some((text) => text.includes(canary)))
-        this.#judge.violated("a secret was said");
+        this.#checker.violated("a secret was said");
     }
-    const { violations, figures } = this.#judge;
+    const { violations, figures } = this.#checker;
     for (const it of violations) this.#tell(`VIOLATION ${it}`);
     return { violations, figures, runs: this.#runs.length };
   }
@@ -148,7 +154,7 @@ class Playing {
       await this.#allOver();
       await this.#timeline.pass(this.#random.oneIn(2) ? 500 : 100_000);
     } else await this.#timeline.pass(plan.besideAfterMs);
-    const stack = this.#stacks[plan.stack] as JudgedStack;
+    const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
     // The backend lets one engine at a time at a stack: who breaks its lock under a living one loses what
     // the other has saved, which no provider can mend.
@@ -170,13 +176,9 @@ class Playing {
     this.#start(run, operation);
   }
 
-  #begin(stack: JudgedStack, machine: Machine, plan?: RunPlan): Run {
+  #begin(stack: CheckedStack, machine: Machine, plan?: RunPlan): Run {
     const name = `r${this.#runs.length + 1}`;
-    const { timeline, random, network } = {
-      timeline: this.#timeline,
-      random: this.#random,
-      network: this.#network,
-    };
+    const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
     const trace = (line: string) => this.#tell(line);
     const plugin = new PluginProcess({ timeline, random, network, trace }, machine, name);
     const urns = new Map<string, string>();
@@ -196,7 +198,7 @@ class Playing {
       },
       engine: new Engine(
         stack,
-        this.#judged(() => run),
+        this.#checkedCalls(() => run),
         this.#settings(plan),
         {
           pause: () =>
@@ -301,7 +303,7 @@ class Playing {
         if (how === "power cut") {
           machine.disk.powerCut(this.#random.next);
         } else {
-          this.#judge.goneDisks.add(machine.disk);
+          this.#checker.goneDisks.add(machine.disk);
           machine.disk = machine.newDisk();
         }
       }
@@ -320,8 +322,8 @@ class Playing {
     }
     if (before !== "removed one" && before !== "renamed one") return;
     const held = this.#stacks.flatMap(({ ids }) => ids);
-    const some = [...this.#judge.made.values()].filter(
-      ({ id }) => this.#judge.isAlive(id) && (before === "removed one" || held.includes(id)),
+    const some = [...this.#checker.made.values()].filter(
+      ({ id }) => this.#checker.isAlive(id) && (before === "removed one" || held.includes(id)),
     );
     const one = some[Math.floor(this.#random.next() * some.length)];
     if (!one) return;
@@ -341,9 +343,9 @@ class Playing {
   // ── What the engine asks and is given ──────────────────────────────────────────────────────────
 
   /** The plugin's calls, with an eye on what is asked for and given. */
-  #judged(runOf: () => Run): Calls {
+  #checkedCalls(runOf: () => Run): Calls {
     const calls = () => runOf().plugin.calls;
-    const given = (urn: string, id: string) => this.#judge.gives(urn, runOf().stack, id, runOf());
+    const given = (urn: string, id: string) => this.#checker.gives(urn, runOf().stack, id, runOf());
     return {
       configure: (request) => calls().configure(request),
       check: (request) => calls().check(request),
@@ -364,8 +366,8 @@ class Playing {
       },
       delete: async (request) => {
         await calls().delete(request);
-        const made = this.#judge.made.get(request.id);
-        if (made && this.#judge.isAlive(request.id))
+        const made = this.#checker.made.get(request.id);
+        if (made && this.#checker.isAlive(request.id))
           made.letGo = "retained by a Delete that said so";
       },
     };
@@ -378,7 +380,7 @@ class Playing {
   }
 
   #program(version: number): Program {
-    const { history } = this;
+    const history = this.#history;
     const names = ["web", "db", "queue"].slice(0, history.resources);
     return Object.fromEntries(
       names.map((name) => [
@@ -393,7 +395,7 @@ class Playing {
   }
 
   #settings(plan: RunPlan | undefined): PropertyMap {
-    const { history } = this;
+    const history = this.#history;
     const isClean = plan === undefined;
     // Where a delete is refused, the message says how to let the instance run.
     const policy = isClean && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
@@ -410,7 +412,7 @@ class Playing {
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
   #emptyService(): Shared {
-    const { listOrder, provisioningSeconds: readyAfter } = this.history;
+    const { listOrder, provisioningSeconds: readyAfter } = this.#history;
     const now = () => start + this.#timeline.now;
     const random = () => this.#random.next();
     const shared = services.get(listOrder) ?? serviceThatLists(listOrder);
@@ -419,12 +421,12 @@ class Playing {
     return shared;
   }
 
-  #meets(sent: Sent): Fault | undefined {
+  #faultFor(sent: SentRequest): Fault | undefined {
     const run = this.#runs.find(({ plugin }) => plugin === sent.sender);
     if (!run || this.#isHealed) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
-    const strike = run.plan?.strikes.find(
+    const strike = run.plan?.faults.find(
       (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
     );
     if (!strike) return undefined;
@@ -432,13 +434,13 @@ class Playing {
     return faultNamed(strike.fault);
   }
 
-  #alsoOf({ method }: Sent): InstanceFault[] {
-    const { lagSeconds } = this.history;
+  #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
+    const { lagSeconds } = this.#history;
     if (method !== "POST" || lagSeconds === 0 || this.#isHealed) return [];
     return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
   }
 
-  #acted({ sender, method, path, body }: Sent, answer: InProcessResponse): void {
+  #acted({ sender, method, path, body }: SentRequest, answer: InProcessResponse): void {
     const run = this.#runs.find(({ plugin }) => plugin === sender);
     if (!run) return;
     if (method === "POST" && answer.status === 202) {
@@ -446,14 +448,12 @@ class Playing {
       const { name } = JSON.parse(body ?? "{}") as { name: string };
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
       const { stack, disk } = run;
-      const { now: at } = this.#timeline;
-      const { lagSeconds } = this.history;
-      const listedFrom = at + lagSeconds * 1000;
+      const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
       const { scope } = run;
-      this.#judge.makes({ id, name, urn, stack, disk, scope, at, listedFrom }, run);
+      this.#checker.makes({ id, name, urn, stack, disk, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
-      this.#judge.destroys(path.split("/").at(-1) ?? "", run.stack);
+      this.#checker.destroys(path.split("/").at(-1) ?? "", run.stack);
     }
   }
 
@@ -471,13 +471,13 @@ class Playing {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
       await this.#comeToRest(stack);
       // An `up` takes the state's word for what is there.
-      if (stack.ids.every((id) => this.#judge.isAlive(id))) continue;
+      if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
       await this.#clean(stack, (engine) => engine.refresh());
       await this.#comeToRest(stack);
     }
   }
 
-  async #comeToRest(stack: JudgedStack): Promise<void> {
+  async #comeToRest(stack: CheckedStack): Promise<void> {
     let wrong = "";
     for (let round = 0; round < 6; round++) {
       const program = this.#program(stack.version);
@@ -487,11 +487,11 @@ class Playing {
       if (wrong === "") return;
       for (const { name, error } of failed) await this.#follow(stack, name, error);
     }
-    this.#judge.violated(`${stack.name} does not come to rest: ${wrong}`);
+    this.#checker.violated(`${stack.name} does not come to rest: ${wrong}`);
   }
 
   /** A run in which nothing goes wrong. */
-  async #clean(stack: JudgedStack, operation: (engine: Engine) => Promise<void>): Promise<Run> {
+  async #clean(stack: CheckedStack, operation: (engine: Engine) => Promise<void>): Promise<Run> {
     const run = this.#begin(stack, this.#machines[0] as Machine);
     this.#start(run, () => operation(run.engine));
     await this.#allOver();
@@ -499,13 +499,13 @@ class Playing {
   }
 
   /** Takes over the instance that the error names, by its id or its name; where there is none, forgets the create. */
-  async #follow(stack: JudgedStack, name: string, { message }: Error): Promise<void> {
+  async #follow(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
     // Of two stacks that give the same name, a person knows which has made it.
     const isFree = (it: string) =>
-      this.#judge.isAlive(it) &&
-      this.#judge.made.get(it)?.stack === stack &&
+      this.#checker.isAlive(it) &&
+      this.#checker.made.get(it)?.stack === stack &&
       !this.#stacks.some((other) => other.ids.includes(it));
     const id =
       ids.find(isFree) ??
@@ -516,7 +516,7 @@ class Playing {
       this.#tell(`a person imports ${id}`);
       return void (await this.#clean(stack, (engine) => engine.import(name, id)));
     }
-    const made = this.#judge.made.get(id ?? "");
+    const made = this.#checker.made.get(id ?? "");
     // The engine imports nothing in the place of what the state holds.
     if (made) this.#remove(made, "removed at the portal, so that it can be forgotten");
     const [discard] = printedCommands(message, "discard ");
@@ -532,7 +532,7 @@ class Playing {
     const ledger = this.#ledgerOf(machine);
     const record = ledger.read().find((it) => it.record.key === key)?.record;
     ledger.settle(key, "discarded");
-    const made = this.#judge.made.get(record?.id ?? "");
+    const made = this.#checker.made.get(record?.id ?? "");
     if (made) made.letGo = "a person discarded its record";
   }
 
@@ -546,11 +546,11 @@ class Playing {
   #says(text: string, of = ""): void {
     this.#tell(`${of} told: ${text}`);
     this.#said.push(text);
-    this.#judge.told(text);
+    this.#checker.told(text);
   }
 
   #tell(line: string): void {
-    this.trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
+    this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
 }
 
@@ -569,7 +569,7 @@ function serviceThatLists(listOrder: History["listOrder"]): Shared {
   return shared;
 }
 
-function kindOf({ method, path }: Sent): RequestKind {
+function kindOf({ method, path }: SentRequest): RequestKind {
   if (method === "POST") return "post";
   if (method === "DELETE") return "delete";
   return path.startsWith("/v2/account") ? "account" : "list";

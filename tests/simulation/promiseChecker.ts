@@ -7,7 +7,7 @@ import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
 import { printedCommands } from "../support/printed";
 import { hidingFaults } from "./faults";
-import type { History, RunPlan } from "./history";
+import type { RunPlan } from "./history";
 
 /** An instance that a run of ours had made. */
 export interface Made {
@@ -20,8 +20,7 @@ export interface Made {
   disk: object;
   /** The provider resource of its run. */
   scope: string | undefined;
-  /** When it was made, and from when on lists show it. */
-  at: number;
+  /** From when on lists show it. */
   listedFrom: number;
   /** When a person was first told of it, with the command that takes it over. */
   toldAt?: number;
@@ -44,30 +43,38 @@ export interface Poster {
 /** A baseline may be that old when its POST is sent, and both take some time under way. */
 const baselineMs = 45_000;
 
-export class Judge {
+export class PromiseChecker {
+  readonly #service: Pick<InProcessEmulator, "control">;
+  readonly #stacks: readonly Stack[];
+  readonly #now: () => number;
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
+  /** Disks that went with their machines, and the ledgers on them. */
+  readonly goneDisks = new Set<object>();
   figures = { made: 0, named: 0, resumed: 0 };
 
   constructor(
-    private readonly history: History,
-    private readonly service: Pick<InProcessEmulator, "control">,
-    private readonly stacks: readonly Stack[],
-    private readonly now: () => number,
-  ) {}
+    service: Pick<InProcessEmulator, "control">,
+    stacks: readonly Stack[],
+    now: () => number,
+  ) {
+    this.#service = service;
+    this.#stacks = stacks;
+    this.#now = now;
+  }
 
   violated(what: string): void {
     if (!this.violations.includes(what)) this.violations.push(what);
   }
 
   isAlive(id: string): boolean {
-    return this.service.control.has(id);
+    return this.#service.control.has(id);
   }
 
   /** A person has read this: which instance, and how it is taken over. */
   told(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
-    for (const made of this.made.values()) if (text.includes(made.id)) made.toldAt ??= this.now();
+    for (const made of this.made.values()) if (text.includes(made.id)) made.toldAt ??= this.#now();
   }
 
   /** The service has made one (2): no other of its resource may run that nobody was told of before. */
@@ -80,8 +87,7 @@ export class Judge {
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
       if (other.toldAt !== undefined) continue;
-      const excluded = this.#excluded(other, poster);
-      if (excluded === undefined) {
+      if (!this.#mayBeUnnamed(other, poster)) {
         this.violated(`${made.id} is made for ${made.urn}, and ${other.id} was not named before`);
       }
     }
@@ -91,16 +97,20 @@ export class Judge {
     return stack.resources.some((held) => held.id === id && held.old);
   }
 
-  /** Why a second one may be made without a word of the first. */
-  #excluded(first: Made, { disk, met, toldPartial }: Poster): string | undefined {
-    if (toldPartial) return "the list was not complete, which was said";
-    if (Object.keys(hidingFaults).some((name) => met.has(name))) return "the list left it out";
-    // What else is told of it stands in the ledger.
-    if (first.disk === disk) return undefined;
-    if (first.listedFrom > this.now() - baselineMs) return "no list showed it in time";
-    if (first.scope !== first.stack.scope) return "its provider resource was never saved";
-    if (met.has("ids that change")) return "the list showed it under another id";
-    return undefined;
+  /** Whether a second instance may be made without a word of the first. */
+  #mayBeUnnamed(first: Made, { disk, met, toldPartial }: Poster): boolean {
+    // The list was not complete, which was said; or it left the first one out.
+    if (toldPartial || Object.keys(hidingFaults).some((name) => met.has(name))) return true;
+    // The ledger tells of the first one.
+    if (first.disk === disk) return false;
+    return (
+      // No list showed it in time.
+      first.listedFrom > this.#now() - baselineMs ||
+      // Its provider resource was never saved.
+      first.scope !== first.stack.scope ||
+      // The list showed it under another id.
+      met.has("ids that change")
+    );
   }
 
   /** The engine was given an id for a resource (4): nobody else's may be taken over. */
@@ -116,7 +126,7 @@ export class Judge {
         `${id} was made for ${made.urn} of ${made.stack.name}, and is given for ${urn}`,
       );
     }
-    const holder = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    const holder = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
     if (holder) this.violated(`${id} is held by ${holder.name}, and is given to ${stack.name}`);
   }
 
@@ -132,13 +142,13 @@ export class Judge {
   destroys(id: string, stack: Stack): void {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
-    const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    const other = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
     if (other) this.violated(`${id} is destroyed, and ${other.name} holds it`);
   }
 
   /** At the end (1): each that runs is in a state, was named or let go, or will be by the next create. */
   ends(records: readonly LedgerRecord[]): void {
-    const held = this.stacks.flatMap(({ ids }) => ids);
+    const held = this.#stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
       const { id, toldAt, letGo, name } = made;
       if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;
@@ -149,7 +159,9 @@ export class Judge {
       // Its name in the record tells of it; also where a list made up the id that it was adopted with.
       else if (records.some((it) => isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)))
         continue;
-      else if (this.#isFindable(made) || this.#isUntraceable(made)) continue;
+      // Its ledger is gone with its machine: the next create finds it by its name, in the same scope. In
+      // another one nothing tells whose it is, so it is not promised.
+      else if (this.goneDisks.has(made.disk)) continue;
       else this.violated(`${id} (${name}) runs, and nobody knows of it`);
     }
     for (const id of held) if (!this.isAlive(id)) this.violated(`${id} is held, and is not there`);
@@ -157,20 +169,6 @@ export class Judge {
       if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
     }
   }
-
-  /** Its ledger is gone with its machine: the next create of its resource, wherever, finds it by its name. */
-  #isFindable({ disk, scope, stack }: Made): boolean {
-    return this.goneDisks.has(disk) && scope === stack.scope;
-  }
-
-  /** Neither a ledger nor what the service shows tells whose it is. Such an instance is not promised. */
-  #isUntraceable({ disk, scope, stack }: Made): string | undefined {
-    if (!this.goneDisks.has(disk)) return undefined;
-    if (scope !== stack.scope)
-      return "its machine is gone, and its provider resource was never saved";
-    return undefined;
-  }
-  readonly goneDisks = new Set<object>();
 }
 
 /** `emulator/faults`: "ids that change" appends to each. */

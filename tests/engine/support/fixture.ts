@@ -3,19 +3,22 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emu
 import { refuseSecrets } from "./secrets";
 import { Stack, type StackOptions } from "./stack";
 
-export interface WorldOptions extends StackOptions {
+export interface FixtureOptions extends StackOptions {
   service?: EmulatorOptions;
 }
 
-export class World implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
+  readonly #serviceLog: readonly string[];
   private constructor(
     readonly service: Emulator,
     readonly stack: Stack,
-    private readonly serviceLog: readonly string[],
-  ) {}
+    serviceLog: readonly string[],
+  ) {
+    this.#serviceLog = serviceLog;
+  }
 
   /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
-  static async create({ service, config, ...options }: WorldOptions): Promise<World> {
+  static async create({ service, config, ...options }: FixtureOptions): Promise<Fixture> {
     const serviceLog: string[] = [];
     const log = (line: string) => void serviceLog.push(line);
     const emulator = await startEmulator({
@@ -31,7 +34,7 @@ export class World implements AsyncDisposable {
         config: { ...quick, ...config },
         ...options,
       });
-      return new World(emulator, stack, serviceLog);
+      return new Fixture(emulator, stack, serviceLog);
     } catch (error) {
       await emulator.close();
       throw error;
@@ -51,7 +54,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       // An instance's name is no secret to its service.
-      const logged = [...this.serviceLog, JSON.stringify(this.service.control.requests())];
+      const logged = [...this.#serviceLog, JSON.stringify(this.service.control.requests())];
       refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
     } finally {
       await this.#stop();

@@ -1,0 +1,132 @@
+/** Blocks that a compiler reads, and C#, which is read without one. */
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { captured } from "../../../../tools/support/command";
+import { readIfThere } from "../../../../tools/support/files";
+import { ToolError } from "../../../../tools/support/main";
+import { root, toolsDir } from "../../../../tools/support/paths";
+import { guests, hindrance, installed, WorkingCopy } from "../installing";
+import { lineOf, reportLines, type Check } from "./samples";
+
+// ── Go: all in one `go vet`, in a module that has the SDK as a user would.
+
+export const go: Check = {
+  hindrance: () => hindrance(guests.Go),
+
+  async run(samples, report) {
+    const example = await installed(guests.Go);
+    using copy = new WorkingCopy(example);
+    const { project: cwd } = copy;
+    for (const [index, { text }] of samples.entries()) {
+      mkdirSync(join(cwd, "blocks", String(index)), { recursive: true });
+      writeFileSync(join(cwd, "blocks", String(index), "main.go"), text);
+    }
+    try {
+      await captured("go", ["vet", "./blocks/..."], {
+        cwd,
+        env: { ...process.env, ...example.env },
+      });
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      const said = error.message.split("\n").slice(1);
+      reportLines(samples, said, /\bblocks\/(\d+)\/main\.go:(\d+):/, report);
+    }
+  },
+};
+
+// ── Java: each in turn as the program of a project that has the SDK as a user would.
+
+export const java: Check = {
+  hindrance: () => hindrance(guests.Java),
+
+  async run(samples, report) {
+    const example = await installed(guests.Java);
+    using copy = new WorkingCopy(example);
+    const { project: cwd } = copy;
+    const sources = join(cwd, "src", "main", "java");
+    for (const sample of samples) {
+      const package_ = /^package ([\w.]+);/m.exec(sample.text)?.[1] ?? "";
+      const class_ = /^public (?:final )?class (\w+)/m.exec(sample.text)?.[1] ?? "App";
+      const file = join(sources, ...package_.split("."), `${class_}.java`);
+      // The example itself: installing it has compiled it.
+      if (readIfThere(file) === sample.text) continue;
+      rmSync(sources, { recursive: true });
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, sample.text);
+      try {
+        const options = { cwd, env: { ...process.env, ...example.env } };
+        await captured("mvn", ["--batch-mode", "--quiet", "--offline", "compile"], options);
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        const line = /\.java:\[(\d+),/.exec(error.message)?.[1] ?? 0;
+        report(sample, `${lineOf(sample, line)}: ${error.message}`);
+      }
+    }
+  },
+};
+
+// ── TypeScript: all in one run of the compiler, strictly, against the SDK as it is built.
+
+export const typescript: Check = {
+  async run(samples, report) {
+    // Below the repository, whose node_modules has the SDK.
+    const folder = join(toolsDir, "scratch", "blocks-typescript");
+    rmSync(folder, { recursive: true, force: true });
+    for (const [index, { text }] of samples.entries()) {
+      mkdirSync(join(folder, String(index)), { recursive: true });
+      writeFileSync(join(folder, String(index), "index.ts"), text);
+    }
+    const settings = {
+      extends: join(root, "examples", "instance", "tsconfig.json"),
+      compilerOptions: { moduleDetection: "force", typeRoots: [join(root, "node_modules/@types")] },
+      files: samples.map((_, index) => `${index}/index.ts`),
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    try {
+      await captured(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { cwd: folder });
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      const said = error.message.split("\n").slice(1);
+      reportLines(samples, said, /^(\d+)\/index\.ts\((\d+),/, report);
+    }
+  },
+};
+
+// ── C#, as far as it goes without .NET: each argument that is given is one that the SDK's class has.
+
+export const csharp: Check = {
+  leftOut:
+    "they are not compiled, which takes .NET: the arguments' names and the brackets are checked",
+
+  run(samples, report) {
+    for (const sample of samples) {
+      const { text } = sample;
+      for (const { index, 1: class_ = "", 2: body = "" } of text.matchAll(
+        /new (\w+Args)\s*\{(.*?)\n\s*\}/gs,
+      )) {
+        const known = propertiesOf(class_);
+        const given = [...body.matchAll(/^\s*(\w+) =/gm)].map(([, name = ""]) => name);
+        const strange = known ? given.filter((name) => !known.has(name)) : [class_];
+        const line = lineOf(sample, text.slice(0, index).split("\n").length);
+        for (const name of strange) report(sample, `${line}: the SDK has no ${class_}.${name}`);
+      }
+      for (const [open = "", close = ""] of ["()", "{}", "[]"]) {
+        const [opened, closed] = [open, close].map((sign) => text.split(sign).length);
+        if (opened !== closed)
+          report(sample, `${lineOf(sample, 0)}: ${open} and ${close} don't match`);
+      }
+    }
+  },
+};
+
+const sources = globSync("*.cs", { cwd: join(root, "sdk", "dotnet") }).map((file) =>
+  readFileSync(join(root, "sdk", "dotnet", file), "utf8"),
+);
+
+function propertiesOf(class_: string): ReadonlySet<string> | undefined {
+  const declared = sources.map((text) => text.split(`class ${class_} `)[1]).find(Boolean);
+  const own = declared?.split(/\n {4}\}/)[0];
+  if (own === undefined) return undefined;
+  return new Set([...own.matchAll(/public \S+ (\w+)\s*(?:\{|$)/gm)].map(([, name = ""]) => name));
+}
