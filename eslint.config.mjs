@@ -1,5 +1,6 @@
-/** Types, and who may import what: the walls of the rooms in ARCHITECTURE.md. */
+/** Types, docstrings, and who may import what: the walls of the rooms in ARCHITECTURE.md. */
 import js from "@eslint/js";
+import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
 
 const fromRoot = (folders) => `^(\\.\\./)+(${folders})(/|$)`;
@@ -63,6 +64,27 @@ export default tseslint.config(
       "@typescript-eslint/require-await": "off",
       // Rejections are re-thrown as they came: a signal's reason is an Error of ours.
       "@typescript-eslint/prefer-promise-reject-errors": "off",
+    },
+  },
+  {
+    files: ["provider/**/*.ts", "emulator/**/*.ts"],
+    ignores: ["**/*.test.ts", "**/testing/**"],
+    plugins: { jsdoc },
+    rules: {
+      "jsdoc/require-jsdoc": [
+        "error",
+        {
+          publicOnly: true,
+          enableFixer: false,
+          require: {
+            ArrowFunctionExpression: true,
+            ClassDeclaration: true,
+            FunctionDeclaration: true,
+          },
+          contexts: ["TSInterfaceDeclaration", "TSTypeAliasDeclaration"],
+        },
+      ],
+      "jsdoc/require-throws": "error",
     },
   },
   {

@@ -7,18 +7,23 @@ import { importAs } from "../advice";
 import type { Accepted, ComputeApi, CreatePermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { recordedName, displayName } from "../ledger/record";
-import type { LedgerRecord } from "../ledger/record";
-import { recentMs } from "../listing/listing";
-import type { Listing } from "../listing/listing";
-import { originFromState, type Origin } from "../origin";
+import { displayName, recordedName, type LedgerRecord } from "../ledger/record";
+import { recentMs, type Listing } from "../listing/listing";
+import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../origin";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { existenceOf } from "./existence";
-import { failureError, resumedNotice, type CreateSubject } from "./messages";
+import {
+  failureError,
+  leftoversNotice,
+  leftoverText,
+  partialNotice,
+  pendingNotice,
+  resumedNotice,
+  type CreateSubject,
+} from "./messages";
 import { nameKind, tagOf } from "./naming";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
@@ -370,9 +375,15 @@ class Create implements Disposable {
         this.#key = undefined;
         return;
       case "reportPending":
-        return notices.pending(effect.records, effect.elsewhere, this.#spec);
-      case "reportLeftovers":
-        return notices.leftovers(this.#subject, effect.items, effect.partial);
+        return notices.pending(pendingNotice(effect.records, effect.elsewhere, this.#spec));
+      case "reportLeftovers": {
+        if (effect.partial) notices.partialListing(partialNotice);
+        const found = effect.items.map((item) => ({
+          id: item.id,
+          text: leftoverText(item, this.#subject),
+        }));
+        return notices.leftovers(found, leftoversNotice);
+      }
     }
   }
 

@@ -1,11 +1,8 @@
 /** What a create tells the person: why it failed, pending creates, and leftovers (G2, G9). */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
-import type { TokenKind } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
-import type { ProviderContext } from "../context";
 import { OperationFailed } from "../errors";
-import { displayRecordedName } from "../ledger/record";
-import type { LedgerRecord } from "../ledger/record";
+import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { CreateSpec, Failure, Leftover, PendingReason, UnclearReason } from "./protocol";
 
 /** The create that a message is about. */
@@ -94,7 +91,8 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
   }
 }
 
-function pendingNotice(
+/** Names the pending creates of this project, and counts the others (`elsewhere`). */
+export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,
   { scope, origin }: Pick<CreateSpec, "scope" | "origin">,
@@ -128,7 +126,8 @@ export function resumedNotice(id: string, shownName: string): string {
 export const partialNotice =
   "the listing before the create was not complete, so only a part of the service was searched for leftovers of earlier creates";
 
-function leftoverText({ id, why }: Leftover, { urn, provider }: CreateSubject): string {
+/** One leftover: its id, why it may be one, and its import. */
+export function leftoverText({ id, why }: Leftover, { urn, provider }: CreateSubject): string {
   const reason = {
     tag: "its name was made for this resource",
     name: "it has the same name",
@@ -137,7 +136,8 @@ function leftoverText({ id, why }: Leftover, { urn, provider }: CreateSubject): 
   return `${id} (${urn}: ${reason}; \`${importAs("<name>", id, provider)}\`)`;
 }
 
-function leftoversNotice(leftovers: readonly string[]): string {
+/** Names leftovers, each as `leftoverText` has it, before new instances are created. */
+export function leftoversNotice(leftovers: readonly string[]): string {
   return `instances that may be left over from earlier creates are at the service, and new ones are created: ${leftovers.join("; ")}. They may also be another stack's, or the very ones that this run replaces. If nothing holds one, take it over by its import (under a name of its own), or remove it at the service. With \`pulumi config set compute:leftovers fail\`, a create stops before anything is sent`;
 }
 
@@ -198,55 +198,5 @@ function unclearText(why: UnclearReason, key: string, subject: CreateSubject): s
       const text = error instanceof RequestError ? explain(error) : error.message;
       return `No instance named "${name}" turned up, so the create was tried once more, which surely made nothing: ${text} Whether the first one created it all the same is not known. ${nextUp}`;
     }
-  }
-}
-
-// ── Notices of a run ─────────────────────────────────────────────────────────────────────────────
-
-/** Prints each notice once a run, however many of its resources it is about. */
-export class Notices {
-  readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
-  readonly #tokenKind: TokenKind;
-  readonly #reported = new Set<string>();
-  #leftovers: string[] = [];
-  #hasPending = false;
-  #hasPartial = false;
-
-  constructor(ctx: Pick<ProviderContext, "messages" | "clock">, tokenKind: TokenKind) {
-    this.#ctx = ctx;
-    this.#tokenKind = tokenKind;
-  }
-
-  /** Pending creates of earlier runs, and how many more other projects have. */
-  pending(
-    records: readonly LedgerRecord[],
-    elsewhere: number,
-    spec: Pick<CreateSpec, "scope" | "origin">,
-  ): void {
-    if (this.#hasPending) return;
-    this.#hasPending = true;
-    this.#ctx.messages.warning(pendingNotice(records, elsewhere, spec));
-  }
-
-  /** Leftovers of one resource. Those of resources whose creates share a listing come in one notice. */
-  leftovers(subject: CreateSubject, items: readonly Leftover[], partial: boolean): void {
-    const { messages, clock } = this.#ctx;
-    if (partial && !this.#hasPartial) {
-      this.#hasPartial = true;
-      messages.info(partialNotice);
-    }
-    const found = items.filter(({ id }) => !this.#reported.has(id));
-    if (found.length === 0) return;
-    for (const { id } of found) this.#reported.add(id);
-    const isFirst = this.#leftovers.length === 0;
-    this.#leftovers.push(...found.map((item) => leftoverText(item, subject)));
-    if (isFirst) void clock.sleep(0).then(() => this.#printLeftovers());
-  }
-
-  #printLeftovers(): void {
-    const text = leftoversNotice(this.#leftovers.splice(0));
-    // Instances of a sandbox cost nothing, and the service removes them.
-    if (this.#tokenKind === "live") this.#ctx.messages.warning(text);
-    else this.#ctx.messages.info(text);
   }
 }

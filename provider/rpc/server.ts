@@ -8,27 +8,20 @@ import {
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { Provider } from "../requests";
-import type { Redactor } from "../redaction";
-import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
-import { providerService } from "./service";
+import { providerService, type CallRunner, type ServiceDependencies } from "./service";
 
 /** What a server needs. */
-export interface ServerDependencies {
+export interface ServerDependencies extends ServiceDependencies {
   /**
    * Called once, by the first call that needs the provider: half of the plugins that an engine starts are
    * asked for nothing but the schema.
    */
   loadProvider: () => Promise<Provider>;
-  schema: () => Promise<string>;
-  log: EngineLog;
-  redactor: Redactor;
-  /** Semantic version of the plugin. */
-  version: string;
 }
 
 /** `pulumirpc.ResourceProvider` in front of a `Provider`. */
-export class ProviderServer {
+export class ProviderServer implements CallRunner {
   readonly #server: Server;
   readonly #dependencies: ServerDependencies;
   #provider: Promise<Provider> | undefined;
@@ -54,7 +47,6 @@ export class ProviderServer {
     });
   }
 
-  /** How many calls are not answered yet. */
   get runningCalls(): number {
     return this.#running.size;
   }
@@ -64,7 +56,6 @@ export class ProviderServer {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
 
-  /** A new engine has come; in attach mode the process has outlived the last one. */
   attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
     this.#tellProvider((provider) => provider.renew());
@@ -90,21 +81,18 @@ export class ProviderServer {
     this.#dependencies.log.close();
   }
 
-  /** The handler of a unary call that does without the provider. */
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => this.#run(callback, async () => handle(call.request));
   }
 
-  /** The handler of a unary call to the provider. */
   withProvider<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
-  /** The handler of a call to the provider that streams its answer, one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {

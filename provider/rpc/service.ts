@@ -2,12 +2,14 @@
  * The calls of `pulumirpc.ResourceProvider`: each entry decodes the engine's message, asks the provider,
  * and encodes the answer.
  */
+import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
 import { functionTokens, instanceToken } from "../pulumiNames";
+import type { Redactor } from "../redaction";
 import type * as requests from "../requests";
 import { describeError } from "./errors";
 import { decodeProperties, encodeProperties, InvalidMessage, unknownTexts } from "./properties";
@@ -17,7 +19,7 @@ import {
   omitEngineEntries,
   withEngineEntries,
 } from "./providerInputs";
-import type { ProviderServer, ServerDependencies } from "./server";
+import type { EngineLog } from "./engineLog";
 
 /** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
 type Service = Partial<{
@@ -26,8 +28,39 @@ type Service = Partial<{
   ]: IResourceProviderServer[Name];
 }>;
 
+/** What the calls need besides the provider. */
+export interface ServiceDependencies {
+  schema: () => Promise<string>;
+  log: EngineLog;
+  redactor: Redactor;
+  /** Semantic version of the plugin. */
+  version: string;
+}
+
+/** The server that runs the calls, as the calls see it. */
+export interface CallRunner {
+  /** The handler of a unary call that does without the provider. */
+  unary<Request, Reply>(
+    handle: (request: Request) => Reply | Promise<Reply>,
+  ): handleUnaryCall<Request, Reply>;
+  /** The handler of a unary call to the provider. */
+  withProvider<Request, Reply>(
+    handle: (provider: requests.Provider, request: Request) => Promise<Reply>,
+  ): handleUnaryCall<Request, Reply>;
+  /** The handler of a call to the provider that streams its answer, one message for each item. */
+  streaming<Request, Reply>(
+    handle: (provider: requests.Provider, request: Request) => Promise<Reply[]>,
+  ): handleServerStreamingCall<Request, Reply>;
+  /** How many calls are not answered yet. */
+  readonly runningCalls: number;
+  /** Has the provider end its waits; see `Provider.cancel`. Never throws. */
+  cancel(isOrderly: boolean): void;
+  /** A new engine has come; in attach mode the process has outlived the last one. */
+  attachEngine(engineAddress: string): void;
+}
+
 /** Every call that the provider answers; grpc-js answers UNIMPLEMENTED to the others. */
-export function providerService(server: ProviderServer, dependencies: ServerDependencies): Service {
+export function providerService(server: CallRunner, dependencies: ServiceDependencies): Service {
   const { schema, log, redactor, version } = dependencies;
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>

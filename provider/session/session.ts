@@ -5,13 +5,13 @@ import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
 import { ListingSource } from "../listing/listing";
-import { Notices } from "../instance/messages";
 import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
 import { CreateSlots } from "../wait/createSlots";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
+import { Notices } from "./notices";
 
 /** Whose run a session is, as Configure tells. */
 export interface Owner {
