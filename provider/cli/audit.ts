@@ -165,7 +165,7 @@ async function lookTwice(
   const checked = await Promise.all(
     missing.map(async ({ service: { session }, instance }) => {
       using operation = session.operation(timeouts.look);
-      const known = { kept: instance.origin, acceptedAt: instance.acceptedAt };
+      const known = { recordedOrigin: instance.origin, acceptedAt: instance.acceptedAt };
       const { existence } = await existenceOf(session, instance.id, known, operation.signal);
       return { instance, existence };
     }),

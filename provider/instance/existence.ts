@@ -18,9 +18,9 @@ export type Existence =
 /** What is known of an instance before a search for it. */
 export interface KnownInstance {
   /** Where it lives. */
-  recordedOrigin?: Origin | undefined;
+  recordedOrigin: Origin | undefined;
   /** When it was accepted (ISO 8601), for as long as its settling time may not be over. */
-  acceptedAt?: string | undefined;
+  acceptedAt: string | undefined;
 }
 
 /** What the state knows of an instance. */
