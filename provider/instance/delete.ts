@@ -51,7 +51,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     ]);
   }
   // A listing that shows the instance is of the right tenant, whatever token the state was written with.
-  const target = existence.kind === "found" ? { acceptedAt: known.acceptedAt } : known;
+  const target = existence.kind === "found" ? { ...known, recordedOrigin: undefined } : known;
   await destroyInstance(session, request, target, operation.signal);
   ledger.settleId(settings, id, "gone");
 }
@@ -85,7 +85,7 @@ async function destroyInstance(
 ): Promise<void> {
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, an instance that is missing from listings need not be too young for them.
-  const target = isAcknowledged ? { recordedOrigin: known.recordedOrigin } : known;
+  const target = isAcknowledged ? { ...known, acceptedAt: undefined } : known;
   const { clock, messages } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
