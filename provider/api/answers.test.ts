@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { unknownText } from "../pulumiNames";
 import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
 import {
   failureOf,
@@ -41,9 +42,11 @@ test("a page has its items, and counts those it cannot read", async () => {
 test("texts of a listing are cleaned of what moves a terminal's cursor, and an id with it is not read (G8)", async () => {
   const data = [
     { id: "a", name: "we\u001b[2Jb", status: "ACT\u202eIVE", ipv4_public: "192.0.2.1\nforged" },
-    ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028"].map((id) => ({
-      id,
-    })),
+    ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028", unknownText].map(
+      (id) => ({
+        id,
+      }),
+    ),
   ];
   await withServer(
     [{ expect: list, react: answer(200, { data, has_more: false }) }],
@@ -51,7 +54,7 @@ test("texts of a listing are cleaned of what moves a terminal's cursor, and an i
       expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toEqual({
         items: [{ id: "a", name: "we[2Jb", status: "ACTIVE", ipv4_public: "192.0.2.1 forged" }],
         hasMore: false,
-        unreadable: 7,
+        unreadable: 8,
       });
     },
   );

@@ -4,6 +4,7 @@
  * what it sends against strict shapes of its own.
  */
 import * as z from "zod";
+import { unknownTexts } from "../pulumiNames";
 import { printable } from "../redaction";
 
 export * from "./serviceConstants.js";
@@ -24,13 +25,15 @@ export type CreateBody = z.infer<typeof createBody>;
 const text = z.string().transform(printable);
 
 /**
- * An id is never changed, or the instance that it names could be taken for gone (G3). One that is not
- * printable is not read.
+ * An id is never changed, or the instance that it names could be taken for gone (G3). An id that is not
+ * printable, or that Pulumi would take for an unknown value, is not read.
  */
 const id = z
   .string()
   .min(1)
-  .refine((value) => value === printable(value) && !value.includes("\t"));
+  .refine(
+    (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
+  );
 
 /** A field of another type than the document says is dropped, and fails nothing. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);

@@ -295,7 +295,7 @@ class Create implements Disposable {
     };
   }
 
-  #writeRecord({ sameNamed: before, complete }: protocol.Baseline): Promise<string> {
+  #writeRecord({ sameNamed: before }: protocol.Baseline): Promise<string> {
     const { scope, stateless, origin, urn, recordedName, nameKind: kind, digest } = this.#spec;
     const { provider } = this.#subject;
     return this.#session.ledger.begin({
@@ -308,7 +308,6 @@ class Create implements Disposable {
       kind,
       digest,
       before,
-      beforeComplete: complete,
       at: this.#now(),
     });
   }

@@ -97,7 +97,6 @@ type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 /** What the last listing before the first POST showed. */
 export interface Baseline {
   ids: ReadonlySet<string>;
-  complete: boolean;
   begunAt: number;
   /** Ids of the instances that have the name. */
   sameNamed: string[];
@@ -496,7 +495,6 @@ function judgeBaseline(
   const sameNamed = [...items.values()].filter(({ name }) => isSameName(name, spec.name));
   const baseline: Baseline = {
     ids: new Set(items.keys()),
-    complete,
     begunAt,
     sameNamed: sameNamed.map(({ id }) => id),
   };

@@ -51,7 +51,6 @@ async function left(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
     kind: "explicit",
     digest: "d",
     before: [],
-    beforeComplete: true,
     at: "2026-01-01T00:00:00.000Z",
     ...more,
   });

@@ -32,8 +32,6 @@ export const recordSchema = z.object({
   digest: z.string(),
   /** Ids of the instances that had this name in the last listing before the POST. */
   before: z.array(z.string()),
-  /** Whether that listing was complete. */
-  beforeComplete: z.boolean(),
   /** When the POST was about to be sent or, once it has ended, when it ended (ISO 8601). */
   at: z.string(),
   /**

@@ -18,9 +18,8 @@ import {
   signatureKey,
   signatures,
   Unencodable,
-  unknownText,
-  unknownTexts,
 } from "./properties";
+import { unknownText, unknownTexts } from "../pulumiNames";
 
 /** Signatures of what this provider does not open. */
 const asset = "c44067f5952c0a294b673a41bacd8c17";

@@ -3,6 +3,7 @@
  * fixed texts is an unknown value, and a map with a signature is a secret, an output or an asset.
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { unknownText, unknownTexts } from "../pulumiNames";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 
 /** A map with this key is not a plain map: the text under the key says which special value it is. */
@@ -13,20 +14,6 @@ export const signatures = {
   secret: "1b47061264138c4ac30d75fd1eb44270",
   output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
 } as const;
-
-/** The unknown value as the provider sends it. Pulumi's SDKs send this text too, whatever the type. */
-export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-/** All texts that mean "known only after another resource has been made". */
-export const unknownTexts: ReadonlySet<string> = new Set([
-  unknownText,
-  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // boolean
-  "3eeb2bf0-c639-47a8-9e75-3b44932eb421", // number
-  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", // array
-  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff", // object
-  "030794c1-ac77-496b-92df-f27374a8bd58", // asset
-  "e48ece36-62e2-4504-bad9-02848725956a", // archive
-]);
 
 /**
  * Deeper values are refused in both directions: google-protobuf recurses, and a stack overflow while a

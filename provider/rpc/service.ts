@@ -8,11 +8,11 @@ import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import { functionTokens, instanceToken } from "../pulumiNames";
+import { functionTokens, instanceToken, unknownTexts } from "../pulumiNames";
 import type { Redactor } from "../redaction";
 import type * as requests from "../requests";
 import { describeError } from "./errors";
-import { decodeProperties, encodeProperties, InvalidMessage, unknownTexts } from "./properties";
+import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 import {
   diffSettings,
   newerSdkWarning,

@@ -16,7 +16,6 @@ export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewR
     digest: "d",
     at: "2026-01-01T00:00:00.000Z",
     before: [],
-    beforeComplete: true,
     ...more,
   };
 }

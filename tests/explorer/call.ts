@@ -86,7 +86,7 @@ function follow(scene: Scene, first: Transition): void {
         });
         continue;
       case "writingRecord": {
-        const { sameNamed, complete } = state.attempt.baseline;
+        const { sameNamed } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.begins++;
         const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
@@ -102,7 +102,6 @@ function follow(scene: Scene, first: Transition): void {
           kind,
           digest,
           before: sameNamed,
-          beforeComplete: complete,
           at: "",
           stage: "sending",
           young: true,
