@@ -111,7 +111,9 @@ function readSettings(
     } else {
       const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
       failures.push(
-        makeFailure(name, given, isGiven(given) ? reason : `${variable} (environment) ${reason}`),
+        isGiven(given)
+          ? makeFailure(name, given, reason)
+          : { property: "", reason: `compute:${name} (from ${variable}) ${reason}` },
       );
     }
   }

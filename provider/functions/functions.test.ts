@@ -44,8 +44,8 @@ test("getInstance: several of one name are an error that names them", async () =
 });
 
 test.each([
-  [{}, "", "give either id or name"],
-  [{ id: "a", name: "b" }, "", "give either id or name"],
+  [{}, "id", "give either id or name"],
+  [{ id: "a", name: "b" }, "id", "give either id or name"],
   [{ id: "" }, "id", "id must not be empty"],
   [{ nam: "x", id: "i-1" }, "nam", 'there is no argument "nam"; did you mean name?'],
   [{ constructor: "x", id: "i-1" }, "constructor", 'there is no argument "constructor"'],

@@ -179,7 +179,7 @@ function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
   }
   const { id, name } = readArgs(args);
   if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
-    failures.push({ property: "", reason: "give either id or name, one of the two" });
+    failures.push({ property: "id", reason: "give either id or name, and not both" });
   }
   return failures;
 }
