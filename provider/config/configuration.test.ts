@@ -165,7 +165,7 @@ test("configuration wins over the environment, which stands in for what is left 
 test.each([{}, { baseUrl: null }])("a bad value of the environment is told of as such", (given) => {
   const args = propertyMap({ apiToken: required.apiToken, ...given });
   const [failure] = checkConfig(args, { COMPUTE_BASE_URL: "nonsense" }).failures;
-  expect(failure?.reason).toMatch(/^COMPUTE_BASE_URL \(environment\) must be an address/);
+  expect(failure?.reason).toMatch(/^compute:baseUrl \(from COMPUTE_BASE_URL\) must be an address/);
 });
 
 test("an empty variable of the environment is one that is not set", () => {
