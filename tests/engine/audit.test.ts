@@ -168,7 +168,9 @@ test("killed during a POST: the pending create is found, and its instance, if th
   expect(other.inNoStack).toEqual([
     expect.objectContaining({
       id: "i-other",
-      note: expect.stringContaining("the next `pulumi up` with another state backend takes it over"),
+      note: expect.stringContaining(
+        "the next `pulumi up` with another state backend takes it over",
+      ),
     }),
   ]);
 });
