@@ -64,7 +64,7 @@ test.each([
   ],
   ["requestTimeoutSeconds", [0, "0", 86_401, "1e9", "soon"], "must be a number of seconds"],
   ["pollIntervalSeconds", [0, -3, "x", 1e300], "must be a number of seconds"],
-  // G2: a minute at the most.
+  // At most a minute (G2).
   ["settlingSeconds", [0, "x", 61], "must be a number of seconds"],
   ["validateCredentials", ["yes", 1], "must be true or false"],
   ["deletePolicy", ["forget", 1], 'must be "fail", "retain" or "destroy"'],

@@ -35,7 +35,7 @@ test("getInstance: none is an error, and says where it may exist all the same", 
   doubtful.service.unreadable = 1;
   const error = await errorOf(call(doubtful, "getInstance", { id: "i-9" }));
   expect(error).toBeInstanceOf(NotFound);
-  expect(error.message).toContain("it may exist all the same");
+  expect(error.message).toContain("the instance may exist anyway");
 });
 
 test("getInstance: several of one name are an error that names them", async () => {

@@ -97,7 +97,7 @@ test.each<[string, object]>([
     await withServer({ create: async () => answer }, async ({ client }) => {
       await expect(client.create({ inputs })).rejects.toMatchObject({
         code: status.UNKNOWN,
-        message: expect.stringContaining("instance i-1 was made"),
+        message: expect.stringContaining("instance i-1 was created"),
         unfinished: {
           id: "i-1",
           inputs,

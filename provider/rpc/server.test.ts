@@ -102,7 +102,7 @@ test("a Configure that tells nobody's run is refused", async () => {
   await withServer({}, async ({ client, calls }) => {
     await expect(client.configure(propertyMap({}), "")).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
-      message: "Configure gives no id of the provider resource",
+      message: "the Configure request has no id of the provider resource",
     });
     expect(calls).toEqual([]);
   });
