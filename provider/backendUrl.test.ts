@@ -1,3 +1,4 @@
+/** Tests that passwords are removed from the addresses of state backends. */
 import { expect, test } from "@jest/globals";
 import { withoutPasswords } from "./backendUrl";
 
@@ -10,7 +11,7 @@ test.each([
   expect(withoutPasswords(url)).toBe("postgres://me@db.example/state?sslmode=require");
 });
 
-test("it goes from wherever an address stands in a message", () => {
+test("passwords are removed from every address in a message", () => {
   const said = (auth: string) =>
     `unable to open postgres://${auth}db/a: no, postgres://${auth}db/b`;
   expect(withoutPasswords(said("me:pw-1@"))).toBe(said("me@"));

@@ -1,3 +1,4 @@
+/** Tests of the warning about a plugin that is older than the SDK. */
 import { expect, test } from "@jest/globals";
 import { newerSdkWarning } from "./providerInputs";
 
