@@ -4,7 +4,7 @@
  */
 import type { Clock } from "./clock";
 
-/** The engine sent Cancel (Ctrl-C), or the plugin was told by a signal to end, or the engine is gone. */
+/** The engine sent Cancel (Ctrl-C), or a signal has asked the plugin to end, or the engine is gone. */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {

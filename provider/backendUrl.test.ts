@@ -12,9 +12,9 @@ test.each([
 });
 
 test("passwords are removed from every address in a message", () => {
-  const said = (auth: string) =>
+  const message = (auth: string) =>
     `unable to open postgres://${auth}db/a: no, postgres://${auth}db/b`;
-  expect(withoutPasswords(said("me:pw-1@"))).toBe(said("me@"));
+  expect(withoutPasswords(message("me:pw-1@"))).toBe(message("me@"));
   expect(withoutPasswords("no postgres://db/a?password=pw-1: why?")).toMatch(/^no .*\/a why\?$/);
 });
 

@@ -57,7 +57,7 @@ export function originDifference(state: Origin, now: Origin): string | undefined
     return `it was made with a ${state.tokenKind} token, but the token given now is a ${now.tokenKind} one`;
   }
   if (state.account !== undefined && now.account !== undefined && state.account !== now.account) {
-    return `it belongs to account ${state.account}, but the token given now is of account ${now.account} (where these are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
+    return `it belongs to account ${state.account}, but the token given now is of account ${now.account} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
   }
   return undefined;
 }

@@ -17,6 +17,7 @@ export class Connection {
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
   #api: Promise<ComputeApi> | undefined;
+  /** The check of the token, which is running or was successful, or the error that will not pass. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
@@ -26,7 +27,7 @@ export class Connection {
   }
 
   /**
-   * Returns the client, and the origin of the instances that it makes. The first call checks the token with GET
+   * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
    * /v2/account, unless compute:validateCredentials is false. If that request fails in a way that may pass, such
    * as a time-out, the next call checks the token again.
    *

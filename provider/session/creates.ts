@@ -9,7 +9,7 @@ export interface Unfinished {
   key: string;
   id: string;
   outputs: PropertyMap;
-  /** Only a listing that was begun after this mark (`ListingSource.markWrite`) can show the instance. */
+  /** Listings that were begun before this mark (`ListingSource.mark`) may not show the instance yet. */
   after: number;
 }
 
@@ -21,7 +21,7 @@ export interface Unfinished {
 export class Creates {
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
-  /** By name of the instance: the mark (`ListingSource.markWrite`) that was set when its last POST had an outcome. */
+  /** By name of the instance: the mark (`ListingSource.markWrite`) at which its last create ended. */
   readonly #settledMarks = new Map<string, number>();
   /** The ids of the instances that this session has created or taken over. */
   readonly #ids = new Set<string>();
@@ -39,7 +39,7 @@ export class Creates {
     return this.#locks.run(name, signal, create);
   }
 
-  /** Notes that the POST of this name has an outcome. The baseline of the next create of the name must begin later. */
+  /** Notes that a create of this name has ended. The baseline of the next create of the name must begin later. */
   noteSettled(name: string): void {
     this.#settledMarks.set(name, this.#listings.markWrite());
   }
