@@ -1,4 +1,7 @@
-/** Guesses which name a misspelled one was meant to be, for messages about settings, inputs, arguments and commands. */
+/**
+ * Guesses which name a misspelled one was meant to be, for messages about settings, inputs, arguments and
+ * commands.
+ */
 import { distance } from "fastest-levenshtein";
 
 /**

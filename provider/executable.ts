@@ -20,7 +20,10 @@ export function executablePath(): string {
   return existsSync(beside) ? beside : executable;
 }
 
-/** Reads the package's schema. It is inside the single executable, beside the bundle, or at the root of a checkout. */
+/**
+ * Reads the package's schema. It is inside the single executable, beside the bundle, or at the root of a
+ * checkout.
+ */
 export async function readSchema(): Promise<string> {
   if (isSea()) return getAsset("schema.json", "utf8");
   try {

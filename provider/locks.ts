@@ -19,7 +19,8 @@ export class KeyedLocks {
       return await task();
     } finally {
       release();
-      // `tail` also waits for the earlier tasks. If this task gave up waiting, the next one must still wait for them.
+      // `tail` also waits for the earlier tasks. If this task gave up waiting, the next one must still wait for
+      // them.
       void tail.then(() => {
         if (this.#tails.get(key) === tail) this.#tails.delete(key);
       });

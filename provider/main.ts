@@ -62,7 +62,10 @@ function greet(port: number): void {
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** No created instance may be lost (G1), so a defect elsewhere does not end the process in the middle of a Create. */
+/**
+ * No created instance may be lost (G1), so a defect elsewhere does not end the process in the middle of a
+ * Create.
+ */
 function surviveDefects(log: EngineLog, redactor: Redactor): void {
   const report = (error: unknown) => {
     const { stack } = describeError(error);

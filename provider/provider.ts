@@ -1,4 +1,7 @@
-/** The `Provider` of the process. It passes each request to the instance resource or the functions. `main.ts` loads it. */
+/**
+ * The `Provider` of the process. It passes each request to the instance resource or the functions. `main.ts`
+ * loads it.
+ */
 import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";

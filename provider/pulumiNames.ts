@@ -1,4 +1,7 @@
-/** Pulumi's names: the tokens of the resource and the functions, the parts of a URN, and the strings of unknown values. */
+/**
+ * Pulumi's names: the tokens of the resource and the functions, the parts of a URN, and the strings of
+ * unknown values.
+ */
 
 /** The token of the only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";

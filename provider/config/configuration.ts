@@ -163,7 +163,10 @@ function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[]
   return failures;
 }
 
-/** Makes a failure. The engine prints the value of its property, so the property of a secret is only in the reason. */
+/**
+ * Makes a failure. The engine prints the value of its property, so the property of a secret is only in the
+ * reason.
+ */
 function makeFailure(
   name: SettingName,
   value: PropertyValue | undefined,

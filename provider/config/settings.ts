@@ -101,7 +101,10 @@ export type SettingName = keyof typeof settingTypes;
 /** The names of all settings. */
 export const settingNames = Object.keys(settingTypes) as SettingName[];
 
-/** The default of each setting that has one. The default of `deletePolicy` depends on other settings (`settingsFrom`). */
+/**
+ * The default of each setting that has one. The default of `deletePolicy` depends on other settings
+ * (`settingsFrom`).
+ */
 const defaults = {
   requestsPerMinute: documentedRequestsPerMinute,
   requestTimeoutSeconds: 30,

@@ -7,7 +7,10 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { unknownText, unknownTexts } from "../pulumiNames";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 
-/** The key of the signature. A map with this key is not a plain map: its signature says which special value it is. */
+/**
+ * The key of the signature. A map with this key is not a plain map: its signature says which special value it
+ * is.
+ */
 export const signatureKey = "4dabf18193072939515e22adb298388d";
 
 /** The signatures of the special values that this provider opens. */

@@ -17,7 +17,10 @@ export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
   return propertyMap(Object.fromEntries(entries));
 }
 
-/** Adds the entries of the engine in `sent` to the settings, unchanged: the engine forbids that CheckConfig changes one. */
+/**
+ * Adds the entries of the engine in `sent` to the settings, unchanged: the engine forbids that CheckConfig
+ * changes one.
+ */
 export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
   const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));
   return propertyMap({ ...settings, ...Object.fromEntries(entries) });

@@ -1,4 +1,7 @@
-/** The connection of a session to the service: the API client and the token. The operations get their client here. */
+/**
+ * The connection of a session to the service: the API client and the token. The operations get their client
+ * here.
+ */
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";

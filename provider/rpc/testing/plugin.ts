@@ -12,7 +12,10 @@ export interface Bundle {
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts`. If `provider` (a file in this folder) is given, it replaces the plugin's own provider. */
+/**
+ * Bundles `provider/main.ts`. If `provider` (a file in this folder) is given, it replaces the plugin's own
+ * provider.
+ */
 export async function bundlePlugin(provider?: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
