@@ -1,3 +1,4 @@
+/** Tests of the signals that end operations early. */
 import { expect, test } from "@jest/globals";
 import { Canceled, deadline, grace, raceAbort, TimedOut } from "./abort";
 import { errorOf } from "./testing/scene";
@@ -14,7 +15,7 @@ test("an operation ends with its time-out, and says after how long", async () =>
   expect(signal.reason).toEqual(new TimedOut(5));
 });
 
-test("an operation that is over leaves no timer", async () => {
+test("an operation that has ended leaves no timer", async () => {
   const clock = new VirtualClock();
   const ending = deadline(clock, 5, never);
   ending[Symbol.dispose]();
@@ -49,7 +50,7 @@ test("the grace for an answer begins with the end of the operation, and leaves n
   expect(late.signal.aborted).toBe(false);
 });
 
-test("what is waited for too late may fail without anyone to see it", async () => {
+test("a promise that is awaited after the abort may reject without an unhandled rejection", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => void unhandled.push(reason);
   process.on("unhandledRejection", note);

@@ -1,7 +1,10 @@
-/** Ending an operation early: one AbortSignal for each call, from Ctrl-C (Cancel) and from its time-out. */
+/**
+ * Ends operations early. Each operation has one AbortSignal, which is aborted by the engine's Cancel (Ctrl-C)
+ * or by the time-out of the operation.
+ */
 import type { Clock } from "./clock";
 
-/** The engine sent Cancel. */
+/** The engine sent Cancel (Ctrl-C), or a signal has asked the plugin to end, or the engine is gone. */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {
@@ -17,10 +20,10 @@ export class TimedOut extends Error {
   }
 }
 
-/** The reason to end a sleep that nobody waits for: `abort()` without one makes a stack trace each time. */
+/** The reason for ending a sleep that nobody waits for. `abort()` without a reason makes a stack trace each time. */
 export const notNeeded = new Error("not needed any more");
 
-/** Whether the operation was ended from outside, as opposed to having failed. */
+/** Whether this error says that the operation was canceled or timed out, and did not fail by itself. */
 export function isEnded(error: unknown): error is Canceled | TimedOut {
   return error instanceof Canceled || error instanceof TimedOut;
 }
@@ -28,7 +31,7 @@ export function isEnded(error: unknown): error is Canceled | TimedOut {
 /** Settles as `promise` does, or rejects with the signal's reason as soon as the signal is aborted. */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // Nobody waits for the promise any more, so nobody would see it fail.
+    // Nobody waits for the promise any more, so its rejection would be reported as unhandled.
     promise.catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }
@@ -39,10 +42,10 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal with a timer behind it; disposing of it stops the timer. */
+/** A signal that a timer aborts. Disposing of it stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
-/** A signal that is aborted with `outer`, or with `TimedOut` after so many seconds. */
+/** Returns a signal that is aborted when `outer` is, or with `TimedOut` after `seconds`. */
 export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
   const timeUp = new AbortController();
   const stop = new AbortController();
@@ -54,7 +57,7 @@ export function deadline(clock: Clock, seconds: number, outer: AbortSignal): End
   };
 }
 
-/** A signal that is aborted `ms` milliseconds after `ending` is, and with the same reason. */
+/** Returns a signal that is aborted `ms` milliseconds after `ending` was, with the same reason. */
 export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
   const over = new AbortController();
   const stop = new AbortController();

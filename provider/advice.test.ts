@@ -1,3 +1,4 @@
+/** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
 import {
   explain,
@@ -22,7 +23,7 @@ test.each([
   expect(explain(error)).toContain(step);
 });
 
-test("a request_id is asked for only where there is one", () => {
+test("the advice mentions the request_id only if there is one", () => {
   expect(explain(answered(500))).not.toContain("request_id");
   const service = { requestId: "req_1" };
   const error = new RequestError({
@@ -36,11 +37,11 @@ test("a request_id is asked for only where there is one", () => {
   expect(explain(error)).toContain("give its operator the request_id");
 });
 
-test("a resource's name is all that follows its type, whatever is in it", () => {
+test("the name of a resource is all of the URN after its type", () => {
   expect(logicalName(urnOf("a::b"))).toBe("a::b");
 });
 
-test("commands survive the shell they are typed into", () => {
+test("commands are quoted for the shell", () => {
   expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
     `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
   );
@@ -48,13 +49,13 @@ test("commands survive the shell they are typed into", () => {
   expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
 });
 
-test("a component's child is imported under its component, or it would be another resource", () => {
+test("the import command of a child of a component names its parent", () => {
   const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
   expect(importCommand({ urn: child }, "i-1")).toMatch(/ web i-1 --parent /);
   expect(importCommand({ urn: urnOf("web") }, "i-1")).not.toContain("--parent");
 });
 
-test("a resource of the program's own provider is imported through it, or it would be configured otherwise", () => {
+test("the import command of a resource with an explicit provider names that provider", () => {
   const provider = "urn:pulumi:dev::proj::pulumi:providers:compute::own";
   const command = "pulumi import compute:index:Instance web i-1";
   expect(importCommand({ urn: urnOf("web"), provider }, "i-1")).toBe(
@@ -71,7 +72,7 @@ test.each([
   "default_0_1_0_alpha_1699_abc-def",
   "default_0_1_0_github_/api.github.com/compute-instances/pulumi-compute",
   "default_https_/example.com/dl",
-  "", // `pulumi do … --stateless`
+  "", // the provider of `pulumi do … --stateless`
 ])("%j is the engine's own name of a default provider", (name) => {
   expect(explicitProvider(`urn:pulumi:dev::proj::pulumi:providers:compute::${name}`)).toBe(
     undefined,
@@ -91,7 +92,7 @@ test.each([
   expect(explicitProvider(urn)).toBe(urn);
 });
 
-test("a default provider has no parent", () => {
+test("a provider with a parent is not a default provider", () => {
   const urn = "urn:pulumi:dev::proj::my:mod:Group$pulumi:providers:compute::default";
   expect(explicitProvider(urn)).toBe(urn);
 });

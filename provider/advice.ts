@@ -1,14 +1,17 @@
-/** What a person can do next, for errors and warnings (G9), and the commands that these name. */
+/**
+ * The advice in errors and warnings on what a person can do next (an error helps: G9), and the commands that
+ * the advice names. The whole provider uses this file.
+ */
 import type { RequestError } from "./api/errors";
 import { executablePath } from "./executable";
 import { instanceToken } from "./pulumiNames";
 
-/** The error's message, and the next step. */
+/** Returns the error's message, followed by the next step. */
 export function explain(error: RequestError): string {
   return `${error.message}. ${nextStep(error)}`;
 }
 
-/** What a person can do about a failed request. */
+/** Returns a sentence on what a person can do about a failed request. */
 export function nextStep(error: RequestError): string {
   const { kind, status = 0, service } = error;
   if (kind === "unsendable") {
@@ -22,7 +25,7 @@ export function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN. `pulumi refresh` and `pulumi destroy` use what the last `pulumi up` recorded: add --run-program to them.";
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN. `pulumi refresh` and `pulumi destroy` use the settings that the last `pulumi up` recorded: run them with --run-program to use the current ones.";
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
@@ -34,24 +37,27 @@ export function nextStep(error: RequestError): string {
   return "Correct what the message names, and run again.";
 }
 
-/** The warning for a service that ignores the cursor parameter of the settings. */
+/**
+ * Returns the warning that paging by the configured cursor parameter did not work. `why` is a phrase such as
+ * "a page repeated instances already seen".
+ */
 export function cursorIgnored(parameter: string | undefined, why: string): string {
-  return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, 100 of each at the most`;
+  return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
-/** The name that a program gave the resource: what follows stack, project and type in its URN. */
+/** Returns the name that the program gave the resource: the part of its URN after stack, project and type. */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
 
 /**
- * How the engine names a default provider: `default`, then the version and the download address that the
- * SDK asks for, if any (`default_0_1_0_https_/example.com/dl`).
+ * Matches the name that the engine gives a default provider. The name is `default`, followed by the version
+ * and the download address that the SDK asks for, if any (`default_0_1_0_https_/example.com/dl`).
  */
 const defaultProvider =
   /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
 
-/** The URN if it is of a provider that the program makes; undefined for a default provider. */
+/** Returns `urn` if the program makes this provider resource itself, and undefined for a default provider. */
 export function explicitProvider(urn: string | undefined): string | undefined {
   if (urn === undefined) return undefined;
   const [, , type = "", ...nameParts] = urn.split("::");
@@ -63,14 +69,14 @@ export function explicitProvider(urn: string | undefined): string | undefined {
 }
 
 /**
- * The command that imports the instance as a resource of the program. `provider` is the URN of the
- * resource's own provider; undefined: a default one.
+ * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of the
+ * resource's explicit provider. It is undefined if the resource has a default provider.
  */
 export function importCommand(
   { urn, provider }: { urn: string; provider?: string | undefined },
   id: string,
 ): string {
-  // The URN shows that a resource is a component's child, but not the component's name.
+  // The URN shows that the resource is the child of a component, but not the name of the component.
   const isChild = urn.split("::")[2]?.includes("$") === true;
   return (
     importAs(logicalName(urn), id, provider) +
@@ -78,39 +84,44 @@ export function importCommand(
   );
 }
 
-/** The command that imports an instance for which the program has no resource yet. */
-export function importAs(name: string, id: string, provider?: string): string {
+/** Returns the command that imports the instance as a resource of this name, which may still have to be written. */
+export function importAs(name: string, id: string, providerUrn?: string): string {
   const option =
-    provider === undefined ? "" : ` --provider ${quote(`${logicalName(provider)}=${provider}`)}`;
+    providerUrn === undefined
+      ? ""
+      : ` --provider ${quote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
   return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${option}`;
 }
 
-/** The command that drops a resource from the state, and leaves the instance alone. */
+/** Returns the command that removes a resource from the state, but not its instance from the service. */
 export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)}`;
 }
 
-/** A command of the plugin, as a person can type it on this machine. */
+/** Returns a command of the plugin, as a person can type it on this machine. */
 export function ownCommand(...words: readonly string[]): string {
   return [executablePath(), ...words].map(quote).join(" ");
 }
 
-/** The command that forgets a pending create. */
-export function discardCommand(urn: string): string {
-  return ownCommand("discard", urn);
+/** Returns the command that forgets the pending create with this record key. */
+export function discardCommand(recordKey: string): string {
+  return ownCommand("discard", recordKey);
 }
 
-/** The command that imports a plan into the stack it was made for. */
+/**
+ * Returns the command that imports the plan in `file` into `stack`, for which it was made. Without `stack`, the
+ * command imports it into the current stack.
+ */
 export function importPlanCommand(file: string, stack: string | undefined): string {
   const into = stack === undefined ? "" : ` --stack ${quote(stack)}`;
   return `pulumi import --file ${quote(file)}${into}`;
 }
 
-/** Quoted for a POSIX shell where it needs to be. */
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+/** Quotes a word for a POSIX shell if the word needs it. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The advice for a listing that is not complete. */
+/** The advice for a listing that is not complete. It is a sentence without its full stop. */
 export const nameCursor =
   "If the service has a cursor, name its parameter in compute:cursorParameter";

@@ -1,3 +1,4 @@
+/** Tests that passwords are removed from the addresses of state backends. */
 import { expect, test } from "@jest/globals";
 import { withoutPasswords } from "./backendUrl";
 
@@ -10,10 +11,10 @@ test.each([
   expect(withoutPasswords(url)).toBe("postgres://me@db.example/state?sslmode=require");
 });
 
-test("it goes from wherever an address stands in a message", () => {
-  const said = (auth: string) =>
+test("passwords are removed from every address in a message", () => {
+  const message = (auth: string) =>
     `unable to open postgres://${auth}db/a: no, postgres://${auth}db/b`;
-  expect(withoutPasswords(said("me:pw-1@"))).toBe(said("me@"));
+  expect(withoutPasswords(message("me:pw-1@"))).toBe(message("me@"));
   expect(withoutPasswords("no postgres://db/a?password=pw-1: why?")).toMatch(/^no .*\/a why\?$/);
 });
 

@@ -1,3 +1,4 @@
+/** Tests of the machine's clock. */
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { systemClock } from "./clock";
 
@@ -5,7 +6,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test("a sleep longer than a timer can be is slept to its end", async () => {
+test("a sleep that is longer than the longest timer lasts its full time", async () => {
   jest.useFakeTimers();
   const month = 31 * 24 * 3600 * 1000;
   let awake = false;

@@ -1,6 +1,14 @@
-/** Time as an argument: whatever waits or measures takes a `Clock`, so that tests run on a virtual one. */
+/**
+ * The clock that the provider waits and measures with. It is passed as an argument, so that tests can run on
+ * virtual time.
+ */
+
+/** Measures time, and waits. */
 export interface Clock {
-  /** Milliseconds on a scale that never goes back, whatever happens to the wall clock. */
+  /**
+   * Milliseconds on a scale that never goes back, even if the wall clock is set back. Comments elsewhere call
+   * this "clock time".
+   */
   now(): number;
   /** Date and time of day, for people and for the ledger only. */
   date(): Date;
@@ -9,7 +17,7 @@ export interface Clock {
 }
 
 /** With a longer time than this (25 days), `setTimeout` fires at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
@@ -18,9 +26,9 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const due = performance.now() + ms;
     let left = ms;
-    // More than one timer for a long sleep, and where a timer fires a little early.
+    // A long sleep needs more than one timer, and so does a timer that fires a little early.
     do {
-      await oneTimer(Math.min(Math.ceil(left), longestTimerMs), signal);
+      await oneTimer(Math.min(Math.ceil(left), maxTimerMs), signal);
       left = due - performance.now();
     } while (left > 0);
   },

@@ -1,26 +1,26 @@
-/** What a process gives the provider to work with. */
+/** What the process, or a test, passes to the provider: messages, clock, environment and the like. */
 import type { ClientOptions, ComputeApi } from "./api/client";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
 import type { Redactor } from "./redaction";
 
-/** What every operation of the provider may use; tests put their own in place of each. */
+/** What every operation of the provider may use. Tests replace each part with their own. */
 export interface ProviderContext {
   messages: Messages;
   redactor: Redactor;
   clock: Clock;
   env: NodeJS.ProcessEnv;
-  /** Where the ledger lies. Default: the file system. */
+  /** The storage of the ledger. The default is the file system. */
   disk?: Disk;
-  /** Makes the client of the service. Default: the one in `api/createClient`, loaded when needed. */
+  /** Makes the client of the service. The default is `createClient` of `api/createClient`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
-  /** For the ids of sessions and for jitter. Default: that of `node:crypto`. */
+  /** Used for the ids of sessions and for jitter. The default is that of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;
 }
 
-/** Messages for the person who runs Pulumi. Each text is redacted on its way (G8). */
+/** Messages for the person who runs Pulumi. Secrets are removed from each before it leaves the process (G8). */
 export interface Messages {
-  /** Replaces the resource's text in the Info column; not kept. */
+  /** Shows `text` in the resource's Info column, until the next status. The engine does not keep it. */
   status(urn: string, text: string): void;
   info(text: string, urn?: string): void;
   warning(text: string, urn?: string): void;

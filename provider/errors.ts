@@ -1,19 +1,19 @@
 /**
- * The ways in which an operation can fail. `rpc/errors.ts` turns them into gRPC; any other error that
- * reaches it is a defect of the provider, and is reported as one.
+ * The ways in which an operation can fail. `rpc/errors.ts` turns these errors into gRPC statuses. It reports
+ * any other error as a defect of the provider.
  */
 import metadata from "../metadata.json";
 import type { PropertyMap } from "./propertyValue";
 
-/** The message of any other error. */
+/** Returns the message for an error of any other class. `what` is that error's own message. */
 export function defectMessage(what: string): string {
   return `defect in the ${metadata.name} provider: ${what}`;
 }
 
-/** The operation failed, and has nothing for the engine to keep: wrong settings, a failed Read. */
+/** The operation failed, and the engine has nothing new to record: for example wrong settings, or a failed Read. */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
-  /** Each is shown as one line, whatever the texts in it. */
+  /** The lines of the message. Each is shown as one line, even if it contains a line break. */
   readonly lines: readonly string[];
   constructor(message: string | readonly string[], options?: ErrorOptions) {
     const lines = [message].flat();
@@ -22,7 +22,7 @@ export class OperationFailed extends Error {
   }
 }
 
-/** Stopped by the person (Ctrl-C) before anything was sent that changes anything. */
+/** The operation was canceled (Ctrl-C) before any request was sent that changes something. */
 export class OperationCanceled extends OperationFailed {
   override readonly name = "OperationCanceled";
   constructor() {
@@ -30,12 +30,12 @@ export class OperationCanceled extends OperationFailed {
   }
 }
 
-/** The instance that a function asks for does not exist. */
+/** The instance that an operation asks for does not exist. */
 export class NotFound extends OperationFailed {
   override readonly name = "NotFound";
 }
 
-/** Required settings are missing. The engine names each with the `pulumi config set` that sets it. */
+/** Required settings are missing. The engine names each setting, with the `pulumi config set` that sets it. */
 export class MissingSettings extends OperationFailed {
   override readonly name = "MissingSettings";
   constructor(readonly settings: readonly { name: string; description: string }[]) {
@@ -44,8 +44,9 @@ export class MissingSettings extends OperationFailed {
 }
 
 /**
- * The instance exists at the service, but is not as it should be. The engine still gets id and state (G1),
- * records them, and reads the instance before the next update.
+ * The instance exists at the service, but it is not ready, or not all of it could be recorded. No created
+ * instance is lost (G1): the engine still gets id and state, records them, and reads the instance before the
+ * next update.
  */
 export class InstanceUnfinished extends Error {
   override readonly name = "InstanceUnfinished";

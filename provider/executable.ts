@@ -1,23 +1,29 @@
-/** The plugin as a program: its name and version, what lies beside it, and who has started it. */
+/** The plugin as a program: its name, the files beside it, versions, and whether an engine has started it. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
 import metadata from "../metadata.json";
 
-/** The name that Pulumi looks for. */
+/** The file name under which Pulumi looks for the plugin. */
 export const executable = `pulumi-resource-${metadata.name}`;
 
-/** For the help, and for a person who starts the plugin without a command. */
+/** The first line of the help, and of the greeting for a person who starts the plugin without a command. */
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
-/** What a person types to run the plugin. It lies beside the bundle that runs; PATH need not have it. */
+/**
+ * Returns what a person types to run the plugin: the path of the executable beside this bundle, since PATH may
+ * not contain it, or only its name if there is none beside it.
+ */
 export function executablePath(): string {
   const beside = join(__dirname, executable);
   return existsSync(beside) ? beside : executable;
 }
 
-/** The package's schema: in the single executable, beside the bundle, or at the root of a checkout. */
+/**
+ * Reads the package's schema. It is inside the single executable, beside the bundle, or at the root of a
+ * checkout.
+ */
 export async function readSchema(): Promise<string> {
   if (isSea()) return getAsset("schema.json", "utf8");
   try {
@@ -27,18 +33,18 @@ export async function readSchema(): Promise<string> {
   }
 }
 
-/** The oldest Pulumi engine that works: older ones refuse the resource option `import:`. */
+/** The version of the oldest Pulumi engine that works. Older engines refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
 /**
- * Whether one version is older than the other, by their numbers: a suffix such as `-beta.1` does not count.
- * False where either is no version.
+ * Whether `version` is older than `than`. Only the numbers count, not a suffix such as `-beta.1`. Returns false
+ * if either string is not a version.
  */
 export function isOlder(version: string, than: string): boolean {
-  const [ours, theirs] = [versionNumbers(version), versionNumbers(than)];
-  if (!ours || !theirs) return false;
-  const different = ours.findIndex((number, i) => number !== theirs[i]);
-  return different >= 0 && (ours[different] ?? 0) < (theirs[different] ?? 0);
+  const [numbers, otherNumbers] = [versionNumbers(version), versionNumbers(than)];
+  if (!numbers || !otherNumbers) return false;
+  const index = numbers.findIndex((number, i) => number !== otherNumbers[i]);
+  return index >= 0 && (numbers[index] ?? 0) < (otherNumbers[index] ?? 0);
 }
 
 function versionNumbers(version: string): number[] | undefined {
@@ -46,12 +52,12 @@ function versionNumbers(version: string): number[] | undefined {
   return found?.slice(1).map((number) => Number(number ?? 0));
 }
 
-/** Flags that the engine may pass, and whose value is the argument after them. */
+/** The flags that the engine may pass with their value as the next argument. */
 const flagsWithValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 
 /**
- * Whether the engine has started the plugin. The engine passes its own address; a person who starts the
- * plugin to attach an engine to it passes none.
+ * Whether the engine has started the plugin. The engine passes its own address. A person who starts the
+ * plugin to attach an engine to it passes no address.
  */
 export function isStartedByEngine(argv: readonly string[]): boolean {
   return argv.some(
@@ -60,8 +66,8 @@ export function isStartedByEngine(argv: readonly string[]): boolean {
 }
 
 /**
- * Whether the arguments are a command that a person typed, or a question such as `--help`. The engine
- * begins with a flag of its own, or with its address, which ends in a port.
+ * Whether the arguments are a command that a person typed, or a flag such as `--help`. The engine's first
+ * argument is a flag of its own, or its address, which ends in a port.
  */
 export function isCommand([first = ""]: readonly string[]): boolean {
   if (first.startsWith("-")) return ["-h", "--help", "--version"].includes(first);

@@ -1,12 +1,15 @@
-/** Short digests in hexadecimal: long enough to tell two things apart. */
+/** Short hexadecimal digests, by which values are compared or named without being stored. */
 import { createHmac, hash } from "node:crypto";
 
-/** The first `length` digits of the SHA-256 digest. */
+/** Returns the first `length` digits of the SHA-256 digest. */
 export function fingerprint(what: string | Uint8Array, length: number): string {
   return hash("sha256", what).slice(0, length);
 }
 
-/** For a secret, or a text that holds one: nobody without the key can try guesses against it (G8). */
+/**
+ * Returns the first `length` digits of an HMAC. It is for a secret, or a string that contains one: nobody can
+ * test a guess of the secret against the digest without the key (secrets stay secret: G8).
+ */
 export function keyedFingerprint(key: string, what: string, length: number): string {
   return createHmac("sha256", key).update(what).digest("hex").slice(0, length);
 }

@@ -1,3 +1,4 @@
+/** Tests of the locks by key. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "./abort";
 import { KeyedLocks } from "./locks";
@@ -6,7 +7,7 @@ import { errorOf } from "./testing/scene";
 const never = new AbortController().signal;
 const turn = () => new Promise(setImmediate);
 
-test("tasks of one key run one after the other, others at once", async () => {
+test("tasks of one key run one after the other, and other tasks at the same time", async () => {
   const locks = new KeyedLocks();
   const log: string[] = [];
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
@@ -22,7 +23,7 @@ test("tasks of one key run one after the other, others at once", async () => {
   expect(log).toEqual(["a1 begins", "b", "a1 ends", "a2"]);
 });
 
-test("who gives up waiting does not let the next one in beside the first (G2)", async () => {
+test("a task that gives up waiting does not let the next one run beside the first (G2)", async () => {
   const locks = new KeyedLocks();
   let running = 0;
   let most = 0;
@@ -44,7 +45,7 @@ test("who gives up waiting does not let the next one in beside the first (G2)", 
   expect(most).toBe(1);
 });
 
-test("a task that fails lets the next one in", async () => {
+test("after a task has failed, the next one runs", async () => {
   const locks = new KeyedLocks();
   const failed = locks.run("a", never, () => Promise.reject(new Error("no")));
   expect((await errorOf(failed)).message).toBe("no");

@@ -1,10 +1,14 @@
+/** Locks by key, by which creates of one name, and requests to one endpoint, wait for each other. */
 import { raceAbort } from "./abort";
 
-/** Runs tasks of one key one after the other, and tasks of different keys at once. */
+/** Runs the tasks of one key one after the other, and tasks of different keys at the same time. */
 export class KeyedLocks {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Runs `task` once no earlier one of this key runs; rejects if the signal is aborted before that. */
+  /**
+   * Runs `task` when all earlier tasks of this key have ended. Rejects with the signal's reason if the signal is
+   * aborted before that.
+   */
   async run<T>(key: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const { promise: done, resolve: release } = Promise.withResolvers<void>();
@@ -15,7 +19,8 @@ export class KeyedLocks {
       return await task();
     } finally {
       release();
-      // Not earlier: a task that gave up waiting must not let the next one run beside the first.
+      // `tail` also waits for the earlier tasks. If this task gave up waiting, the next one must still wait for
+      // them.
       void tail.then(() => {
         if (this.#tails.get(key) === tail) this.#tails.delete(key);
       });

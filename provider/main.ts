@@ -1,7 +1,6 @@
 /**
- * The plugin's start. The engine waits for the port, so nothing is loaded before the port that is not
- * needed for it. The provider comes with the first call to it, and the service's client with the first
- * request.
+ * The entry point of the plugin. The engine waits for the port, so only what the port needs is loaded first.
+ * The provider is loaded by the first call that needs it, and the client of the service by the first request.
  */
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
@@ -28,10 +27,11 @@ async function main(argv: readonly string[]): Promise<void> {
   await serve(isStartedByEngine(argv));
 }
 
-async function serve(byEngine: boolean): Promise<void> {
-  // Since 3.247 the engine hands the token of Pulumi Cloud to every plugin, which has no use for it (G8).
+async function serve(isByEngine: boolean): Promise<void> {
+  // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This one does not need it, and a
+  // secret that is not there can't leak (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
-  // Stdout is for the port: the engine would take a dependency's stray word there for it.
+  // Stdout is for the port alone: the engine would read a line that a dependency prints there as the port.
   console.log = console.info = console.debug = console.error;
   const redactor = new Redactor();
   const log = new EngineLog({ redactor, clock: systemClock });
@@ -45,13 +45,13 @@ async function serve(byEngine: boolean): Promise<void> {
     version: metadata.version,
   });
   const port = await server.listen();
-  exitWithEngine(server, systemClock, byEngine && isStdinPiped());
-  if (!byEngine && isatty(2)) greet(port);
+  exitWithEngine(server, systemClock, isByEngine && isStdinPiped());
+  if (!isByEngine && isatty(2)) greet(port);
   // The first and only thing on stdout: the engine dials this port.
   process.stdout.write(`${port}\n`);
 }
 
-/** Tells a person at a terminal what this program is. Not on stdout, which is for the port. */
+/** Tells a person at a terminal what this program is. It writes to stderr, since stdout is for the port. */
 function greet(port: number): void {
   const lines = [
     pluginDescription,
@@ -62,7 +62,10 @@ function greet(port: number): void {
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** An exit in the middle of a Create loses the instance (G1), so no defect elsewhere ends the process. */
+/**
+ * No created instance may be lost (G1), so a defect elsewhere does not end the process in the middle of a
+ * Create.
+ */
 function surviveDefects(log: EngineLog, redactor: Redactor): void {
   const report = (error: unknown) => {
     const { stack } = describeError(error);
@@ -71,12 +74,12 @@ function surviveDefects(log: EngineLog, redactor: Redactor): void {
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
-  // The engine reads both. Once it has been killed, writing fails, which is no defect.
+  // The engine reads both streams. If it has been killed, writing fails, which is not a defect.
   process.stdout.on("error", () => undefined);
   process.stderr.on("error", () => undefined);
 }
 
-/** Whether another process holds the other end: the end of /dev/null says nothing about the engine. */
+/** Whether stdin comes from another process. If it does not (/dev/null), its end says nothing about the engine. */
 function isStdinPiped(): boolean {
   try {
     const stdin = fstatSync(0);

@@ -1,3 +1,4 @@
+/** Tests of the origin and the stamp in the outputs. */
 import { expect, test } from "@jest/globals";
 import { originDifference, originFromState, originToState, tokenHash, type Origin } from "./origin";
 import { propertyMap, Secret } from "./propertyValue";
@@ -9,13 +10,13 @@ const here: Origin = {
   account: "acc-1",
 };
 
-test("an origin comes back from the state as it went in, also out of a secret", () => {
+test("an origin is read from the state as it was written, also from inside a secret", () => {
   const stored = originToState(here);
   expect(originFromState(propertyMap({ __origin: stored }))).toEqual(here);
   expect(originFromState(propertyMap({ __origin: new Secret(stored) }))).toEqual(here);
 });
 
-test("a state without an origin, or with half of one, tells of no place", () => {
+test("a state without a complete origin has no origin", () => {
   expect(originFromState(undefined)).toBeUndefined();
   expect(originFromState(propertyMap({ name: "web" }))).toBeUndefined();
   expect(originFromState(propertyMap({ __origin: propertyMap({ baseUrl: "x" }) }))).toBeUndefined();
@@ -29,20 +30,20 @@ test.each([
   expect(originDifference(here, { ...here, ...change })).toContain(words);
 });
 
-test("of another account it is said how to go on where the id is a user's, not a tenant's", () => {
+test("the message about another account says what to do if account ids are of users, not tenants", () => {
   expect(originDifference(here, { ...here, account: "acc-2" })).toContain(
     "compute:validateCredentials to false",
   );
 });
 
-test("another token, or an account that is not told, is no difference", () => {
+test("another token, or an account that is not known, is no difference", () => {
   expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
   const { account: _, ...without } = here;
   expect(originDifference(here, without)).toBeUndefined();
   expect(originDifference(without, here)).toBeUndefined();
 });
 
-test("the hash tells tokens apart, and shows nothing of them", () => {
+test("the hash differs for each token, and contains no part of it", () => {
   const settings = { apiToken: "sk_live_aaaaaaaa", baseUrl: here.baseUrl };
   expect(tokenHash(settings)).toBe(tokenHash({ ...settings }));
   expect(tokenHash(settings)).not.toBe(tokenHash({ ...settings, apiToken: "sk_live_aaaaaaab" }));

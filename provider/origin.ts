@@ -1,50 +1,54 @@
 /**
- * Where an instance comes from, as the state keeps it: `__origin` is the service and the token, `__run` the
- * session. A state is never judged by the listing of another service, tenant or token kind (G3).
+ * Where an instance comes from, as the outputs in the state record it: `__origin` is the service and the token,
+ * and `__run` is the session. An instance is never judged by the listing of another service, tenant or token
+ * kind, because nothing is forgotten on weak evidence (G3).
  */
 import * as z from "zod";
 import type { Settings } from "./config/settings";
 import { keyedFingerprint } from "./fingerprint";
 import { propertyMap, reveal, type PropertyMap } from "./propertyValue";
 
-/** Reads an `Origin`. */
+/** The schema of an `Origin` that is read from a state or from the ledger. */
 export const originSchema = z.object({
   baseUrl: z.string(),
   tokenKind: z.string(),
   tokenHash: z.string(),
   account: z.string().optional(),
 });
-/** The service, the token and, where the service tells it, the account of an instance. */
+/** The service, the token and, if the service returns it, the account of an instance. */
 export type Origin = z.infer<typeof originSchema>;
 
-/** A service, and which of its two kinds of token. */
+/** A service, and one of its two kinds of token (live or test). */
 export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
 
-/** Whether both are of the same service and token kind. */
+/** Whether both have the same service and token kind. */
 export function isSamePlace(one: Place, other: Place): boolean {
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 
-/** A hash that tells two tokens apart, and does not give the token away. */
+/** Returns a hash that is another one for each token, and from which the token can't be found. */
 export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "baseUrl">): string {
   return keyedFingerprint(apiToken, baseUrl, 12);
 }
 
-/** The key of the origin in the outputs. */
+/** The key of the outputs under which the origin is recorded. */
 export const originKey = "__origin";
 
-/** The origin as the outputs keep it, under `originKey`. */
+/** Returns the origin as the value for `originKey` in the outputs. */
 export function originToState(origin: Origin): PropertyMap {
   return propertyMap(origin);
 }
 
-/** The origin in these outputs; undefined where this provider did not write them, as in an import. */
+/** Returns the origin in these outputs, or undefined if this provider did not write them, as in an import. */
 export function originFromState(outputs: PropertyMap | undefined): Origin | undefined {
   const parsed = originSchema.safeParse(outputs && reveal(outputs[originKey] ?? null));
   return parsed.success ? parsed.data : undefined;
 }
 
-/** How the origin in the state differs from the one configured now; undefined where it does not. */
+/**
+ * Returns how the origin in the state differs from the one configured now, as a sentence about the instance
+ * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference.
+ */
 export function originDifference(state: Origin, now: Origin): string | undefined {
   if (state.baseUrl !== now.baseUrl) {
     return `it lives at ${state.baseUrl}, but compute:baseUrl is ${now.baseUrl}`;
@@ -53,28 +57,29 @@ export function originDifference(state: Origin, now: Origin): string | undefined
     return `it was made with a ${state.tokenKind} token, but the token given now is a ${now.tokenKind} one`;
   }
   if (state.account !== undefined && now.account !== undefined && state.account !== now.account) {
-    return `it belongs to account ${state.account}, but the token given now is of account ${now.account} (where these are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
+    return `it belongs to account ${state.account}, but the token given now is of account ${now.account} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
   }
   return undefined;
 }
 
+/** The key of the outputs under which the stamp is recorded: the id of the session that wrote the outputs. */
 const stampKey = "__run";
 
-/** Outputs of a Create, or of a Read without inputs, with the stamp of the session. */
+/** Returns these outputs, of a Create or of a Read without inputs, with the stamp of the session. */
 export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
   return propertyMap({ ...outputs, [stampKey]: sessionId });
 }
 
-/** The id of the session that stamped these outputs; undefined where none did, as in a `.get()`. */
+/** Returns the id of the session that stamped these outputs, or undefined if no session did. */
 export function stampOf(outputs: PropertyMap | undefined): string | undefined {
   const stamp = reveal(outputs?.[stampKey] ?? null);
   return typeof stamp === "string" && stamp !== "" ? stamp : undefined;
 }
 
 /**
- * Whether it is proven that a state held these outputs. Only the stamp of another session proves that: the
- * engine also sends ids that no state holds (a previewed import, a `.get()`), and outputs with this
- * session's own stamp may not have been saved yet.
+ * Whether it is proven that a state held these outputs. Only the stamp of another session proves it: the
+ * engine also sends ids that no state holds (a previewed import, a `.get()`), and it may not have saved
+ * outputs with this session's own stamp yet.
  */
 export function wasInState(outputs: PropertyMap, sessionId: string): boolean {
   const stamp = stampOf(outputs);

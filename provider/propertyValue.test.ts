@@ -1,3 +1,4 @@
+/** Tests of the property values, and of the guesses for misspelled names. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { closest } from "./closest";
@@ -26,7 +27,7 @@ const { values } = fc.letrec<{ values: PropertyValue; plain: PropertyValue }>((t
   ),
 }));
 
-/** Every text with a mark of whether a secret is around it: the plain way to say it. */
+/** Every string in the value, and whether it is inside a secret. A simple model of `secretTexts`. */
 function texts(value: PropertyValue, inside = false): { text: string; inside: boolean }[] {
   if (typeof value === "string") return [{ text: value, inside }];
   if (value instanceof Secret) return texts(value.value, true);

@@ -1,7 +1,9 @@
 /**
- * A Pulumi property value, as the provider sees it: plain JSON, secrets, unknown values, and what the
- * provider does not open. Only `rpc/` knows how each of them travels.
+ * Pulumi's property values in the provider's own types, and functions on them. Only `rpc/` knows how each is
+ * encoded in a message.
  */
+
+/** A property value: plain JSON, a secret, an unknown value, or a value that the provider does not open. */
 export type PropertyValue =
   | null
   | boolean
@@ -13,7 +15,7 @@ export type PropertyValue =
   | Unknown
   | Opaque;
 
-/** Properties by name. Made without a prototype, so that `constructor` is a key like any other. */
+/** Properties by name. The map has no prototype, so that `constructor` is a key like any other. */
 export interface PropertyMap {
   readonly [key: string]: PropertyValue;
 }
@@ -23,18 +25,21 @@ export class Secret {
   constructor(readonly value: PropertyValue) {}
 }
 
-/** A value that is known only after another resource has been made (previews only). */
+/** A value that is known only after another resource has been created. It occurs only in previews. */
 export class Unknown {
   private constructor() {}
   static readonly value = new Unknown();
 }
 
-/** An asset, an archive, a reference to a resource, or something newer. No input or argument takes one. */
+/**
+ * A value that the provider does not open: an asset, an archive, a reference to a resource, or a kind that is
+ * newer than this provider. No input and no argument may have such a value.
+ */
 export class Opaque {
   constructor(readonly fields: PropertyMap) {}
 }
 
-/** A map with these entries, without those that are undefined. */
+/** Returns a map of these entries, without those whose value is undefined. */
 export function propertyMap(
   entries: Readonly<Record<string, PropertyValue | undefined>>,
 ): PropertyMap {
@@ -45,12 +50,12 @@ export function propertyMap(
   return map;
 }
 
-/** Whether it is a list; `Array.isArray` would narrow a read-only array to `any[]`. */
+/** Whether the value is a list. `Array.isArray` would narrow a read-only array to `any[]`. */
 export function isList(value: PropertyValue | undefined): value is readonly PropertyValue[] {
   return Array.isArray(value);
 }
 
-/** Whether it is a map of properties. */
+/** Whether the value is a map of properties. */
 export function isMap(value: PropertyValue | undefined): value is PropertyMap {
   return (
     typeof value === "object" &&
@@ -62,7 +67,7 @@ export function isMap(value: PropertyValue | undefined): value is PropertyMap {
   );
 }
 
-/** The value without its secret wrappers, at every depth. */
+/** Returns the value without its `Secret` wrappers, at every depth. */
 export function reveal(value: PropertyValue): PropertyValue {
   if (value instanceof Secret) return reveal(value.value);
   if (isList(value)) return value.map((item) => reveal(item));
@@ -83,7 +88,10 @@ export function hasSecret(value: PropertyValue | undefined): boolean {
   return some(value, (part) => part instanceof Secret);
 }
 
-/** Every text inside a secret, at any depth: these must never be printed. */
+/**
+ * Returns every string inside a secret, at any depth. These strings must never be printed. With `isInSecret`, it
+ * returns every string in the value.
+ */
 export function secretTexts(value: PropertyValue | undefined, isInSecret = false): string[] {
   if (value instanceof Secret) return secretTexts(value.value, true);
   if (typeof value === "string") return isInSecret ? [value] : [];
@@ -92,7 +100,7 @@ export function secretTexts(value: PropertyValue | undefined, isInSecret = false
   return [];
 }
 
-/** `value`, made a secret where `like` holds one. */
+/** Returns `value`, as a secret if `like` contains one. */
 export function secretLike(
   like: PropertyValue | undefined,
   value: PropertyValue | undefined,
@@ -100,6 +108,7 @@ export function secretLike(
   return value !== undefined && hasSecret(like) && !hasSecret(value) ? new Secret(value) : value;
 }
 
+/** Whether the value, or any value inside it, passes the test. */
 function some(value: PropertyValue | undefined, test: (part: PropertyValue) => boolean): boolean {
   if (value === undefined) return false;
   if (test(value)) return true;

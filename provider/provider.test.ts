@@ -1,3 +1,4 @@
+/** Tests of the provider as a whole, with a fake service and a real ledger. */
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { isPending } from "./ledger/record";
@@ -36,7 +37,7 @@ test("before it is configured, calls are refused with a plain error", async () =
   expect((await provider.check(check)).failures).toEqual([]);
 });
 
-test("a session's id comes of the bytes it is given", async () => {
+test("a session's id is made of the random bytes of the context", async () => {
   const world = scene();
   let next = 7;
   world.ctx.randomBytes = (count) => new Uint8Array(count).fill(next++);
@@ -58,7 +59,7 @@ test("the token is never printed, wherever it came from (G8)", async () => {
   expect(ctx.redactor.redact(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
 });
 
-test("secret inputs are known before anything can be said of them (G8)", async () => {
+test("secrets of a request are removed from messages, whichever call it is (G8)", async () => {
   const { provider, ctx } = await configured();
   const secret = (text: string) => inputsOf({ userData: new Secret(text) });
   const plain = inputsOf({ userData: "canary-plain-1" });
@@ -85,7 +86,7 @@ test("secret inputs are known before anything can be said of them (G8)", async (
   expect(shown).toBe("[secret] [secret] [secret] [secret]");
 });
 
-test("what the service refuses is told with the next step (G9)", async () => {
+test("the error for a request that the service refused names the next step (G9)", async () => {
   const { provider, service } = await configured();
   service.listFaults.push(fail(answered(403, "GET")));
   const error = await errorOf(provider.create(creation));
@@ -93,7 +94,7 @@ test("what the service refuses is told with the next step (G9)", async () => {
   expect(error.message).toContain("The token lacks the scope for this call");
 });
 
-test("Ctrl-C before anything was changed is told as such; a new engine begins anew", async () => {
+test("a Ctrl-C before anything was changed is reported as such, and a new engine can configure again", async () => {
   const { provider, service } = await configured();
   provider.cancel(false);
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
@@ -104,7 +105,7 @@ test("Ctrl-C before anything was changed is told as such; a new engine begins an
   expect((await provider.create(creation)).id).toBe("i-1");
 });
 
-test("a time-out before anything was changed is told as such", async () => {
+test("a time-out before anything was changed is reported as such", async () => {
   const { provider, service } = await configured();
   service.accountAnswer = () => new Promise(() => undefined);
   const error = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
@@ -119,7 +120,7 @@ test("attach mode: a second configuration is refused, and the same one is not (d
   await provider.configure(again);
   const other = { ...again, scope: { kind: "known" as const, id: "another" } };
   expect((await errorOf(provider.configure(other))).message).toContain("another configuration");
-  // A Cancel ends the session; the next engine may configure what it likes.
+  // After a Cancel, the next engine may use another configuration.
   provider.cancel(true);
   provider.renew();
   await provider.configure(other);
@@ -132,7 +133,7 @@ async function withPendingCreate() {
   const { provider } = await configured(world);
   world.service.posts.push(ready);
   const { outputs } = await provider.create(creation);
-  // The process is gone, and with it its lock.
+  // The process ends, and its lock with it.
   provider.cancel(false);
   provider.renew();
   const next = await configured(world.nextRun());
@@ -142,7 +143,7 @@ async function withPendingCreate() {
 const empty = propertyMap({});
 
 test.each(["diff", "update", "refresh", "delete"])(
-  "%s carries outputs with the stamp of an earlier session: nothing is pending any more",
+  "after a %s whose outputs have the stamp of an earlier session, no create is pending",
   async (call) => {
     const { provider, open, outputs } = await withPendingCreate();
     expect(open()).toBe(1);
@@ -155,7 +156,7 @@ test.each(["diff", "update", "refresh", "delete"])(
   },
 );
 
-test("without a stamp none of them proves anything, nor does an import or a `.get()` (defects 2, 26)", async () => {
+test("outputs without a stamp, an import and a `.get()` leave the create pending (defects 2, 26)", async () => {
   const { provider, open } = await withPendingCreate();
   const change = { ...removal, news: inputsOf() };
   await provider.diff(change);
@@ -163,7 +164,7 @@ test("without a stamp none of them proves anything, nor does an import or a `.ge
   await provider.read({ ...removal, inputs: empty, outputs: empty });
   const imported = await provider.read({ ...removal, inputs: undefined, outputs: undefined });
   expect(open()).toBe(1);
-  // Check and Diff of the same process follow a previewed import, too.
+  // After a previewed import, Check and Diff come to the same process.
   await provider.diff({ ...change, oldOutputs: imported?.outputs ?? empty });
   expect(open()).toBe(1);
 });
@@ -178,13 +179,13 @@ test("deleting the instance that was to be replaced does not settle the one crea
 
 test.each([
   { cancels: [true], stage: "delivered" },
-  // Ctrl-C, and once more: the engine may have ended without saving what was answered between.
+  // After a second Ctrl-C, the engine may have ended without saving the answers.
   { cancels: [false, true], stage: "replied" },
-])("after Cancels, idle: $cancels, the create is $stage", async ({ cancels, stage }) => {
+])("after Cancels (orderly or not: $cancels), the create is $stage", async ({ cancels, stage }) => {
   const world = scene();
   const { provider, service, session } = await configured(world);
   service.posts.push(ready);
   await provider.create(creation);
-  for (const idle of cancels) provider.cancel(idle);
+  for (const isOrderly of cancels) provider.cancel(isOrderly);
   expect(session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
 });

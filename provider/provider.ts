@@ -1,4 +1,7 @@
-/** The provider: hands each request to the resource or function that it is for. */
+/**
+ * The `Provider` of the process. It passes each request to the instance resource or the functions. `main.ts`
+ * loads it.
+ */
 import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
@@ -7,18 +10,19 @@ import { checkConfig, hideToken, resolveSettings } from "./config/configuration"
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
-import { instances } from "./instance";
+import { instanceResource } from "./instance";
 import { secretTexts, type PropertyValue } from "./propertyValue";
 import { isRefresh, type Provider, type Scope } from "./requests";
 import { Session } from "./session/session";
 
-/** The provider of one process. It serves one configuration at a time, as a `Session`. */
+/** Creates the provider of a process. It serves one configuration at a time, which is a `Session`. */
 export function createProvider(ctx: ProviderContext): Provider {
   const { randomBytes = crypto.randomBytes } = ctx;
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
-  let current: { session: Session; configured: string; scope: Scope } | undefined;
+  /** Set by Configure. `configurationKey` is all that Configure was called with, as JSON. */
+  let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
   const session = (): Session => {
     if (!current) {
@@ -27,14 +31,14 @@ export function createProvider(ctx: ProviderContext): Provider {
     return current.session;
   };
 
-  /** Redacts the secrets in these values from now on. */
+  /** From now on, secrets in the values of this object are removed from messages. */
   const hideSecrets = (values: object): void => {
     for (const value of Object.values(values) as PropertyValue[]) {
       for (const text of secretTexts(value)) ctx.redactor.hide(text);
     }
   };
 
-  /** Runs an operation once the secrets of its request are hidden, and translates its errors. */
+  /** Hides the secrets of the request, runs the operation, and translates the errors that it throws. */
   const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
     try {
       hideSecrets(request);
@@ -56,25 +60,27 @@ export function createProvider(ctx: ProviderContext): Provider {
         hideToken(ctx, request.args);
         const settings = resolveSettings(request.args, ctx.env);
         const { urn, scope } = request;
-        const configured = JSON.stringify({ settings, urn, scope });
+        const configurationKey = JSON.stringify({ settings, urn, scope });
         if (current) {
-          // In attach mode, one process serves whatever provider the engine configures.
-          if (current.configured === configured) return;
+          // In attach mode, the engine configures every provider of the program in this one process.
+          if (current.configurationKey === configurationKey) return;
           throw new OperationFailed(secondConfiguration);
         }
         const session = new Session(settings, ctx, () => cancellation.signal, {
-          session: sessionId,
+          sessionId,
           scope: scope.kind === "known" ? scope.id : undefined,
+          // The provider resource of `pulumi do --stateless` has an empty name.
           stateless: urn?.endsWith("::") === true,
-          provider: explicitProvider(urn),
+          providerUrn: explicitProvider(urn),
         });
-        current = { session, configured, scope };
+        current = { session, configurationKey, scope };
       }),
 
     check: (request) =>
       perform(request, () => {
+        // A Diff after a Check is part of an update, and a Diff after a Read is part of a refresh.
         current?.session.state.beginUpdate(request.urn);
-        const checked = instances.check(request, current?.scope ?? { kind: "none" });
+        const checked = instanceResource.check(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
         return checked;
       }),
@@ -82,29 +88,29 @@ export function createProvider(ctx: ProviderContext): Provider {
     diff: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.diff(session(), request);
+        return instanceResource.diff(session(), request);
       }),
 
-    create: (request) => perform(request, () => instances.create(session(), request)),
+    create: (request) => perform(request, () => instanceResource.create(session(), request)),
 
     update: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.update(session(), request);
+        return instanceResource.update(session(), request);
       }),
 
     read: (request) =>
       perform(request, () => {
-        // An import and a `.get()` come with an id that the state does not hold, or not yet.
+        // In an import or a `.get()`, the state does not contain the instance, or not yet.
         if (isRefresh(request)) session().state.observe(request.id, request.outputs);
         session().state.beginRefresh(request.urn);
-        return instances.read(session(), request);
+        return instanceResource.read(session(), request);
       }),
 
     delete: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.delete(session(), request);
+        return instanceResource.delete(session(), request);
       }),
 
     invoke: (request) => perform(request, () => invoke(session(), request)),
@@ -112,7 +118,8 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // With calls running, Cancel is Ctrl-C. A second Ctrl-C ends the engine before it saves their answers.
+      // A Cancel while calls are running is a Ctrl-C, and so not orderly: a second Ctrl-C would end the engine
+      // before it saves their answers. That can still happen when a signal follows such a Cancel.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
@@ -127,18 +134,18 @@ export function createProvider(ctx: ProviderContext): Provider {
 }
 
 const secondConfiguration =
-  "this process already serves another configuration of the provider, and can't tell the calls of the two apart. With PULUMI_DEBUG_PROVIDERS give the program one provider, or don't attach";
+  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Use only one provider in a program that runs with PULUMI_DEBUG_PROVIDERS, or run the program without it";
 
 /**
- * The error that ends an operation, as one of the provider's own. It says nothing of an instance: once a
- * request that may have changed anything is sent, the operation itself says what became of that.
+ * Translates an error that ended an operation into one of `errors.ts`. The new error does not mention an
+ * instance: once a request that may have changed something was sent, the operation itself reports the outcome.
  */
 function ownError(error: unknown): unknown {
   if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();
   if (error instanceof TimedOut) {
     return new OperationFailed(
-      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for an answer of the service`,
+      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for a response from the service`,
     );
   }
   return error;

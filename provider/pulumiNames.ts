@@ -1,23 +1,26 @@
-/** Pulumi's names: the tokens of what the provider has, the parts of a URN, and the texts of unknown values. */
+/**
+ * Pulumi's names: the tokens of the resource and the functions, the parts of a URN, and the strings of
+ * unknown values.
+ */
 
-/** The token of the one resource type. */
+/** The token of the only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
 
-/** The tokens of the functions. */
+/** The tokens of the functions of this provider. */
 export const functionTokens = [
   "compute:index:getInstance",
   "compute:index:getInstances",
   "compute:index:getAccount",
 ] as const;
-/** The token of a function that the provider has. */
+/** The token of one function of this provider. */
 export type FunctionToken = (typeof functionTokens)[number];
 
-/** The project in a URN, which is `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
+/** Returns the project in a URN. A URN has the form `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
 export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";
 }
 
-/** Whether two URNs name the same resource of a project, whatever the stack is called (`stack rename`). */
+/** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(one: string, other: string): boolean {
   return withoutStack(one) === withoutStack(other);
 }
@@ -26,10 +29,10 @@ function withoutStack(urn: string): string {
   return urn.split("::").slice(1).join("::");
 }
 
-/** The unknown value as the provider sends it. Pulumi's SDKs send this text too, whatever the type. */
+/** The string that the provider sends for an unknown value. Pulumi's SDKs send it for values of every type. */
 export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** All texts that mean "known only after another resource has been made". */
+/** All strings that stand for an unknown value: one that is known only after another resource was created. */
 export const unknownTexts: ReadonlySet<string> = new Set([
   unknownText,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // boolean

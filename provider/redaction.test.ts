@@ -1,15 +1,16 @@
+/** Tests that secrets and control characters are removed from messages. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Redactor } from "./redaction";
 
-test("a secret is blanked wherever it turns up, also as JSON writes it", () => {
+test("a secret is replaced wherever it appears, also in its JSON form", () => {
   const redactor = new Redactor();
   redactor.hide('pass"word\nline two');
   const shown = redactor.redact(`x pass"word\nline two y ${JSON.stringify('pass"word\nline two')}`);
   expect(shown).toBe('x [secret] y "[secret]"');
 });
 
-test("a longer line of a secret is blanked by itself, a short word is not", () => {
+test("a longer line of a secret is replaced by itself, and a short word is not", () => {
   const redactor = new Redactor();
   redactor.hide("#cloud-config\npassword: hunter2hunter2\nrun: ok");
   expect(redactor.redact("failed at password: hunter2hunter2 in run: ok")).toBe(
@@ -17,14 +18,14 @@ test("a longer line of a secret is blanked by itself, a short word is not", () =
   );
 });
 
-test("a secret is blanked as a whole before a line of it is", () => {
+test("a whole secret is replaced before its single lines", () => {
   const redactor = new Redactor();
   redactor.hide("first-long-line-here");
   redactor.hide("first-long-line-here\nand the rest");
   expect(redactor.redact("<first-long-line-here\nand the rest>")).toBe("<[secret]>");
 });
 
-test("a secret is blanked in Base64 too, as user data goes over the wire", () => {
+test("a secret is also replaced in Base64, the form in which user data is sent", () => {
   const redactor = new Redactor();
   redactor.hide("#!/bin/sh\n");
   expect(redactor.redact(`user_data ${btoa("#!/bin/sh\n")} is bad`)).toBe(
@@ -32,7 +33,7 @@ test("a secret is blanked in Base64 too, as user data goes over the wire", () =>
   );
 });
 
-test("of a token no part of eight characters is shown, wherever it was cut, and what is shorter is", () => {
+test("every part of a token of eight characters or more is replaced, and shorter parts are not", () => {
   const redactor = new Redactor();
   redactor.hideParts("0123456789abcdef");
   expect(redactor.redact("x456789abcdef, y01234567z, 0123456 and 89abcdef01234567")).toBe(
@@ -40,25 +41,25 @@ test("of a token no part of eight characters is shown, wherever it was cut, and 
   );
 });
 
-test("the parts of a weak token are ordinary words, and stay", () => {
+test("parts of a short token stay, since they are ordinary words", () => {
   const redactor = new Redactor();
   redactor.hideParts("emulator");
   expect(redactor.redact("the emulator")).toBe("the emulator");
 });
 
-test("a control character inside a secret does not save it", () => {
+test("a secret is replaced even if a control character is inside it", () => {
   const redactor = new Redactor();
   redactor.hide("sk_live_0123456789");
   expect(redactor.redact("sk_live_\u001b0123456789")).toBe("[secret]");
 });
 
-test("nothing that moves a cursor or turns text around reaches a terminal", () => {
+test("characters that move the cursor or reorder text are removed", () => {
   const redactor = new Redactor();
   expect(redactor.redact("a\u001b[2Jb\u202ec\u0000d\re\u009b")).toBe("a[2Jbcd e");
   expect(redactor.redact("a\tb")).toBe("a\tb");
 });
 
-test("no text makes a line of its own, and none hides a secret in two", () => {
+test("line breaks are removed, and do not hide a secret", () => {
   const redactor = new Redactor();
   for (const end of ["\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"]) {
     expect(redactor.redact(`i-1${end}error: forged`)).toBe("i-1 error: forged");
@@ -67,7 +68,7 @@ test("no text makes a line of its own, and none hides a secret in two", () => {
   expect(redactor.redact("two\nwords")).toBe("[secret]");
 });
 
-test("whatever the text, what comes out holds no secret and is well formed", () => {
+test("the result never contains the secret, and is always well formed", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (before, after) => {
       const redactor = new Redactor();

@@ -1,70 +1,80 @@
-/** Keeps secrets out of all text that leaves the plugin for a person's eyes (G8). */
+/**
+ * Removes secrets from every message that the plugin shows to a person (secrets stay secret: G8), and makes
+ * each message printable.
+ */
 
-/** Characters. A shorter secret is an ordinary word: to hide it would garble the text and hide nothing. */
-const shortestSecret = 6;
-/** Of a secret of several lines, each line that is at least this long is hidden by itself. */
-const shortestLine = 16;
-/** `hideParts` hides parts of at least this length. */
+/**
+ * In characters. A shorter secret is likely to be an ordinary word: hiding it would make messages unreadable
+ * and would protect nothing.
+ */
+const minSecretLength = 6;
+/** In characters. Each line of a multi-line secret is also hidden by itself if it is at least this long. */
+const minLineLength = 16;
+/** In characters. `hideParts` hides the parts of a secret that are at least this long. */
 const partLength = 8;
-const shortestWithParts = 16;
+/** In characters. `hideParts` ignores a shorter secret. */
+const minLengthForParts = 16;
 
-/** Stands in the text in place of a secret. */
+/** Replaces a secret in a message. */
 export const redactionMark = "[secret]";
 
-/** What a terminal, or a program that reads its output, takes for the end of a line. */
+/** The characters that a terminal, or a program that reads the output, treats as the end of a line. */
 const lineBreaks = /[\n\v\f\r\u0085\u2028\u2029]+/g;
 
-/** What could move a terminal's cursor or reorder its text, but for tabs. */
+/** The characters that could move a terminal's cursor or reorder its text, except tabs. */
 const controlCharacters =
   // eslint-disable-next-line no-control-regex -- these are the ones to remove
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line of well-formed text that moves no cursor; secrets stay in it. */
+/** Returns the text as one well-formed line without control characters. Secrets stay in it. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(lineBreaks, " ").replace(controlCharacters, "");
 }
 
-/** Knows the secrets of this process, and hides them in text. */
+/** Knows the secrets of this process, and replaces them in messages. */
 export class Redactor {
   readonly #secrets = new Set<string>();
   #longestFirst: string[] | undefined;
-  /** Each run of `partLength` characters of the secrets that `hideParts` was given. */
+  /** Every substring of `partLength` characters of the secrets that were passed to `hideParts`. */
   readonly #parts = new Set<string>();
 
-  /** From now on, hides `secret` and each longer line of it wherever it turns up. */
+  /** From now on, `redact` replaces `secret`, its Base64 form, and each of its longer lines. */
   hide(secret: string): void {
-    const whole = [
+    const wholeForms = [
       secret.trim(),
       JSON.stringify(secret.trim()).slice(1, -1),
-      // As user data crosses the wire.
+      // User data is sent to the service in Base64.
       Buffer.from(secret).toString("base64"),
     ];
     const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    for (const text of whole) if (text.length >= shortestSecret) this.#secrets.add(text);
-    for (const text of lines) if (text.length >= shortestLine) this.#secrets.add(text);
+    for (const form of wholeForms) if (form.length >= minSecretLength) this.#secrets.add(form);
+    for (const line of lines) if (line.length >= minLineLength) this.#secrets.add(line);
     this.#longestFirst = undefined;
   }
 
-  /** From now on, hides every longer part of `secret`: a service may mask or cut what it repeats. */
+  /**
+   * From now on, `redact` also replaces every longer part of `secret`. A service that repeats a secret in an
+   * error may mask or cut off some of it.
+   */
   hideParts(secret: string): void {
-    if (secret.length < shortestWithParts) return;
+    if (secret.length < minLengthForParts) return;
     for (let end = partLength; end <= secret.length; end++) {
       this.#parts.add(secret.slice(end - partLength, end));
     }
   }
 
   /**
-   * Makes one printable line without secrets: an id, a name or a status from the service must not be able
-   * to make lines of its own. The caller splits a message of several lines.
+   * Returns the text as one printable line without secrets. An id, a name or a status from the service must
+   * not be able to add a line to a message. The caller passes a message of several lines line by line.
    */
   redact(text: string): string {
     const line = printable(this.#redact(text));
-    // Once more, since a removed character may have stood inside a secret.
+    // Redacted again, since a character that was just removed may have been inside a secret.
     return this.#redact(line);
   }
 
   #redact(text: string): string {
-    // Longest first: if a line of a secret went first, the rest of the secret would stay.
+    // Longest first: if a line of a secret was replaced before the whole secret, the other lines would stay.
     this.#longestFirst ??= [...this.#secrets].sort((a, b) => b.length - a.length);
     let result = text;
     for (const secret of this.#longestFirst) {
@@ -75,14 +85,14 @@ export class Redactor {
 
   #redactParts(text: string): string {
     let result = "";
-    let done = 0;
+    let copiedTo = 0;
     for (let end = partLength; end <= text.length; end++) {
       const start = end - partLength;
       if (!this.#parts.has(text.slice(start, end))) continue;
-      // A part that overlaps the last one is hidden by the same mark.
-      if (start >= done) result += text.slice(done, start) + redactionMark;
-      done = end;
+      // A part that overlaps the previous one shares its mark.
+      if (start >= copiedTo) result += text.slice(copiedTo, start) + redactionMark;
+      copiedTo = end;
     }
-    return result + text.slice(done);
+    return result + text.slice(copiedTo);
   }
 }

@@ -1,32 +1,33 @@
 /**
- * What the engine asks and what the provider answers, in the provider's own types. `rpc/` turns the
- * engine's messages into these and back; the rest of the provider is free of gRPC and protobuf.
+ * The engine's requests and the provider's responses, in the provider's own types. `rpc/` converts the engine's
+ * messages to and from these types, so that the rest of the provider does not use gRPC and protobuf.
  */
 import type { PropertyMap } from "./propertyValue";
 import type { FunctionToken } from "./pulumiNames";
 
-/** Why one property is refused. `property` is empty where naming it would print a secret (G9). */
+/** Why one property is refused. `property` is empty if the engine would print a secret value beside it (G8). */
 export interface CheckFailure {
   property: string;
   reason: string;
 }
 
-/** The inputs as the engine is to use them, and what is wrong with them. */
+/** The inputs that the engine is to use from now on, and what is wrong with them. */
 export interface CheckResponse {
   inputs: PropertyMap;
   failures: CheckFailure[];
 }
 
 /**
- * Whose run this is: the id of the provider resource itself, which is the same in every run of a stack
- * and another in each stack. Unknown in the first preview of a new stack; none before Configure.
+ * Identifies the stack of a run: `id` is the id of the provider resource, which is the same in every run of a
+ * stack and another one in each stack. In the first preview of a new stack, the id is `unknown`. Before
+ * Configure, there is `none`.
  */
 export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
 
-/** What `pulumi:autonaming` asks of the provider for a resource whose program gives no name. */
+/** How the setting `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
 
-/** The old and new inputs of a resource; the old ones are empty before a create. */
+/** The old and new inputs of a resource. The old inputs are empty before a create. */
 export interface CheckRequest {
   urn: string;
   olds: PropertyMap;
@@ -35,7 +36,7 @@ export interface CheckRequest {
   autonaming?: { proposedName: string; mode: AutonamingMode } | undefined;
 }
 
-/** An instance as the state has it. */
+/** An instance as the state records it. */
 interface InstanceInState {
   urn: string;
   id: string;
@@ -43,7 +44,7 @@ interface InstanceInState {
   oldOutputs: PropertyMap;
 }
 
-/** An instance in the state, and its new inputs. */
+/** An instance in the state, with its new inputs. */
 export interface DiffRequest extends InstanceInState {
   news: PropertyMap;
 }
@@ -54,7 +55,7 @@ export type DiffKind =
 
 /** The changes of a resource. */
 export interface DiffResponse {
-  /** By the name of the input; empty where nothing changed. */
+  /** The changes by the name of the input. It is empty if nothing changed. */
   detailed: Readonly<Record<string, DiffKind>>;
   deleteBeforeReplace: boolean;
 }
@@ -63,34 +64,34 @@ export interface DiffResponse {
 export interface CreateRequest {
   urn: string;
   inputs: PropertyMap;
-  /** From `customTimeouts`; 0 where none is given. */
+  /** The time-out from `customTimeouts`, or 0 if the program sets none. */
   timeoutSeconds: number;
   preview: boolean;
 }
 
-/** A created instance. In a preview the id is empty. */
+/** A created instance. In a preview, the id is empty. */
 export interface CreateResponse {
   id: string;
   outputs: PropertyMap;
 }
 
-/** An instance whose inputs change without a replacement, or that was left unfinished. */
+/** An instance to update: its inputs change without a replacement, or its create was left unfinished. */
 export interface UpdateRequest extends DiffRequest {
   timeoutSeconds: number;
   preview: boolean;
 }
 
-/** An instance to look for. */
+/** An instance to read, for a refresh, an import or a `.get()`. */
 export interface ReadRequest {
   urn: string;
   id: string;
-  /** Inputs and outputs are absent in an import, and empty in a `.get()`. */
+  /** Inputs and outputs are undefined in an import, and empty in a `.get()`. */
   inputs: PropertyMap | undefined;
   outputs: PropertyMap | undefined;
   timeoutSeconds: number;
 }
 
-/** Whether the Read is of a refresh: only then does the state hold the instance. */
+/** Whether the Read is part of a refresh. Only then does the state contain the instance. */
 export function isRefresh(
   request: ReadRequest,
 ): request is ReadRequest & { outputs: PropertyMap; inputs: PropertyMap } {
@@ -98,7 +99,7 @@ export function isRefresh(
   return inputs !== undefined && outputs !== undefined && Object.keys(outputs).length > 0;
 }
 
-/** What was found; `undefined` where the instance is proven gone (G3). */
+/** The instance that was found, or `undefined` if it is proven that the instance is gone (G3). */
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
 
 /** An instance to delete. */
@@ -121,7 +122,7 @@ export interface InvokeResponse {
 /** Which instances to list. */
 export interface ListRequest {
   query: PropertyMap;
-  /** How many at most; below 1: all. */
+  /** The maximum number of instances to return. A number below 1 means all. */
   limit: number;
 }
 
@@ -131,12 +132,12 @@ export interface ListedResource {
   name: string;
 }
 
-/** The provider. Every method may reject with the errors of `provider/errors.ts`. */
+/** The provider, with one method for each call. Every promise may reject with the errors of `provider/errors.ts`. */
 export interface Provider {
   checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
   /**
-   * `urn` and `scope` are of the provider resource. Rejects only for settings that can't work; makes no
-   * request to the service.
+   * Takes the settings for all later calls. `urn` and `scope` identify the provider resource. Rejects if the
+   * settings can't work, or if the process already serves other settings. Sends no request to the service.
    */
   configure(request: { urn?: string | undefined; scope: Scope; args: PropertyMap }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
@@ -148,10 +149,13 @@ export interface Provider {
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
   list(request: ListRequest): Promise<ListedResource[]>;
   /**
-   * Ctrl-C, and every normal shutdown: ends waits with the state kept. Never exits. `isOrderly`: the engine
-   * has every answer, and will save it. `isEngineGone`: answers reach nobody any more.
+   * Ends all waits, so that the running calls return what the state should keep. It is called at Ctrl-C and at
+   * every normal shutdown. It never exits the process.
+   *
+   * @param isOrderly the engine has received every answer, and will save them all in the state
+   * @param isEngineGone the engine has ended, so that answers reach nobody any more
    */
   cancel(isOrderly: boolean, isEngineGone?: boolean): void;
-  /** A new engine has come (Handshake, Attach): a Cancel of the one before no longer counts. */
+  /** Called when an engine connects (Handshake, Attach). A Cancel from an earlier engine no longer counts. */
   renew(): void;
 }

@@ -1,3 +1,4 @@
+/** Tests of how the settings are read and checked. */
 import { expect, test } from "@jest/globals";
 import { MissingSettings, OperationFailed } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
@@ -9,7 +10,7 @@ const settings = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = 
 const failures = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
   checkConfig(propertyMap({ ...required, ...more }), env).failures;
 
-test("with an address and a token alone, the defaults of the document are in force", () => {
+test("with only an address and a token, all other settings have their defaults", () => {
   expect(settings({})).toEqual({
     baseUrl: "https://api.example.com/v2",
     apiToken: "sk_live_abcdef",
@@ -44,7 +45,7 @@ test.each([
   ],
   ["apiToken", "sk_test_xyz123", "sk_test_xyz123", { tokenKind: "test", deletePolicy: "retain" }],
 ])(
-  "%s is taken as a value, as text, as a secret, and as null for left out",
+  "%s may be a value, a string or a secret, and null counts as left out",
   (name, value, text, effect) => {
     for (const given of [value, text, new Secret(value), new Secret(text)]) {
       expect(failures({ [name]: given })).toEqual([]);
@@ -64,7 +65,7 @@ test.each([
   ],
   ["requestTimeoutSeconds", [0, "0", 86_401, "1e9", "soon"], "must be a number of seconds"],
   ["pollIntervalSeconds", [0, -3, "x", 1e300], "must be a number of seconds"],
-  // G2: a minute at the most.
+  // At most a minute (G2).
   ["settlingSeconds", [0, "x", 61], "must be a number of seconds"],
   ["validateCredentials", ["yes", 1], "must be true or false"],
   ["deletePolicy", ["forget", 1], 'must be "fail", "retain" or "destroy"'],
@@ -86,7 +87,7 @@ test.each([
 );
 
 test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
-  "a bad token is named in the reason alone, and never printed: %j (G8, G9)",
+  "a bad token is named only in the reason, and never printed: %j (G8, G9)",
   (token) => {
     const [failure] = failures({ apiToken: token });
     expect(failure?.property).toBe("");
@@ -95,7 +96,7 @@ test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
   },
 );
 
-test("a secret setting that is wrong is named in the reason alone", () => {
+test("a secret setting that is wrong is named only in the reason", () => {
   expect(failures({ baseUrl: new Secret("nonsense") })).toEqual([
     { property: "", reason: expect.stringMatching(/^compute:baseUrl must be an address/) },
   ]);
@@ -111,7 +112,7 @@ test("the token under a wrong name is never printed, nor named with its value (G
   expect(failures({ baseUrl: "sk_live_abcdef" })[0]?.property).toBe("");
 });
 
-test("all that is wrong is told at once", () => {
+test("all wrong settings are reported at once", () => {
   const told = failures({ baseUrl: "x", pollIntervalSeconds: 0, nonsense: 1 });
   expect(told.map(({ property }) => property).sort()).toEqual([
     "",
@@ -120,7 +121,7 @@ test("all that is wrong is told at once", () => {
   ]);
 });
 
-test("what is not known yet is left for later, also beside what needs it (G10)", () => {
+test("a setting that is not known yet is not checked, even if another setting needs it (G10)", () => {
   for (const name of ["baseUrl", "apiToken", "destroyPath", "deletePolicy", "requestsPerMinute"]) {
     expect(
       failures({
@@ -134,7 +135,7 @@ test("what is not known yet is left for later, also beside what needs it (G10)",
   }
 });
 
-test("destroy needs its path: a path that is wrong is told of as wrong, not as missing", () => {
+test("destroy needs its path, and a wrong path is reported as wrong, not as missing", () => {
   expect(failures({ deletePolicy: "destroy" })).toEqual([
     { property: "deletePolicy", reason: expect.stringContaining("needs compute:destroyPath") },
   ]);
@@ -153,7 +154,7 @@ test.each([
   expect(failure?.reason).not.toContain(token);
 });
 
-test("configuration wins over the environment, which stands in for what is left out", () => {
+test("the environment is used only for settings that the configuration leaves out", () => {
   const env = { COMPUTE_BASE_URL: "https://e.example/v2", COMPUTE_API_TOKEN: "sk_test_env123" };
   expect(resolveSettings(propertyMap({}), env)).toMatchObject({
     baseUrl: "https://e.example/v2",
@@ -162,19 +163,24 @@ test("configuration wins over the environment, which stands in for what is left 
   expect(settings({}, env)).toMatchObject({ baseUrl: required.baseUrl, tokenKind: "live" });
 });
 
-test.each([{}, { baseUrl: null }])("a bad value of the environment is told of as such", (given) => {
-  const args = propertyMap({ apiToken: required.apiToken, ...given });
-  const [failure] = checkConfig(args, { COMPUTE_BASE_URL: "nonsense" }).failures;
-  expect(failure?.reason).toMatch(/^compute:baseUrl \(from COMPUTE_BASE_URL\) must be an address/);
-});
+test.each([{}, { baseUrl: null }])(
+  "a bad value from the environment is reported with its variable",
+  (given) => {
+    const args = propertyMap({ apiToken: required.apiToken, ...given });
+    const [failure] = checkConfig(args, { COMPUTE_BASE_URL: "nonsense" }).failures;
+    expect(failure?.reason).toMatch(
+      /^compute:baseUrl \(from COMPUTE_BASE_URL\) must be an address/,
+    );
+  },
+);
 
-test("an empty variable of the environment is one that is not set", () => {
+test("an empty environment variable counts as not set", () => {
   expect(() => resolveSettings(propertyMap({}), { COMPUTE_API_TOKEN: "" })).toThrow(
     MissingSettings,
   );
 });
 
-test("each missing setting is named as `pulumi config` knows it", () => {
+test("each missing setting has its name in `pulumi config`", () => {
   try {
     resolveSettings(propertyMap({}), {});
     throw new Error("it ended well");
@@ -186,7 +192,7 @@ test("each missing setting is named as `pulumi config` knows it", () => {
   expect(checkConfig(propertyMap({}), {}).failures).toEqual([]);
 });
 
-test("a token given in clear is sealed for the state; nothing else is added (G8)", () => {
+test("a plain token becomes a secret for the state, and nothing else is added (G8)", () => {
   const given = propertyMap({ baseUrl: "https://a.example/v2", apiToken: "sk_live_abcdef" });
   const { inputs } = checkConfig(given, { COMPUTE_API_TOKEN: "sk_live_other1" });
   expect(inputs).toEqual({ ...given, apiToken: new Secret("sk_live_abcdef") });

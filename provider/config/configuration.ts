@@ -1,4 +1,7 @@
-/** Reads the settings from the engine's configuration and the environment, and checks them. */
+/**
+ * Reads the settings from the engine's configuration and the environment, and checks them. `provider.ts` uses this
+ * file for CheckConfig and Configure, and the commands of the plugin use it too.
+ */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -26,7 +29,10 @@ import {
   type SettingValues,
 } from "./settings";
 
-/** Redacts the token from now on (G8). To be called before the settings are used in any other way. */
+/**
+ * From now on, removes the token from messages, because secrets stay secret (G8). It must be called before the
+ * settings are used in any other way.
+ */
 export function hideToken(
   { redactor, env }: { redactor: Redactor; env: NodeJS.ProcessEnv },
   settings: PropertyMap,
@@ -34,16 +40,19 @@ export function hideToken(
   for (const token of [...secretTexts(settings["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
     if (!token) continue;
     redactor.hide(token);
-    // The beginning tells the kind of the token, which is no secret.
+    // The prefix is left out: it only says which kind of token this is, which is not a secret.
     redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
   }
 }
 
-/** CheckConfig: names every setting that is wrong. A setting that is not known yet is not judged (G10). */
+/**
+ * Answers CheckConfig: names every setting that is wrong. A setting that is not known yet is not checked, so that
+ * a preview works without it (G10).
+ */
 export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckResponse {
   const token = news["apiToken"];
   return {
-    // The Node SDK hands a token over in clear; wrapped, it is encrypted in the state (G8).
+    // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.
     inputs:
       typeof token === "string" ? propertyMap({ ...news, apiToken: new Secret(token) }) : news,
     failures: readSettings(news, env).failures,
@@ -51,19 +60,21 @@ export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckRes
 }
 
 /**
- * Configure: the settings of this run. The environment stands in for what the configuration leaves out.
+ * Returns the settings of this run, for Configure. A setting that the configuration leaves out is read from the
+ * environment, if it has a variable.
  *
- * @throws OperationFailed for a setting that is wrong, MissingSettings for a required one that is missing
+ * @throws OperationFailed if a setting is wrong
+ * @throws MissingSettings if a required setting is missing
  */
 export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Settings {
   const { values, failures } = readSettings(args, env);
   if (failures.length > 0) {
-    const list = failures.map(({ property, reason }) =>
+    const lines = failures.map(({ property, reason }) =>
       property ? `  compute:${property}: ${reason}` : `  ${reason}`,
     );
     throw new OperationFailed([
       "the provider's configuration can't be used:",
-      ...list,
+      ...lines,
       "Fix it with `pulumi config set`, and run again.",
     ]);
   }
@@ -77,14 +88,18 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
   return settingsFrom({ ...values, baseUrl, apiToken });
 }
 
-/** The engine adds a `pulumi config set` of its own, which would store a token in clear. */
+/**
+ * Returns the description of a missing setting, and how to set it. The engine prints a `pulumi config set` of its
+ * own beside it, which would store a token unencrypted.
+ */
 function howToSet(name: "baseUrl" | "apiToken"): string {
-  const safely = secretSettings.has(name)
+  const secretAdvice = secretSettings.has(name)
     ? `A secret: use \`pulumi config set --secret compute:${name}\` or ${settingEnvironment[name]}. `
     : "";
-  return `${safely}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
+  return `${secretAdvice}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
 }
 
+/** Returns the values of the settings that are given and right, and what is wrong with the others. */
 function readSettings(
   args: PropertyMap,
   env: NodeJS.ProcessEnv,
@@ -92,10 +107,10 @@ function readSettings(
   const failures: CheckFailure[] = [];
   for (const key of Object.keys(args)) {
     if ((settingNames as string[]).includes(key)) continue;
-    const near = closest(key, settingNames);
-    const guess = near ? `; did you mean compute:${near}?` : "";
-    // The value may be the token under a wrong name, so the engine must not print it (G8).
-    const reason = `compute:${key}: the provider has no such setting${guess}`;
+    const similarName = closest(key, settingNames);
+    const hint = similarName ? `; did you mean compute:${similarName}?` : "";
+    // The value may be the token under a wrong name. With a property, the engine would print the value.
+    const reason = `compute:${key}: the provider has no such setting${hint}`;
     failures.push({ property: "", reason });
   }
   const values: Partial<Record<SettingName, unknown>> = {};
@@ -121,12 +136,12 @@ function readSettings(
   return { values: values as SettingValues, failures };
 }
 
-/** A null is a setting left out. */
+/** Whether the setting is given. A null counts as left out. */
 function isGiven(value: PropertyValue | undefined): value is PropertyValue {
   return value !== undefined && reveal(value) !== null;
 }
 
-/** Settings that contradict each other. A value that is wrong or not known yet is left out. */
+/** Returns the settings that contradict each other. `values` has no value that is wrong or not known yet. */
 function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   const failures: CheckFailure[] = [];
   const kind = values.apiToken === undefined ? undefined : tokenKindOf(values.apiToken);
@@ -148,7 +163,10 @@ function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[]
   return failures;
 }
 
-/** The engine prints the value beside the property's name, so a secret is named in the reason (G9). */
+/**
+ * Makes a failure. The engine prints the value of its property, so the property of a secret is only in the
+ * reason.
+ */
 function makeFailure(
   name: SettingName,
   value: PropertyValue | undefined,
@@ -159,7 +177,7 @@ function makeFailure(
     : { property: name, reason };
 }
 
-/** Whether it is a token, which may be given as the value of a wrong setting. */
+/** Whether the value is a token, which may have been given as the value of the wrong setting. */
 function isToken(value: PropertyValue | undefined): boolean {
   return typeof value === "string" && tokenKindOf(value.trim()) !== undefined;
 }

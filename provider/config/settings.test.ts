@@ -1,3 +1,4 @@
+/** Tests of the types and defaults of the settings. */
 import { expect, test } from "@jest/globals";
 import { settingTypes } from "./settings";
 

@@ -1,4 +1,7 @@
-/** The provider's settings: what each is, what it may be, and its default. */
+/**
+ * The provider's settings: the type, the description and the default of each. `configuration.ts` checks with them,
+ * and the schema and the docs are generated from them.
+ */
 import * as z from "zod";
 import { isLoopback } from "../api/http/loopback";
 import {
@@ -8,7 +11,7 @@ import {
   type TokenKind,
 } from "../api/serviceConstants";
 
-/** A number that may be given as text: `pulumi config` hands every value over as text. */
+/** Makes a type that also accepts the number as a string, because `pulumi config` passes every value as a string. */
 const numeric = (type: z.ZodNumber) =>
   z.preprocess(
     (value) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value),
@@ -20,14 +23,15 @@ const wholeNumber = numeric(
   z.number(wholeNumberError).positive(wholeNumberError).int(wholeNumberError),
 );
 
-function secondsUpTo(most: number) {
-  const message = { error: `must be a number of seconds greater than 0, and ${most} at the most` };
-  return numeric(z.number(message).positive(message).max(most, message));
+function secondsUpTo(max: number) {
+  const message = { error: `must be a number of seconds greater than 0, and at most ${max}` };
+  return numeric(z.number(message).positive(message).max(max, message));
 }
 
-/** A day at the most: a timer of more than 24 days would fire at once. */
+/** At most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
-/** How long a create whose outcome is not known may delay a run (G2). */
+/** The longest time that a create with an unknown outcome may delay a run: nothing is made twice (G2), so the
+ * provider searches for its instance first. */
 const maxSettlingSeconds = 60;
 
 const flag = z.preprocess(
@@ -35,10 +39,12 @@ const flag = z.preprocess(
   z.boolean({ error: "must be true or false" }),
 );
 
-const text = z.string({ error: "must be text" }).min(1, { error: "must not be empty" });
+const nonEmptyString = z
+  .string({ error: "must be a string" })
+  .min(1, { error: "must not be empty" });
 
-/** Becomes `https://host/v2`, without a trailing slash: the form that is compared and joined with paths. */
-const baseUrl = text.transform((value, context) => {
+/** Becomes `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
+const baseUrl = nonEmptyString.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });
     return z.NEVER;
@@ -52,7 +58,7 @@ const baseUrl = text.transform((value, context) => {
   }
   if (url.search || url.hash) return refuse("must not have a query or a fragment");
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    // G8: the token would cross the network in clear.
+    // With http, the token would be sent unencrypted, but secrets stay secret (G8).
     return refuse("must be https (plain http only for an address on this machine)");
   }
   const path = url.pathname.replace(/\/+$/, "");
@@ -62,10 +68,10 @@ const baseUrl = text.transform((value, context) => {
   return url.origin + path;
 });
 
-/** What each setting may be. Each check has a message of its own, so that no message repeats the value. */
+/** The type of each setting. Every check has its own message, because the messages of zod may repeat the value. */
 export const settingTypes = {
   baseUrl,
-  apiToken: text
+  apiToken: nonEmptyString
     .refine((value) => tokenKindOf(value) !== undefined, {
       error: `must start with ${tokenPrefixes.live} or ${tokenPrefixes.test}`,
     })
@@ -80,10 +86,10 @@ export const settingTypes = {
   deletePolicy: z.enum(["fail", "retain", "destroy"], {
     error: 'must be "fail", "retain" or "destroy"',
   }),
-  destroyPath: text.refine((value) => /^\/v2\/[^?#\s]*\{id\}[^?#\s]*$/.test(value), {
+  destroyPath: nonEmptyString.refine((value) => /^\/v2\/[^?#\s]*\{id\}[^?#\s]*$/.test(value), {
     error: "must be a path that starts with /v2/ and holds {id}, such as /v2/instances/{id}",
   }),
-  cursorParameter: text.refine((value) => /^[A-Za-z0-9_.[\]-]+$/.test(value), {
+  cursorParameter: nonEmptyString.refine((value) => /^[A-Za-z0-9_.[\]-]+$/.test(value), {
     error: "must be the name of a query parameter, such as starting_after",
   }),
   validateCredentials: flag,
@@ -95,7 +101,10 @@ export type SettingName = keyof typeof settingTypes;
 /** The names of all settings. */
 export const settingNames = Object.keys(settingTypes) as SettingName[];
 
-/** The default of each setting that has one. That of the delete policy depends on other settings. */
+/**
+ * The default of each setting that has one. The default of `deletePolicy` depends on other settings
+ * (`settingsFrom`).
+ */
 const defaults = {
   requestsPerMinute: documentedRequestsPerMinute,
   requestTimeoutSeconds: 30,
@@ -105,7 +114,7 @@ const defaults = {
   leftovers: "warn",
 } as const satisfies { [K in SettingName]?: unknown };
 
-/** What each setting is, for the schema, the docs and the help of the commands. */
+/** The description of each setting, for the schema, the docs and the help of the commands. */
 export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
     "Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.",
@@ -129,13 +138,13 @@ export const settingDescriptions: Record<SettingName, string> = {
 
 /** The settings that are secret. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(["apiToken"]);
-/** The environment variables that stand in for settings. */
+/** The environment variables that are read for settings that the configuration leaves out. */
 export const settingEnvironment: Partial<Record<SettingName, string>> = {
   baseUrl: "COMPUTE_BASE_URL",
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The settings of a run, with the defaults, and with times in milliseconds. */
+/** The settings of a run, with the defaults filled in. Times are in milliseconds. */
 export interface Settings {
   baseUrl: string;
   apiToken: string;
@@ -151,13 +160,13 @@ export interface Settings {
   leftovers: "warn" | "fail";
 }
 
-/** The settings that are given, each checked. */
+/** The settings that are given, after their checks. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * The settings of a run, from checked values.
+ * Makes the settings of a run from checked values.
  *
- * @throws Error for a token of no kind, which the check refuses
+ * @throws Error if the token is neither a live nor a test token, which the check refuses
  */
 export function settingsFrom(
   given: SettingValues & { baseUrl: string; apiToken: string },

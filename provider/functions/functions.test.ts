@@ -1,3 +1,4 @@
+/** Tests of the functions and of the List call. */
 import { expect, test } from "@jest/globals";
 import { NotFound } from "../errors";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
@@ -26,7 +27,7 @@ test("getInstance finds by id and by exact name", async () => {
   );
 });
 
-test("getInstance: none is an error, and says where it may exist all the same", async () => {
+test("getInstance: no instance is an error, which says so if an unlisted one may exist", async () => {
   const world = populated();
   expect((await errorOf(call(world, "getInstance", { name: "we" }))).message).toBe(
     'there is no instance named "we"',
@@ -35,10 +36,10 @@ test("getInstance: none is an error, and says where it may exist all the same", 
   doubtful.service.unreadable = 1;
   const error = await errorOf(call(doubtful, "getInstance", { id: "i-9" }));
   expect(error).toBeInstanceOf(NotFound);
-  expect(error.message).toContain("it may exist all the same");
+  expect(error.message).toContain("the instance may exist anyway");
 });
 
-test("getInstance: several of one name are an error that names them", async () => {
+test("getInstance: several instances of one name are an error that names their ids", async () => {
   const error = await errorOf(call(populated(), "getInstance", { name: "twin" }));
   expect(error.message).toContain('2 instances named "twin": i-2, i-3');
 });
@@ -78,7 +79,7 @@ test("getInstances filters by status, and says whether it is complete", async ()
   ]);
 });
 
-test("more instances than a listing shows are not complete, one status of them may be", async () => {
+test("if there are more instances than a listing shows, only a single status may be complete", async () => {
   const world = populated();
   for (let n = 10; n < 150; n++) world.service.has(`i-${n}`);
   const complete = async (args = {}) =>
@@ -88,7 +89,7 @@ test("more instances than a listing shows are not complete, one status of them m
   expect(await complete({ status: "ACTIVE" })).toBe(false);
 });
 
-test("getAccount gives what the service answered as a secret, whatever it is", async () => {
+test("getAccount returns any response of the service as a secret", async () => {
   for (const answer of [{ plan: "x" }, undefined, "text"]) {
     const world = scene();
     world.service.accountAnswer = () => answer;
@@ -98,7 +99,7 @@ test("getAccount gives what the service answered as a secret, whatever it is", a
   }
 });
 
-test("getAccount with a refused token is the service's error", async () => {
+test("getAccount with a refused token fails with the error of the service", async () => {
   const world = scene();
   world.service.accountAnswer = () => {
     throw answered(401, "GET");
@@ -109,7 +110,7 @@ test("getAccount with a refused token is the service's error", async () => {
 const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>
   list(session, { query: propertyMap(query), limit });
 
-test("list gives ids and names, up to the limit, and says when there are more", async () => {
+test("list returns ids and names, up to the limit, and says when there are more", async () => {
   const world = populated();
   expect(await listed(world)).toEqual([
     { id: "i-1", name: "web" },

@@ -1,4 +1,7 @@
-/** The functions (getInstance, getInstances, getAccount) and the List call. They need no state. */
+/**
+ * The functions (getInstance, getInstances, getAccount) and the List call, which `provider.ts` passes on. They
+ * only ask the service, and do not use Pulumi's state.
+ */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
@@ -16,17 +19,18 @@ import type {
 } from "../requests";
 import { timeouts, type Session } from "../session/session";
 
-/** The arguments of a function that are given. All arguments are texts. */
+/** The arguments that were given to a function. All arguments are strings. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
 
-/** One function: the schema, the check of its arguments and the docs come from this. */
+/** One function. The schema, the docs and the check of its arguments are made from its definition. */
 interface FunctionDefinition {
   description: string;
   inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
+  /** Runs the function with arguments that were checked, and returns its outputs. */
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
 
-const text = z.string().min(1, { error: "must not be empty" });
+const nonEmptyString = z.string().min(1, { error: "must not be empty" });
 
 /** Every function, by its token. */
 export const functions: Record<FunctionToken, FunctionDefinition> = {
@@ -34,8 +38,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
     inputs: {
-      id: { type: text.optional(), description: "Identifier of the instance." },
-      name: { type: text.optional(), description: "Hostname of the instance, exactly." },
+      id: { type: nonEmptyString.optional(), description: "Identifier of the instance." },
+      name: { type: nonEmptyString.optional(), description: "Hostname of the instance, exactly." },
     },
     async run(session, { id, name }, signal) {
       const snapshot = await currentListing(session, signal);
@@ -47,7 +51,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       if (!only) {
         const doubt = snapshot.complete
           ? ""
-          : "; the service's listing is not complete, so it may exist all the same (see compute:cursorParameter)";
+          : "; the service's listing is not complete, so the instance may exist anyway (see compute:cursorParameter)";
         throw new NotFound(`there is no instance ${what}${doubt}`);
       }
       if (others.length > 0) {
@@ -84,14 +88,14 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       const { baseUrl, tokenKind } = session.settings;
       const api = await session.connection.api();
       const account = await api.account(signal);
-      // The document does not show what the answer holds, so all of it is a secret, as JSON text.
+      // The service's API document does not say what the response contains, so all of it is a secret, as JSON.
       const details = new Secret(JSON.stringify(account ?? null));
       return propertyMap({ tokenKind, baseUrl, details });
     },
   },
 };
 
-/** Runs a function, or says what is wrong with its arguments. */
+/** Runs a function, or returns what is wrong with its arguments. */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
   if (failures.length > 0) return { outputs: propertyMap({}), failures };
@@ -101,9 +105,9 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
 }
 
 /**
- * The instances for `pulumi do compute:index:Instance list`.
+ * Returns the instances for `pulumi do compute:index:Instance list`.
  *
- * @throws OperationFailed for a query with a wrong argument
+ * @throws OperationFailed if an argument in the query is wrong
  */
 export async function list(
   session: Session,
@@ -118,11 +122,11 @@ export async function list(
       "the service's listing is not complete: there are more instances than are shown",
     );
   }
-  const shown = limit < 1 ? instances : instances.slice(0, limit);
-  return shown.map(({ id, name }) => ({ id, name: name ?? id }));
+  const limited = limit < 1 ? instances : instances.slice(0, limit);
+  return limited.map(({ id, name }) => ({ id, name: name ?? id }));
 }
 
-/** The instances of this status, or all, and whether the service can have no others. */
+/** Returns the instances of the status in `args`, or all. `complete` says that the service has no others. */
 async function instancesOf(
   session: Session,
   args: FunctionArgs,
@@ -136,7 +140,7 @@ async function instancesOf(
   return { instances, complete: isCompleteFor(snapshot, status ? [status] : []) };
 }
 
-/** A listing that calls that come together share. */
+/** Returns a recent listing. Calls that arrive at about the same time share one. */
 function currentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
   return listings.get(listings.recent, signal);
 }
@@ -150,7 +154,7 @@ function instanceSummary(item: ListItem): PropertyMap {
   });
 }
 
-/** The arguments that are texts: all that are given, once `checkArgs` has found no failure. */
+/** Returns the arguments that are strings. If `checkArgs` found no failure, these are all that were given. */
 function readArgs(args: PropertyMap): FunctionArgs {
   const given = Object.entries(args).map(([name, value]) => [name, reveal(value)] as const);
   return Object.fromEntries(
@@ -158,23 +162,26 @@ function readArgs(args: PropertyMap): FunctionArgs {
   );
 }
 
-/** What is wrong with the arguments, each on its property (G9). A null is an argument left out. */
+/**
+ * Returns what is wrong with the arguments. Each failure names its property, which helps to correct it (G9), unless
+ * the value is secret. A null counts as an argument that was left out.
+ */
 function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
   const { inputs } = functions[token];
   const failures: CheckFailure[] = [];
   for (const [name, value] of Object.entries(args)) {
-    const plain = reveal(value);
-    if (plain === null) continue;
+    const plainValue = reveal(value);
+    if (plainValue === null) continue;
     const property = hasSecret(value) ? "" : name;
     const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (input) {
-      const issues = input.type.safeParse(plain).error?.issues ?? [];
+      const issues = input.type.safeParse(plainValue).error?.issues ?? [];
       const reason = `${name} ${issues.map((issue) => issue.message).join("; ")}`;
       if (issues.length > 0) failures.push({ property, reason });
     } else {
-      const near = closest(name, Object.keys(inputs));
-      const guess = near ? `; did you mean ${near}?` : "";
-      failures.push({ property, reason: `there is no argument "${name}"${guess}` });
+      const similarName = closest(name, Object.keys(inputs));
+      const hint = similarName ? `; did you mean ${similarName}?` : "";
+      failures.push({ property, reason: `there is no argument "${name}"${hint}` });
     }
   }
   const { id, name } = readArgs(args);

@@ -88,7 +88,7 @@ class Create implements Disposable {
     this.#args = parseInstanceArgs(reveal(inputs));
     this.#subject = {
       urn,
-      provider: session.provider,
+      provider: session.providerUrn,
       shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
       settlingMs: session.settings.settlingMs,
     };
@@ -272,7 +272,7 @@ class Create implements Disposable {
   /** A listing that was begun at most `maxAgeMs` ago: the creates that wait together share it. */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
-    const after = creates.settledAt(this.#args.name);
+    const after = creates.settledMark(this.#args.name);
     return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
   }
 
@@ -412,12 +412,12 @@ class Create implements Disposable {
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;
-    const { ctx, provider } = this.#session;
+    const { ctx, providerUrn } = this.#session;
     const { urn, shownName } = this.#subject;
     const observed = this.#observe(listing);
     for (const id of protocol.findNewInstances(observed, this.#args.name, before, key)) {
       ctx.messages.warning(
-        `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, provider)}\``,
+        `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, providerUrn)}\``,
         urn,
       );
     }

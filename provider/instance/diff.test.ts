@@ -13,7 +13,7 @@ import { fail, failed } from "../testing/fakeService";
 import { stamped } from "../origin";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
-import { instances } from ".";
+import { instanceResource } from ".";
 import { inputNames } from "./definition";
 
 type Values = Record<string, PropertyValue | undefined>;
@@ -157,7 +157,7 @@ const urn = urnOf("web");
 function diffOf(world: Scene, news: Values, made = world) {
   const origin = originToState(made.session.connection.place());
   world.session.state.beginUpdate(urn);
-  return instances.diff(world.session, {
+  return instanceResource.diff(world.session, {
     urn,
     id: "i-1",
     oldInputs: inputsOf(),

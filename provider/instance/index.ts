@@ -6,7 +6,7 @@ import { diffInstance } from "./diff";
 import { readInstance } from "./read";
 import { updateInstance } from "./update";
 
-export const instances = {
+export const instanceResource = {
   check: checkInstance,
   diff: diffInstance,
   create: createInstance,

@@ -1,3 +1,4 @@
+/** Tests of the encoder and the decoder of property maps, partly with generated values. */
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -21,20 +22,20 @@ import {
 } from "./properties";
 import { unknownText, unknownTexts } from "../pulumiNames";
 
-/** Signatures of what this provider does not open. */
+/** Signatures of values that this provider does not open. */
 const asset = "c44067f5952c0a294b673a41bacd8c17";
 const archive = "0def7320c3a5731c473e5ecbe6d01bc7";
 const reference = "5cf8f73096256a8f31e491e813e4eb8e";
 
 type Json = Parameters<typeof Value.fromJavaScript>[0];
 
-/** As another program writes it: not by our own encoder. */
+/** Makes a Struct with the conversion of google-protobuf, as another program would, and not with our encoder. */
 function fromEngine(fields: Record<string, Json>): PropertyMap {
   const bytes = Struct.fromJavaScript(fields).serializeBinary();
   return decodeProperties(Struct.deserializeBinary(bytes));
 }
 
-/** Over the wire and back. */
+/** Serializes and parses a Struct, as if it was sent. */
 function travel(map: PropertyMap): PropertyMap {
   return decodeProperties(
     Struct.deserializeBinary(encodeProperties(map, "preview").serializeBinary()),
@@ -80,10 +81,10 @@ const { value: valueArbitrary } = fc.letrec<{ value: PropertyValue }>((tie) => (
   ),
 }));
 
-test("every value comes back as it was, over the wire too, whatever its nesting and its keys", () => {
+test("every value is the same after encoding and decoding, also when serialized, whatever its nesting and keys", () => {
   fc.assert(
     fc.property(mapOf(valueArbitrary), (map) => {
-      // Not jest's own comparison, which takes a key named "constructor" for the class.
+      // The comparison of jest would read a key named "constructor" as the class.
       const there = encodeProperties(map, "preview");
       return isDeepStrictEqual(decodeProperties(there), map) && isDeepStrictEqual(travel(map), map);
     }),
@@ -106,7 +107,7 @@ test("what google-protobuf's own conversion reads from our messages is what othe
   });
 });
 
-test("salvaging leaves nothing behind that a final reply would be refused for", () => {
+test("after `salvage`, no value is left that can't be sent in a final reply", () => {
   fc.assert(
     fc.property(mapOf(valueArbitrary), (map) => {
       const salvaged = decodeProperties(encodeProperties(map, "salvage"));
@@ -132,7 +133,7 @@ test.each([...unknownTexts])("the sentinel %s is an unknown value at any depth",
 });
 
 test.each([...unknownTexts])(
-  "a plain text that reads like the sentinel %s is never sent as an unknown value",
+  "a plain string that equals the sentinel %s is never sent as an unknown value",
   (sentinel) => {
     for (const strictness of ["preview", "final", "salvage"] as const) {
       const sent = encodeProperties(propertyMap({ name: sentinel, keys: [sentinel] }), strictness);
@@ -143,7 +144,7 @@ test.each([...unknownTexts])(
 
 test("all seven sentinels are known", () => expect(unknownTexts.size).toBe(7));
 
-test("an output value is what it says: plain, secret, unknown, or both", () => {
+test("an output value is decoded as plain, secret, unknown, or secret and unknown", () => {
   const output = (fields: Record<string, Json>) => ({
     [signatureKey]: signatures.output,
     ...fields,
@@ -183,7 +184,7 @@ test.each<[string, Record<string, Json>]>([
 
 test.each<[string, Record<string, Json>]>([
   ["a secret without a value", { a: { [signatureKey]: signatures.secret } }],
-  ["a signature that is no text", { a: { [signatureKey]: 1 } }],
+  ["a signature that is not a string", { a: { [signatureKey]: 1 } }],
   [
     "an output whose secret flag is text",
     { a: { [signatureKey]: signatures.output, secret: "y" } },
@@ -192,13 +193,13 @@ test.each<[string, Record<string, Json>]>([
   expect(() => fromEngine(fields)).toThrow(InvalidMessage);
 });
 
-test("a value of no kind is an invalid message", () => {
+test("a protobuf Value without a kind is an invalid message", () => {
   const struct = new Struct();
   struct.getFieldsMap().set("a", new Value());
   expect(() => decodeProperties(struct)).toThrow(InvalidMessage);
 });
 
-test("values nested too deep are refused, and those just below travel", () => {
+test("values nested too deep are refused, and values at the limit are sent", () => {
   const nest = (levels: number) => {
     let value: PropertyValue = 1;
     for (let level = 1; level < levels; level++) value = [value];
@@ -211,7 +212,7 @@ test("values nested too deep are refused, and those just below travel", () => {
   expect(() => fromEngine({ deeper })).toThrow("levels deep");
 });
 
-test("text that is no valid Unicode is mended, in keys too", () => {
+test("strings that are not valid Unicode are repaired, in keys too", () => {
   expect(travel(propertyMap({ "k\ud800": "v\udfff" }))).toStrictEqual(
     propertyMap({ "k\ufffd": "v\ufffd" }),
   );
@@ -222,7 +223,7 @@ test("undefined is left out of a map and null in a list", () => {
   expect(travel(map)).toStrictEqual(propertyMap({ b: [null, 1] }));
 });
 
-test("a key named __proto__ harms nothing: it is left out", () => {
+test("a key named __proto__ is left out", () => {
   const map = Object.assign(Object.create(null) as object, { before: 1 }) as PropertyMap;
   Object.defineProperty(map, "__proto__", {
     value: propertyMap({ polluted: true }),

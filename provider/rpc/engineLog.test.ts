@@ -1,3 +1,4 @@
+/** Tests of the messages to the engine, with a test engine over a real socket. */
 import { expect, test } from "@jest/globals";
 import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
@@ -18,7 +19,7 @@ async function withEngine(
 ): Promise<void> {
   const engine = await TestEngine.start();
   const redactor = new Redactor();
-  // Its time stands still: no message is given up because the machine is busy.
+  // The time of this clock stands still, so that no message is dropped because the machine is busy.
   const log = new EngineLog({ redactor, clock: new VirtualClock() });
   log.attach(engine.address);
   try {
@@ -48,7 +49,7 @@ test("each kind of message has its severity, and none is an error", async () => 
   });
 });
 
-test("every message is cleaned with what is secret when it is said, and cut", async () => {
+test("secrets are removed from a message when it is written, and a long message is cut", async () => {
   await withEngine(async (engine, log, redactor) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
@@ -61,7 +62,7 @@ test("every message is cleaned with what is secret when it is said, and cut", as
   });
 });
 
-test("the messages of one resource arrive in the order they were said", async () => {
+test("the messages of one resource arrive in the order in which they were written", async () => {
   await withEngine(async (engine, log) => {
     engine.beforeLog = async (message) => systemClock.sleep(20 - Number(message) * 2);
     const said = Array.from({ length: 10 }, (_, index) => String(index));
@@ -97,7 +98,7 @@ test.each(["answer", "failure"])(
   },
 );
 
-test("an engine that takes no messages delays an answer by a second, once", async () => {
+test("an engine that does not accept messages delays one answer by a second, and later answers not at all", async () => {
   const engine = await TestEngine.start();
   engine.beforeLog = () => new Promise(() => undefined);
   const clock = new VirtualClock();
@@ -115,7 +116,7 @@ test("an engine that takes no messages delays an answer by a second, once", asyn
   }
 });
 
-test("a second lost on one message is not the end of waiting for later ones", async () => {
+test("after one message took too long, answers still wait for later messages", async () => {
   await withEngine(async (engine) => {
     const clock = new VirtualClock();
     const log = new EngineLog({ redactor: new Redactor(), clock });
@@ -134,7 +135,7 @@ test("a second lost on one message is not the end of waiting for later ones", as
   });
 });
 
-test("an engine that is gone, or none, is no reason for an operation to fail", async () => {
+test("no operation fails because the engine is gone or was never attached", async () => {
   const engine = await TestEngine.start();
   engine.stop();
   for (const address of [engine.address, "", "no address"]) {
@@ -147,7 +148,7 @@ test("an engine that is gone, or none, is no reason for an operation to fail", a
 });
 
 test.each(["handshake", "attach"] as const)(
-  "after %s, the new engine is the one told",
+  "after %s, messages go to the new engine",
   async (how) => {
     const script = (messages: { info(text: string): void }) => ({
       create: async () => {
@@ -170,7 +171,7 @@ test.each(["handshake", "attach"] as const)(
   },
 );
 
-test("what was told is not kept", async () => {
+test("messages that were sent are not kept in memory", async () => {
   await withEngine(async (engine, log) => {
     const tell = async (messages: number) => {
       for (let said = 0; said < messages; said += 50) {

@@ -1,4 +1,4 @@
-/** Messages for the person, over the engine's log service. */
+/** Sends messages for the person who runs Pulumi to the log service of the engine. The whole provider uses it. */
 import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { Clock } from "../clock";
@@ -7,8 +7,9 @@ import type { Redactor } from "../redaction";
 import { truncate } from "./errors";
 
 /**
- * The engine's severities by number, so that the engine's protocol is loaded only with the first message.
- * ERROR is not used: it marks the resource as failed, and the run still exits with 0. Errors are returned.
+ * The numbers of the engine's severities. They are not imported, so that the engine's protocol is loaded only
+ * with the first message. ERROR is not used, because it marks the resource as failed although the run exits
+ * with 0. Operations return their errors instead.
  */
 const severities = { debug: 0, info: 1, warning: 2 } as const;
 
@@ -16,25 +17,28 @@ interface LogMessage {
   severity: keyof typeof severities;
   text: string;
   urn?: string | undefined;
-  /** For the Info column only: the engine does not keep it. */
+  /** Whether the engine shows the message in the Info column only, and does not keep it. */
   isEphemeral?: boolean;
 }
 
-/** How long an answer waits for the messages before it. */
+/** How long the answer to a call may wait until the engine has the messages that were sent before it. */
 const flushMs = 1000;
-/** How long one message may take. */
+/** How long sending one message may take. */
 const sendMs = 5000;
 
 /**
- * Sends one message after the other, so that an older status never wins. No method throws, and only
- * `flush` waits. Without an engine's address, messages are dropped.
+ * Sends one message after the other, so that an older status never replaces a newer one. No method throws, and
+ * only `flush` waits. Messages are dropped while no engine is attached.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /** Resolves once the engine has every message so far; undefined: it has, or it takes too long. */
+  /**
+   * Resolves when the engine has every message so far. Undefined if the engine has them all, or if `flush` has
+   * given up on them.
+   */
   #sent: Promise<void> | undefined;
 
   constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
@@ -42,7 +46,7 @@ export class EngineLog implements Messages {
     this.#clock = clock;
   }
 
-  /** From now on, the engine at this address gets the messages (Handshake, Attach). */
+  /** Sends all later messages to the engine at this address, which has connected (Handshake, Attach). */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;
     this.close();
@@ -63,21 +67,21 @@ export class EngineLog implements Messages {
   }
 
   /**
-   * Resolves once the engine has every message so far, or after a second. The engine may be gone after the
-   * answer to its last call, and would miss a warning that is still on its way.
+   * Resolves when the engine has every message so far, but after a second at the latest. The engine may end
+   * after the answer to its last call, and would not show a warning that arrives later.
    */
   async flush(): Promise<void> {
     const sent = this.#sent;
     if (!sent) return;
     const timer = new AbortController();
     const giveUp = this.#clock.sleep(flushMs, timer.signal).then(() => {
-      // An engine that takes no messages delays one answer, not all of them.
+      // An engine that does not accept messages must delay only this answer, not all later ones.
       if (this.#sent === sent) this.#sent = undefined;
     }, ignore);
     await Promise.race([sent.then(() => timer.abort()), giveUp]);
   }
 
-  /** From now on, messages are dropped. */
+  /** Drops all later messages, until an engine attaches. */
   close(): void {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
@@ -87,7 +91,7 @@ export class EngineLog implements Messages {
   #log(message: LogMessage): void {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
-    // Redacted at once: what counts is what is secret when the message is written.
+    // Redacted now: the message may contain only what is not secret when it is written.
     const text = truncate(this.#redactor.redact(message.text));
     const sent = Promise.resolve(this.#sent)
       .then(async () => send(await client, { ...message, text }))
@@ -101,11 +105,11 @@ export class EngineLog implements Messages {
 
 async function connect(address: string): Promise<EngineClient> {
   const { EngineClient: Client } = await import("@pulumi/pulumi/proto/engine_grpc_pb.js");
-  // The engine is on this machine: a proxy from the environment has no part in it.
+  // The engine is on this machine, so a proxy from the environment is not used.
   return new Client(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
 }
 
-/** Resolves however the call ends: there is nobody to tell of a message that was not taken. */
+/** Resolves even if the call fails: a lost message can't be reported to anybody. */
 async function send(client: EngineClient, message: LogMessage): Promise<void> {
   const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
   const request = new LogRequest()
@@ -120,5 +124,5 @@ async function send(client: EngineClient, message: LogMessage): Promise<void> {
 }
 
 function ignore(): void {
-  // A message that is not sent is no reason for an operation to fail.
+  // An operation does not fail because a message could not be sent.
 }

@@ -1,3 +1,4 @@
+/** Tests of the gRPC statuses for errors, over a real socket. */
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import {
@@ -41,7 +42,7 @@ test("an unfinished instance reaches the engine with id, state, reasons and the 
   });
 });
 
-test("an unfinished instance keeps its id whatever its state holds", async () => {
+test("the id of an unfinished instance reaches the engine, whatever is in its state", async () => {
   const odd = { name: "web", ipv4: Unknown.value, size: Number.NaN } as unknown as PropertyMap;
   const error = new InstanceUnfinished("i-1", { inputs: odd, outputs: odd }, ["why"]);
   await withServer({ create: rejecting(error) }, async ({ client }) => {
@@ -65,7 +66,7 @@ test("a large script is left out of an unfinished instance's state, so that its 
       unfinished: {
         id: "i-1",
         inputs: propertyMap({ name: "web", sshKeys: ["a"] }),
-        // Without the key, as of an import: the next `up` records what the program says.
+        // The key is missing, as after an import, so that the next `up` records what the program says.
         outputs: propertyMap({ name: "web", userDataBase64: null, __run: "r" }),
         reasons: ["still PROVISIONING", expect.stringMatching(/userData .*too large/)],
       },
@@ -73,7 +74,7 @@ test("a large script is left out of an unfinished instance's state, so that its 
   });
 });
 
-test("an id arrives whatever is large", async () => {
+test("the id of an unfinished instance arrives, whichever property is too large", async () => {
   const state = {
     inputs: propertyMap({ name: "web", sshKeys: [megabytes(9)] }),
     outputs: propertyMap({ status: "PROVISIONING" }),
@@ -97,7 +98,7 @@ test.each<[string, object]>([
     await withServer({ create: async () => answer }, async ({ client }) => {
       await expect(client.create({ inputs })).rejects.toMatchObject({
         code: status.UNKNOWN,
-        message: expect.stringContaining("instance i-1 was made"),
+        message: expect.stringContaining("instance i-1 was created"),
         unfinished: {
           id: "i-1",
           inputs,
@@ -109,7 +110,7 @@ test.each<[string, object]>([
   },
 );
 
-test("in a preview nothing was made, so nothing is said to have been", async () => {
+test("in a preview, no error says that an instance was created", async () => {
   const answer = { id: "", outputs: { size: Number.NaN } };
   await withServer({ create: async () => answer }, async ({ client }) => {
     await expect(client.create({ inputs, preview: true })).rejects.toMatchObject({
@@ -125,7 +126,7 @@ test("a Create without an id is a defect, not an empty success", async () => {
   });
 });
 
-test("missing settings come with the names that pulumi config set takes", async () => {
+test("missing settings have the names that pulumi config set expects", async () => {
   const settings = [
     { name: "compute:apiToken", description: "the token" },
     { name: "compute:baseUrl", description: "where" },
@@ -154,7 +155,7 @@ test.each<[Error, status]>([
   });
 });
 
-test("a text in an error makes no line of its own, and the error's own lines stay", async () => {
+test("a line break inside a line of an error is removed, and the lines of the error stay", async () => {
   const invoke = rejecting(new OperationFailed(["instance i\n-1 is\u2028there:", "  - remove it"]));
   await withServer({ invoke }, async ({ client }) => {
     await expect(client.invoke("compute:index:getInstance", {})).rejects.toMatchObject({
@@ -174,7 +175,7 @@ test.each<[string, () => Promise<never>, string]>([
     "sync",
   ],
 ])(
-  "a defect (%s) is named as one; its stack goes to the debug log alone",
+  "a defect (%s) is reported as one, and its stack is only in the debug log",
   async (_how, read, said) => {
     await withServer({ read }, async ({ client, engine }) => {
       await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
@@ -188,7 +189,7 @@ test.each<[string, () => Promise<never>, string]>([
   },
 );
 
-test("every text is cleaned: errors, reasons, check failures (G8)", async () => {
+test("secrets are removed from errors, reasons and check failures (G8)", async () => {
   const dirty = "bad \u001b[31mtoken sk_live_12345678";
   const redact = "bad [31mtoken [secret]";
   const unfinished = new InstanceUnfinished("i-1", { inputs, outputs }, [dirty]);
@@ -249,7 +250,7 @@ function fitted(inputs: PropertyMap, outputs: PropertyMap) {
   };
 }
 
-test("a state that fits goes as it is", () => {
+test("a state that is small enough is sent whole", () => {
   const inputs = propertyMap({ name: "web", userData: new Secret(megabytes(1)) });
   expect(fitted(inputs, inputs)).toMatchObject({
     inputs: ["name", "userData"],
@@ -258,7 +259,7 @@ test("a state that fits goes as it is", () => {
   });
 });
 
-test("of several secrets only the largest are left out, and what is no secret stays", () => {
+test("of several secrets only the largest are left out, and other properties stay", () => {
   const inputs = propertyMap({
     name: new Secret("web"),
     sshKeys: [megabytes(3)],
@@ -274,7 +275,7 @@ test("of several secrets only the largest are left out, and what is no secret st
   expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
 });
 
-test("what is no secret goes when no secret is left to leave out", () => {
+test("a property that is not secret is left out if no secret is left", () => {
   const inputs = propertyMap({ name: "web", sshKeys: [megabytes(3)], vpcId: megabytes(1.5) });
   expect(fitted(inputs, inputs)).toMatchObject({
     inputs: ["name", "vpcId"],

@@ -1,4 +1,4 @@
-/** The one place that turns errors into gRPC statuses. */
+/** Turns errors into gRPC statuses, for the server. No other file does so. */
 import { Metadata, status, type ServiceError } from "@grpc/grpc-js";
 import type { Message } from "google-protobuf";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
@@ -20,22 +20,22 @@ import { hasSecret, type PropertyMap } from "../propertyValue";
 import type { Redactor } from "../redaction";
 import { encodeProperties, InvalidMessage } from "./properties";
 
-/** What grpc-js takes as the end of a call that failed. */
+/** What grpc-js needs to end a call that failed. */
 export type CallFailure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
 
-/** What the translation of an error needs. */
+/** What `toCallFailure` needs to translate an error. */
 export interface FailureContext {
   readonly redactor: Redactor;
-  /** Takes the stack of a defect, which is no help to a person. */
+  /** Writes a debug message: the stack of a defect, which does not help a person. */
   debug(text: string): void;
 }
 
-/** The status of a call that failed with this error. Never throws, so that no error is lost on its way. */
+/** Returns the status of a call that failed with this error. It never throws, so that no error gets lost. */
 export function toCallFailure(error: unknown, context: FailureContext): CallFailure {
   try {
     return translate(error, context);
-  } catch (second) {
-    context.debug(`an error could not be reported: ${describeError(second).stack}`);
+  } catch (translationError) {
+    context.debug(`an error could not be reported: ${describeError(translationError).stack}`);
     return defectFailure(describeError(error).message, context);
   }
 }
@@ -63,7 +63,7 @@ function defectFailure(message: string, context: FailureContext): CallFailure {
   return { code: status.INTERNAL, details: formatMessage([defectMessage(message)], context) };
 }
 
-/** The engine names each missing setting with the `pulumi config set` that sets it. */
+/** Has the engine print each missing setting, with the `pulumi config set` that sets it. */
 function missingSettingsFailure(error: MissingSettings, context: FailureContext): CallFailure {
   const keys = error.settings.map(({ name, description }) =>
     new ConfigureErrorMissingKeys.MissingKey()
@@ -79,15 +79,16 @@ function missingSettingsFailure(error: MissingSettings, context: FailureContext)
 }
 
 /**
- * G1: the engine records id and state, and reads the instance before the next update
- * (`refresh_before_update`), so that the update goes on with the same instance.
+ * Returns a status with which the engine records id and state, so that no created instance is lost (G1). The
+ * engine also reads the instance before the next update (`refresh_before_update`), and the update then goes on
+ * with the same instance.
  */
 function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): CallFailure {
   const { inputs, outputs, leftOut } = fitState(error.state);
   const reasons = [...error.reasons];
   if (leftOut.length > 0) {
     reasons.push(
-      `${leftOut.join(", ")} is left out of its state, which is too large to be sent whole; the next \`pulumi up\` records what the program says`,
+      `${leftOut.join(", ")} was left out of the state of the instance, because the whole state is too large to be sent; the next \`pulumi up\` records what the program says`,
     );
   }
   return withDetail(
@@ -106,22 +107,23 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
 function withDetail(code: status, message: string, type: string, detail: Message): CallFailure {
   const any = new Any();
   any.pack(detail.serializeBinary(), type);
-  const full = new Status().setCode(code).setMessage(message).setDetailsList([any]);
+  const richStatus = new Status().setCode(code).setMessage(message).setDetailsList([any]);
   const metadata = new Metadata();
-  metadata.set("grpc-status-details-bin", Buffer.from(full.serializeBinary()));
+  metadata.set("grpc-status-details-bin", Buffer.from(richStatus.serializeBinary()));
   return { code, details: message, metadata };
 }
 
 /**
- * Inputs and outputs together. They travel in an HTTP/2 trailer, twice and in Base64. A trailer above some
- * 16 MB breaks the connection, with every call on it.
+ * The maximum size of inputs and outputs together. They are sent twice in an HTTP/2 trailer, in Base64. A
+ * trailer of more than about 16 MB breaks the connection, and with it every call on the connection.
  */
 const maxStateBytes = 4 * 1024 * 1024;
 
 /**
- * The state of an unfinished instance as Structs, without what can't be sent. A state that is too large
- * loses its largest properties, secrets first: user data is the only large input, and a secret. They go
- * from both sides, as after an import, so that the next Diff records what the program says.
+ * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state
+ * is too large, its largest properties are left out, secrets first: user data is the only large input, and it
+ * is a secret. A property is left out of both inputs and outputs, as after an import, so that the next Diff
+ * records what the program says. `leftOut` names these properties.
  */
 export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): {
   inputs: Struct;
@@ -152,23 +154,24 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
   return { inputs, outputs, leftOut };
 }
 
+/** Joins the lines to a message without secrets that is short enough to be sent. */
 function formatMessage(lines: readonly string[], { redactor }: FailureContext): string {
   return truncate(lines.map((line) => redactor.redact(line)).join("\n"));
 }
 
 /**
- * In UTF-16 units. An error's text travels in HTTP/2 trailers, percent-encoded and twice (as text and in
- * the status details), and trailers are not made for pages of text.
+ * In UTF-16 units. An error message is sent twice in HTTP/2 trailers, percent-encoded as the message of the
+ * status and again in its details, and trailers are not meant for pages of text.
  */
 export const maxMessageLength = 4096;
 
-/** The text, cut to `maxMessageLength` with an ellipsis, never through the middle of a character. */
+/** Returns the text, cut to `maxMessageLength` with an ellipsis if it is longer. No surrogate pair is cut in two. */
 export function truncate(text: string): string {
   if (text.length <= maxMessageLength) return text;
   return `${text.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
-/** Message and stack of whatever was thrown, which need not be an Error. */
+/** Returns message and stack of a thrown value, which may be something other than an Error. */
 export function describeError(error: unknown): { message: string; stack: string } {
   if (error instanceof Error) {
     return { message: error.message, stack: error.stack ?? error.message };

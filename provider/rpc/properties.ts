@@ -1,33 +1,37 @@
 /**
- * Property maps as protobuf Structs. Pulumi marks the values that JSON has no case for: one of seven
- * fixed texts is an unknown value, and a map with a signature is a secret, an output or an asset.
+ * Decodes and encodes property maps, which are sent as protobuf Structs. Pulumi marks the values that JSON does
+ * not have: an unknown value is sent as one of seven fixed strings, and a secret, an output or an asset as a map
+ * with a signature.
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { unknownText, unknownTexts } from "../pulumiNames";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 
-/** A map with this key is not a plain map: the text under the key says which special value it is. */
+/**
+ * The key of the signature. A map with this key is not a plain map: its signature says which special value it
+ * is.
+ */
 export const signatureKey = "4dabf18193072939515e22adb298388d";
 
-/** The texts under `signatureKey` for the special values that this provider opens. */
+/** The signatures of the special values that this provider opens. */
 export const signatures = {
   secret: "1b47061264138c4ac30d75fd1eb44270",
   output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
 } as const;
 
 /**
- * Deeper values are refused in both directions: google-protobuf recurses, and a stack overflow while a
- * reply is written would lose the reply. grpc-js answers INTERNAL to a request that is too deep even for
- * google-protobuf.
+ * The maximum nesting of values that are decoded or encoded. google-protobuf recurses, and a stack overflow
+ * while a reply is written would lose the reply. grpc-js itself answers INTERNAL to a request that is too deep
+ * for google-protobuf.
  */
 export const maxDepth = 200;
 
-/** A request that the engine never sends. The call fails with INVALID_ARGUMENT. */
+/** The request is one that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
 export class InvalidMessage extends Error {
   override readonly name = "InvalidMessage";
 }
 
-/** The provider made a value that can't be sent. The message names the property, never its value. */
+/** The provider returned a value that can't be sent. The message names the property, but quotes no string in it. */
 export class Unencodable extends Error {
   override readonly name = "Unencodable";
 }
@@ -35,10 +39,10 @@ export class Unencodable extends Error {
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
- * The engine's properties in the provider's own types; a missing Struct is an empty map. A key named
- * `__proto__` is lost, because google-protobuf keeps the entries in a plain object.
+ * Returns the engine's properties in the provider's own types. A missing Struct becomes an empty map. A key
+ * named `__proto__` is lost, because google-protobuf stores the entries in a plain object.
  *
- * @throws InvalidMessage
+ * @throws InvalidMessage for a value without content, nested too deep, or with a malformed signature
  */
 export function decodeProperties(struct: Struct | undefined): PropertyMap {
   if (!struct) return decodeMap({}, 0);
@@ -68,9 +72,10 @@ function decodeValue(json: Json, depth: number): PropertyValue {
 }
 
 /**
- * The special value that a signed map stands for. A map without a signature stays a map.
+ * Returns the special value that a map with a signature stands for. A map without a signature is returned as
+ * it is.
  *
- * @throws InvalidMessage
+ * @throws InvalidMessage for a malformed secret, output or signature
  */
 function openSignedMap(fields: PropertyMap): PropertyValue {
   const signature = fields[signatureKey];
@@ -87,20 +92,24 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
     const content = value === undefined ? Unknown.value : value;
     return secret ? new Secret(content) : content;
   }
-  if (typeof signature !== "string") throw new InvalidMessage("a property's signature is no text");
-  // An asset, or something newer: it goes back as it came, and Check refuses it as an input.
+  if (typeof signature !== "string") {
+    throw new InvalidMessage("a property's signature is not a string");
+  }
+  // An asset, or a newer kind of value. It is sent back unchanged, and Check refuses it as an input.
   return new Opaque(fields);
 }
 
 /**
- * - `preview`: unknown values are allowed.
- * - `final`: an unknown value is refused. The engine would refuse the whole reply because of it, and
- *   would forget the instance of a Create (G1).
- * - `salvage`: a value that can't be sent is left out, so that the others are sent.
+ * What the encoder does with a value that can't be sent:
+ *
+ * - `preview`: it throws, but unknown values can be sent.
+ * - `final`: it throws, for an unknown value too. The engine would refuse the whole reply because of one, and
+ *   would lose the instance of a Create (G1).
+ * - `salvage`: it leaves the value out, so that at least the others are sent. An unknown value can't be sent.
  */
 export type Strictness = "preview" | "final" | "salvage";
 
-/** Where the encoder is: `path` names the value in errors, as in `networks[0].ipv4`. */
+/** The value that the encoder is at. `path` names it in errors, as in `networks[0].ipv4`. */
 interface Position {
   readonly path: string;
   readonly depth: number;
@@ -108,7 +117,7 @@ interface Position {
 }
 
 /**
- * The provider's properties as a Struct for the engine.
+ * Returns the provider's properties as a Struct for the engine.
  *
  * @throws Unencodable for a value that can't be sent, except with `salvage`
  */
@@ -116,16 +125,17 @@ export function encodeProperties(map: PropertyMap, strictness: Strictness): Stru
   return Struct.fromJavaScript(encodeMap(map, { path: "", depth: 0, strictness }));
 }
 
-function encodeMap(map: object, at: Position, isSigned = false): Record<string, Json> {
+/** `mayHaveSignature` is set for a map that the engine has sent with a signature. */
+function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<string, Json> {
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
     const key = name.toWellFormed();
-    // google-protobuf would set the prototype of its own object.
+    // google-protobuf would set the prototype of an object of its own.
     if (key === "__proto__") continue;
     const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
-    if (key === signatureKey && !isSigned) {
-      // The map came from the service. With this key it would pass for a secret, or break the reply.
-      refuse(inner, "this name is reserved by Pulumi");
+    if (key === signatureKey && !mayHaveSignature) {
+      // The map is from the service. The engine would read it as a secret, or would refuse the reply.
+      leaveOut(inner, "this name is reserved by Pulumi");
       continue;
     }
     const value = encodeValue(content, inner);
@@ -135,11 +145,11 @@ function encodeMap(map: object, at: Position, isSigned = false): Record<string, 
 }
 
 /**
- * `undefined`: the value is to be left out. Values that the types forbid are handled too, because
- * nothing checks them after this.
+ * Returns the value as JSON, or `undefined` if the value is to be left out. Values that the types forbid are
+ * handled too, because nothing after this checks them.
  */
 function encodeValue(content: unknown, at: Position): Json | undefined {
-  if (at.depth > maxDepth) return refuse(at, `nested more than ${maxDepth} levels deep`);
+  if (at.depth > maxDepth) return leaveOut(at, `nested more than ${maxDepth} levels deep`);
   switch (typeof content) {
     case "undefined":
     case "boolean":
@@ -147,16 +157,16 @@ function encodeValue(content: unknown, at: Position): Json | undefined {
     case "number":
       return Number.isFinite(content)
         ? content
-        : refuse(at, `${content} is not a number Pulumi can keep`);
+        : leaveOut(at, `${content} is not a number that Pulumi can store`);
     case "string":
-      // An instance's name may read like an unknown value. One more character makes it a plain text.
+      // The name of an instance may be one of these strings. With one more character, it is not an unknown value.
       return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
     case "object":
       return content === null ? null : encodeObject(content, at);
     case "bigint":
     case "function":
     case "symbol":
-      return refuse(at, `a ${typeof content} is not a property value`);
+      return leaveOut(at, `a ${typeof content} is not a property value`);
   }
 }
 
@@ -164,7 +174,7 @@ function encodeObject(content: object, at: Position): Json | undefined {
   if (content instanceof Unknown) {
     return at.strictness === "preview"
       ? unknownText
-      : refuse(at, "still unknown, and this is not a preview");
+      : leaveOut(at, "the value is still unknown, and this is not a preview");
   }
   if (content instanceof Secret) {
     const value = encodeValue(content.value, stepInto(at, at.path));
@@ -172,17 +182,22 @@ function encodeObject(content: object, at: Position): Json | undefined {
   }
   if (content instanceof Opaque) return encodeMap(content.fields, at, true);
   if (Array.isArray(content)) {
-    // An item that is left out becomes null, so that the items behind it keep their places.
+    // An item that is left out becomes null, so that the items after it keep their positions.
     return content.map(
       (item, index) => encodeValue(item, stepInto(at, `${at.path}[${index}]`)) ?? null,
     );
   }
   return isPlainObject(content)
     ? encodeMap(content, at)
-    : refuse(at, "an object of a class is not a property value");
+    : leaveOut(at, "an object of a class is not a property value");
 }
 
-function refuse(at: Position, reason: string): undefined {
+/**
+ * Leaves a value that can't be sent out of the reply, if the strictness is `salvage`.
+ *
+ * @throws Unencodable for any other strictness
+ */
+function leaveOut(at: Position, reason: string): undefined {
   if (at.strictness === "salvage") return undefined;
   throw new Unencodable(`property ${at.path}: ${reason}`);
 }
@@ -191,7 +206,7 @@ function stepInto(at: Position, path: string): Position {
   return { ...at, path, depth: at.depth + 1 };
 }
 
-/** Without a prototype, or with that of `{}`, in whichever realm it was made. */
+/** Whether the object has no prototype, or the one of `{}` of any realm. */
 function isPlainObject(content: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(content);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

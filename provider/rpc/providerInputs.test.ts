@@ -1,13 +1,19 @@
+/** Tests of the warning about a plugin that is older than the SDK. */
 import { expect, test } from "@jest/globals";
 import { newerSdkWarning } from "./providerInputs";
 
 const advice = (version: string | number | undefined) =>
-  newerSdkWarning(version === undefined ? {} : { version }, { plugin: "0.9.5", folder: "/there" });
+  newerSdkWarning(version === undefined ? {} : { version }, {
+    pluginVersion: "0.9.5",
+    folder: "/there",
+  });
 
 test.each(["0.9.6", "0.10.0", "1.0.0", "v0.9.6", "0.10.0-beta.1"])(
   "an SDK of version %s needs a newer plugin than 0.9.5",
   (version) => {
-    expect(advice(version)).toMatch(/asks for version .* in \/there, is 0\.9\.5/);
+    expect(advice(version)).toMatch(
+      /asks for version .* in \/there, which Pulumi uses, is 0\.9\.5/,
+    );
     expect(advice(version)).toContain(`pulumi plugin install resource compute ${version} --server`);
   },
 );

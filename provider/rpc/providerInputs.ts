@@ -1,27 +1,35 @@
-/** The provider resource's inputs: the settings, and the entries that the engine keeps beside them. */
+/**
+ * The inputs of the provider resource: the settings, and entries of the engine beside them. `service.ts` uses
+ * this file for CheckConfig, DiffConfig and Configure.
+ */
 import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
 import { isOlder } from "../executable";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind, DiffResponse } from "../requests";
 
+/** The keys of the entries that are not settings. The engine adds them for its own use. */
 const engineEntries = ["version", "pluginDownloadURL", "__internal"];
 
-/** The inputs without the engine's own entries. */
+/** Returns the settings in these inputs, without the entries of the engine. */
 export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
   const entries = Object.entries(inputs).filter(([key]) => !engineEntries.includes(key));
   return propertyMap(Object.fromEntries(entries));
 }
 
-/** The checked settings with the engine's entries as the engine sent them: changing one is an error. */
+/**
+ * Adds the entries of the engine in `sent` to the settings, unchanged: the engine forbids that CheckConfig
+ * changes one.
+ */
 export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
   const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));
   return propertyMap({ ...settings, ...Object.fromEntries(entries) });
 }
 
 /**
- * Which settings differ; an unknown value counts as different. No setting replaces the provider, since
- * the engine would then replace every instance of it (G5).
+ * Returns which settings differ. An unknown value counts as different. No change of a setting replaces the
+ * provider resource, because the engine would then replace every instance of the provider. Only a changed input
+ * of an instance may replace the instance (G5).
  */
 export function diffSettings(oldInputs: PropertyMap, newInputs: PropertyMap): DiffResponse {
   const [olds, news] = [omitEngineEntries(oldInputs), omitEngineEntries(newInputs)];
@@ -42,20 +50,21 @@ function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolea
 }
 
 /**
- * A warning where the program's SDK is newer than the plugin; undefined where it is not. The engine runs
- * a plugin of any version that it finds on PATH or in `plugins.providers`, and does not say what to do.
+ * Returns a warning if the program's SDK is newer than this plugin in `folder`, and undefined if it is not. The
+ * engine runs a plugin of any version that it finds on PATH or in `plugins.providers`, and does not say what to
+ * do about a wrong one.
  */
 export function newerSdkWarning(
   inputs: PropertyMap,
-  { plugin, folder }: { plugin: string; folder: string },
+  { pluginVersion, folder }: { pluginVersion: string; folder: string },
 ): string | undefined {
-  const { version: sdk } = inputs;
-  if (typeof sdk !== "string" || !isOlder(plugin, sdk)) return undefined;
+  const { version: sdkVersion } = inputs;
+  if (typeof sdkVersion !== "string" || !isOlder(pluginVersion, sdkVersion)) return undefined;
   const { name, pluginDownloadURL } = metadata;
   return (
-    `the program asks for version ${sdk} of the ${name} plugin, and this one, in ${folder}, is ` +
-    `${plugin}: what is new in ${sdk} does not work. Take ${folder} from PATH or from ` +
-    `plugins.providers in Pulumi.yaml, and Pulumi uses an installed one: ` +
-    `\`pulumi plugin install resource ${name} ${sdk} --server ${pluginDownloadURL}\``
+    `the program asks for version ${sdkVersion} of the ${name} plugin, but the plugin in ${folder}, which ` +
+    `Pulumi uses, is ${pluginVersion}: what is new in ${sdkVersion} does not work. Remove ${folder} from PATH ` +
+    `or from plugins.providers in Pulumi.yaml, and install the plugin that the program asks for: ` +
+    `\`pulumi plugin install resource ${name} ${sdkVersion} --server ${pluginDownloadURL}\``
   );
 }

@@ -1,3 +1,4 @@
+/** Tests of the gRPC server and its calls, with a scripted provider over a real socket. */
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
@@ -12,7 +13,7 @@ const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
 const target = { urn: instanceUrn };
 
-test("Handshake and Configure tell the engine the same abilities", async () => {
+test("Handshake and Configure report the same capabilities to the engine", async () => {
   await withServer({}, async ({ client, calls }) => {
     expect((await client.handshake()).toObject()).toMatchObject({
       acceptSecrets: true,
@@ -32,7 +33,7 @@ test("Handshake and Configure tell the engine the same abilities", async () => {
   });
 });
 
-test("Handshake and Attach tell a loaded provider of the new engine", async () => {
+test("after Handshake and Attach, a loaded provider is renewed for the new engine", async () => {
   await withServer({}, async ({ client, calls, engine }) => {
     await client.configure(propertyMap({}));
     await client.handshake();
@@ -60,7 +61,7 @@ test("GetPluginInfo and GetSchema answer before any configuration", async () => 
   });
 });
 
-test("the engine's own entries among the settings never reach the provider, and go back as they came", async () => {
+test("the engine's own entries beside the settings never reach the provider, and are returned unchanged", async () => {
   const news = propertyMap({
     version: "1.2.3",
     pluginDownloadURL: "https://x",
@@ -98,11 +99,11 @@ test.each([
   });
 });
 
-test("a Configure that tells nobody's run is refused", async () => {
+test("a Configure without the id of the provider resource is refused", async () => {
   await withServer({}, async ({ client, calls }) => {
     await expect(client.configure(propertyMap({}), "")).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
-      message: "Configure gives no id of the provider resource",
+      message: "the Configure request has no id of the provider resource",
     });
     expect(calls).toEqual([]);
   });
@@ -201,7 +202,7 @@ test("Update, Delete: everything the engine knows of the resource is passed on",
   });
 });
 
-test("Read tells import, get and refresh apart, and gone is an empty reply", async () => {
+test("Read distinguishes import, get and refresh, and its reply is empty if the instance is gone", async () => {
   await withServer(
     { read: async ({ id }) => (id === "gone" ? undefined : { id, inputs, outputs }) },
     async ({ client, calls }) => {
@@ -241,7 +242,7 @@ test("List streams one result for each resource", async () => {
   });
 });
 
-test("what this provider has not is refused, naming what it has", async () => {
+test("an unknown resource or function is refused with the names of the known ones", async () => {
   await withServer({}, async ({ client, calls }) => {
     const refusal = {
       code: status.INVALID_ARGUMENT,
@@ -258,7 +259,7 @@ test("what this provider has not is refused, naming what it has", async () => {
   });
 });
 
-/** What is no span of time is none given. */
+/** A time-out that is not a positive number counts as none. */
 test.each([
   [NaN, 0],
   [-1, 0],
@@ -296,7 +297,7 @@ test("no message can crash or hang the server", async () => {
       );
     expect(await answer(Buffer.from([0x12, 0xff, 0xff, 0xff, 0xff]))).toBe(status.INTERNAL);
     expect(await answer(nested(maxDepth))).toBe(status.INVALID_ARGUMENT);
-    // google-protobuf recurses: its stack overflows.
+    // google-protobuf recurses, and overflows its stack.
     expect(await answer(nested(100_000))).toBe(status.INTERNAL);
     expect(await client.version()).toBe("1.2.3");
   });
@@ -315,7 +316,7 @@ function nested(levels: number): Buffer {
   return Buffer.from(heads.flat());
 }
 
-test("inputs of several MB and unknown ones go through as they should", async () => {
+test("inputs of several MB and unknown inputs reach the provider", async () => {
   await withServer({}, async ({ client }) => {
     const large = propertyMap({ userData: "x".repeat(6 << 20), later: Unknown.value });
     const answer = await client.create({ inputs: large, preview: true });
@@ -323,7 +324,7 @@ test("inputs of several MB and unknown ones go through as they should", async ()
   });
 });
 
-test("Cancel answers at once while a Create runs, and the Create ends in its own way", async () => {
+test("Cancel is answered at once while a Create runs, and the Create ends by itself", async () => {
   const { promise: canceled, resolve } = Promise.withResolvers<void>();
   const create = async () => {
     await canceled;
@@ -341,7 +342,7 @@ test("Cancel answers at once while a Create runs, and the Create ends in its own
   });
 });
 
-test("a call whose engine is gone is waited for: what it does still counts (G1)", async () => {
+test("drain waits for a call whose engine is gone, because it may still record an instance (G1)", async () => {
   const { promise: answered, resolve } = Promise.withResolvers<void>();
   const create = async () => {
     await answered;
@@ -364,14 +365,14 @@ test("a call whose engine is gone is waited for: what it does still counts (G1)"
   });
 });
 
-test("a Cancel that goes wrong inside is answered all the same", async () => {
+test("a Cancel is answered even if the provider throws", async () => {
   const cancel = () => {
     throw new Error("no");
   };
   await withServer({ cancel }, async ({ client, engine }) => {
     await client.check({ news: inputs });
     await client.cancel();
-    // The next answer comes after the messages before it.
+    // The next answer arrives after the messages that were sent before it.
     await client.version();
     expect(engine.logged).toMatchObject([
       { severity: "debug", message: expect.stringContaining("Error: no") },

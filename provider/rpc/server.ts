@@ -1,4 +1,7 @@
-/** The gRPC server: its port, its calls under way, and the provider, which the first call loads. */
+/**
+ * The gRPC server of the plugin. It opens the port, keeps track of the running calls, and loads the provider
+ * with the first call that needs it. `main.ts` starts the server.
+ */
 import {
   Server,
   ServerCredentials,
@@ -11,16 +14,16 @@ import type { Provider } from "../requests";
 import { describeError, toCallFailure } from "./errors";
 import { providerService, type CallRunner, type ServiceDependencies } from "./service";
 
-/** What a server needs. */
+/** What a server is made with. */
 export interface ServerDependencies extends ServiceDependencies {
   /**
-   * Called once, by the first call that needs the provider: half of the plugins that an engine starts are
-   * asked for nothing but the schema.
+   * Loads the provider. The first call that needs the provider calls this function, once. Of the plugins that
+   * an engine starts, half are only asked for the schema.
    */
   loadProvider: () => Promise<Provider>;
 }
 
-/** `pulumirpc.ResourceProvider` in front of a `Provider`. */
+/** Serves a `Provider` as the gRPC service `pulumirpc.ResourceProvider`. */
 export class ProviderServer implements CallRunner {
   readonly #server: Server;
   readonly #dependencies: ServerDependencies;
@@ -29,7 +32,7 @@ export class ProviderServer implements CallRunner {
 
   constructor(dependencies: ServerDependencies) {
     this.#dependencies = dependencies;
-    // The engine sends up to 400 MB and takes as much; grpc-js alone would refuse more than 4 MB.
+    // The engine sends and accepts up to 400 MB. By default, grpc-js refuses more than 4 MB.
     this.#server = new Server({
       "grpc.max_receive_message_length": 400 * 1024 * 1024,
       "grpc.max_send_message_length": -1,
@@ -37,7 +40,7 @@ export class ProviderServer implements CallRunner {
     this.#server.addService(ResourceProviderService, providerService(this, dependencies));
   }
 
-  /** Binds to a port of the system's choice, for this machine only; resolves to the port. */
+  /** Listens on a port that the system chooses, for this machine only. Resolves to the port. */
   listen(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
@@ -51,7 +54,7 @@ export class ProviderServer implements CallRunner {
     return this.#running.size;
   }
 
-  /** Has the provider end its waits, with the state kept; see `Provider.cancel`. Never throws. */
+  /** Has the provider end its waits (see `Provider.cancel`). Never throws. */
   cancel(isOrderly: boolean, isEngineGone = false): void {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
@@ -61,21 +64,22 @@ export class ProviderServer implements CallRunner {
     this.#tellProvider((provider) => provider.renew());
   }
 
-  /** A provider that no call has loaded has nothing to cancel. */
+  /** Calls `tell` with the provider, unless no call has loaded it yet. */
   #tellProvider(tell: (provider: Provider) => void): void {
     this.#provider?.then(tell).catch((error: unknown) => {
       this.#dependencies.log.debug(describeError(error).stack);
     });
   }
 
-  /** Takes no more calls. Resolves once the running ones have ended, even without anybody to answer. */
+  /** Accepts no more calls. Resolves when the running calls have ended, even if their connection is gone. */
   async drain(): Promise<void> {
-    // With its connection a call is gone for grpc-js, but what it does for the ledger goes on (G1).
+    // If its connection breaks, a call has ended for grpc-js. But the call goes on, and may still write the id of
+    // a created instance to the ledger (G1).
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     await Promise.all([closed, ...this.#running]);
   }
 
-  /** Breaks off whatever is still open. */
+  /** Closes the connections at once, with every call on them. */
   stop(): void {
     this.#server.forceShutdown();
     this.#dependencies.log.close();
@@ -119,9 +123,9 @@ export class ProviderServer implements CallRunner {
   }
 
   /**
-   * What `handle` throws becomes the call's status, so that no message and no defect crashes the process
-   * or leaves a call without an answer. A call's "cancelled" event is of no use here: grpc-js emits it
-   * after answered calls too. Ctrl-C comes as a call of its own.
+   * Answers a call with the result of `handle`, or with the status for its error, so that no request and no
+   * defect crashes the process or leaves a call without an answer. The "cancelled" event of a call is not used,
+   * because grpc-js also emits it after answered calls. A Ctrl-C arrives as the call Cancel.
    */
   async #answer<Reply>(
     callback: sendUnaryData<Reply>,
@@ -139,7 +143,7 @@ export class ProviderServer implements CallRunner {
     try {
       callback(...answer);
     } catch (error) {
-      // grpc-js itself threw: the caller is gone, and there is nobody left to answer.
+      // grpc-js itself threw, because the caller is gone.
       debug(`an answer could not be sent: ${String(error)}`);
     }
   }

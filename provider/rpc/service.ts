@@ -1,6 +1,6 @@
 /**
- * The calls of `pulumirpc.ResourceProvider`: each entry decodes the engine's message, asks the provider,
- * and encodes the answer.
+ * The handlers of the calls of `pulumirpc.ResourceProvider`. Each decodes the engine's message, calls the
+ * provider, and encodes the response. `server.ts` runs them.
  */
 import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
@@ -28,44 +28,45 @@ type Service = Partial<{
   ]: IResourceProviderServer[Name];
 }>;
 
-/** What the calls need besides the provider. */
+/** What the handlers need besides the provider. */
 export interface ServiceDependencies {
+  /** Reads the schema of the package, as JSON. */
   schema: () => Promise<string>;
   log: EngineLog;
   redactor: Redactor;
-  /** Semantic version of the plugin. */
+  /** The semantic version of the plugin. */
   version: string;
 }
 
-/** The server that runs the calls, as the calls see it. */
+/** The part of the server that the handlers use. */
 export interface CallRunner {
-  /** The handler of a unary call that does without the provider. */
+  /** Returns the gRPC handler of a unary call that does not need the provider. */
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply>;
-  /** The handler of a unary call to the provider. */
+  /** Returns the gRPC handler of a unary call that needs the provider. */
   withProvider<Request, Reply>(
     handle: (provider: requests.Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply>;
-  /** The handler of a call to the provider that streams its answer, one message for each item. */
+  /** Returns the gRPC handler of a call that needs the provider, and answers with one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: requests.Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply>;
   /** How many calls are not answered yet. */
   readonly runningCalls: number;
-  /** Has the provider end its waits; see `Provider.cancel`. Never throws. */
+  /** Has the provider end its waits (see `Provider.cancel`). Never throws. */
   cancel(isOrderly: boolean): void;
-  /** A new engine has come; in attach mode the process has outlived the last one. */
+  /** Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. */
   attachEngine(engineAddress: string): void;
 }
 
-/** Every call that the provider answers; grpc-js answers UNIMPLEMENTED to the others. */
+/** Returns the handler of every call that the provider has. grpc-js answers UNIMPLEMENTED to the other calls. */
 export function providerService(server: CallRunner, dependencies: ServiceDependencies): Service {
   const { schema, log, redactor, version } = dependencies;
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
     new pb.CheckResponse()
-      // Unknown inputs are allowed in updates too.
+      // `preview`, because the engine accepts unknown inputs from Check in an update too.
       .setInputs(encodeProperties(inputs, "preview"))
       .setFailuresList(failures.map(toCheckFailure));
   const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
@@ -86,8 +87,8 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
-    // Answered at once and whatever happens: the engine takes a plugin that does not answer for crashed.
-    // Never exits: Cancel comes at every normal shutdown too, with calls still running.
+    // Answered first, because the engine regards a plugin that does not answer as crashed. It does not exit the
+    // process, because the engine may send Cancel while calls are running.
     cancel: (_call, callback) => {
       callback(null, new Empty());
       server.cancel(server.runningCalls === 0);
@@ -96,7 +97,7 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
     checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
       const { inputs, failures } = await provider.checkConfig({ news: omitEngineEntries(sent) });
-      const warning = newerSdkWarning(sent, { plugin: version, folder: __dirname });
+      const warning = newerSdkWarning(sent, { pluginVersion: version, folder: __dirname });
       if (warning !== undefined) log.warning(warning, request.getUrn());
       return toCheckReply({ inputs: withEngineEntries(inputs, sent), failures });
     }),
@@ -106,13 +107,13 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
     }),
     configure: server.withProvider(async (provider, request: pb.ConfigureRequest) => {
       const id = request.getId();
-      if (!id) throw new InvalidMessage("Configure gives no id of the provider resource");
+      if (!id) throw new InvalidMessage("the Configure request has no id of the provider resource");
       await provider.configure({
         urn: request.getUrn() || undefined,
         scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
         args: omitEngineEntries(decodeProperties(request.getArgs())),
       });
-      // What Handshake said, once more.
+      // The same capabilities as in the response to Handshake.
       return new pb.ConfigureResponse()
         .setAcceptsecrets(true)
         .setAcceptresources(true)
@@ -147,21 +148,21 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
         ...{ urn: request.getUrn(), inputs, preview },
         timeoutSeconds: readTimeoutSeconds(request),
       });
-      if (id === "" && !preview) throw new Error("Create made an instance but gave no id");
+      if (id === "" && !preview) throw new Error("Create made an instance but returned no id");
       try {
         const reply = new pb.CreateResponse()
           .setId(id)
           .setProperties(encodeProperties(outputs, preview ? "preview" : "final"));
-        // grpc-js does this once more, but a failure there could not be reported.
+        // grpc-js serializes the reply again, but a failure there could not be reported.
         reply.serializeBinary();
         return reply;
       } catch (error) {
         if (preview) throw error;
-        // G1: the instance exists and costs money. With a plain error the engine would forget it; with
-        // this one the engine keeps the id, and what of the state can be sent.
+        // The instance exists and costs money, and it must not be lost (G1). With a plain error the engine
+        // would forget it. With this error the engine records the id, and the part of the state that can be sent.
         throw new InstanceUnfinished(id, { inputs, outputs }, [
-          `instance ${id} was made, but part of its state could not be recorded ` +
-            `(${describeError(error).message}): the next \`pulumi up\` reads it again`,
+          `instance ${id} was created, but part of its state could not be recorded ` +
+            `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
         ]);
       }
     }),
@@ -181,12 +182,12 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
       const answer = await provider.read({
         urn: request.getUrn(),
         id: request.getId(),
-        // Absent means an import, empty means a `.get()`.
+        // Inputs and outputs are absent in an import, and empty in a `.get()`.
         inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
         outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
         timeoutSeconds: readTimeoutSeconds(request),
       });
-      // A reply without id and properties says that the instance is gone.
+      // A reply without id and properties means that the instance is gone.
       if (!answer) return new pb.ReadResponse();
       return new pb.ReadResponse()
         .setId(answer.id)
@@ -225,7 +226,7 @@ export function providerService(server: CallRunner, dependencies: ServiceDepende
   };
 }
 
-/** Of a Diff, and the part of an Update that is the same. */
+/** Reads the fields that a Diff and an Update share. */
 function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
   requireInstance(request.getType());
   return {
@@ -233,7 +234,7 @@ function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.D
     id: request.getId(),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getOlds()),
-    // The engine has applied ignoreChanges already.
+    // The engine has already applied the option ignoreChanges.
     news: decodeProperties(request.getNews()),
   };
 }
@@ -272,7 +273,7 @@ function readAutonamingMode(mode: number): requests.AutonamingMode {
   return known;
 }
 
-/** 0 where the program sets none, and for a number that is no time. */
+/** Returns 0 if the program sets no time-out, or one that is not a positive number. */
 function readTimeoutSeconds(request: { getTimeout(): number }): number {
   const seconds = request.getTimeout();
   return seconds > 0 ? seconds : 0;

@@ -1,22 +1,22 @@
-/** How the process ends: with a signal, or with the engine. */
+/** Ends the process after a signal, or when the engine is gone. `main.ts` sets this up. */
 import type { Clock } from "../clock";
 import type { ProviderServer } from "./server";
 
-/** How long running calls get after a signal. The engine kills a plugin five seconds after SIGINT. */
+/** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;
 /**
- * How long running calls get when the engine is gone. Nobody waits any more, but a POST under way may
- * still bring its id, for the ledger.
+ * How long running calls may go on when the engine is gone. Nobody waits for their answers any more, but the
+ * response to a POST may still bring an id, which is then recorded in the ledger.
  */
 export const afterEngineMs = 15_000;
-/** With no call running, only a peer that does not read can delay the exit. */
+/** How long the exit may wait if no call is running. Only a peer that does not read makes it wait. */
 const idleMs = 250;
 
 /**
- * Exits at a signal, or when the engine is gone: at once with no call running, else when the running calls
- * have been cancelled and answered. A second signal does not wait.
+ * Makes the process exit after a signal, or when the engine is gone. The running calls are canceled, and the
+ * process exits when they have ended or when their time is up. A second signal makes it exit at once.
  *
- * `isStdinOfEngine`: the end of stdin is the end of the engine, which says nothing when it is killed.
+ * @param isStdinOfEngine whether the end of stdin means that the engine is gone, as when it is killed
  */
 export function exitWithEngine(
   server: Pick<ProviderServer, "cancel" | "drain" | "runningCalls">,
@@ -24,17 +24,17 @@ export function exitWithEngine(
   isStdinOfEngine: boolean,
 ): void {
   let isEnding = false;
-  const end = (patienceMs: number, how: { isOrderly: boolean; isEngineGone: boolean }): void => {
+  const end = (graceMs: number, how: { isOrderly: boolean; isEngineGone: boolean }): void => {
     isEnding = true;
     const isIdle = server.runningCalls === 0;
-    // Drained when idle too, which takes no time: the last answer may still be on its way out.
-    void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : patienceMs)]).finally(exit);
+    // It also drains when no call is running: the last answer may not have been written to the network yet.
+    void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
     server.cancel(isIdle && how.isOrderly, how.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isEnding) exit();
-    // An engine sends SIGINT when it is done; some (3.180) send no Cancel before it. A Ctrl-C at the
-    // terminal reaches the engine alone. After other signals, the engine may not have saved the answers.
+    // An engine sends SIGINT when it has finished, and some engines (3.180) send no Cancel before it. A Ctrl-C at
+    // the terminal reaches only the engine. After other signals, the engine may not have saved the answers.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);
@@ -48,7 +48,7 @@ export function exitWithEngine(
   }
 }
 
-/** At once, not when nothing is left to wait for. A regular exit also writes the compile cache. */
+/** Exits at once, even if connections or timers are open. Unlike a kill, this also writes the compile cache. */
 function exit(): never {
   process.exit(0);
 }

@@ -1,3 +1,4 @@
+/** Tests of how the plugin starts and ends, as a process of its own. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { isCommand, isStartedByEngine } from "../executable";
@@ -41,7 +42,7 @@ async function withPlugin(
 
 const inputs = propertyMap({ name: "web" });
 
-/** Starts a Create and waits until it waits; `outcome` is how it ends. */
+/** Starts a Create and waits until the provider is waiting. `outcome` is its result or its error. */
 async function startCreate({ client, engine }: Started): Promise<{ outcome: Promise<unknown> }> {
   const outcome = client.create({ inputs }).catch((error: unknown) => error);
   while (engine.logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -56,7 +57,7 @@ test.each([
   [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], true],
   [["--tracing=x", "-v", "9", "127.0.0.1:41"], true],
   [["--logtostderr", "--tracing", "http://t:1"], false],
-])("whether %j comes from the engine: %s; it is no command", (argv, byEngine) => {
+])("arguments %j: started by the engine: %s; never a command", (argv, byEngine) => {
   expect(isStartedByEngine(argv)).toBe(byEngine);
   expect(isCommand(argv)).toBe(false);
 });
@@ -67,7 +68,7 @@ test.each([
   ["-h"],
   ["--version"],
   ["Doctor"],
-])("%s is typed by a person", (...argv) => {
+])("%s is a command that a person typed", (...argv) => {
   expect(isCommand(argv)).toBe(true);
 });
 

@@ -1,3 +1,4 @@
+/** Tests of a session's connection to the service, with a fake service. */
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
 import { OperationFailed } from "../errors";
@@ -6,7 +7,7 @@ import { errorOf, scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 
-test("the account is asked once a process, when first needed", async () => {
+test("the account is requested once in a session, when it is first needed", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => ({ id: "acc-1" });
   expect(service.calls).toEqual([]);
@@ -16,13 +17,13 @@ test("the account is asked once a process, when first needed", async () => {
   expect(all[0]?.origin.account).toBe("acc-1");
 });
 
-test("validateCredentials false: the account is never asked", async () => {
+test("with validateCredentials false, the account is never requested", async () => {
   const { session, service } = scene({ validateCredentials: false });
   await session.connection.open(never);
   expect(service.calls).toEqual([]);
 });
 
-test("a 401 stops with one clear error, and is not asked for again", async () => {
+test("a 401 is one clear error, and the account is not requested again", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => {
     throw answered(401, "GET");
@@ -35,7 +36,7 @@ test("a 401 stops with one clear error, and is not asked for again", async () =>
   expect(service.calls).toEqual(["account"]);
 });
 
-test("a 403 of the account call is one warning: a narrow token may still list and create", async () => {
+test("a 403 for the account is one warning, since the token may still list and create", async () => {
   const { session, service, messages } = scene();
   service.accountAnswer = () => {
     throw answered(403, "GET");
@@ -46,7 +47,7 @@ test("a 403 of the account call is one warning: a narrow token may still list an
 });
 
 test.each([answered(503, "GET"), failed("unreachable", "refused", "GET")])(
-  "after a passing fault the account is asked again: %s",
+  "after a failure that may pass, the account is requested again: %s",
   async (fault) => {
     const { session, service } = scene();
     service.accountAnswer = () => {
@@ -59,7 +60,7 @@ test.each([answered(503, "GET"), failed("unreachable", "refused", "GET")])(
   },
 );
 
-test("an answer without a usable id is no account", async () => {
+test("a response without a usable id leaves the origin without an account", async () => {
   for (const answer of [undefined, "text", { id: 5 }, { id: "" }, null]) {
     const { session, service } = scene();
     service.accountAnswer = () => answer;
@@ -67,14 +68,14 @@ test("an answer without a usable id is no account", async () => {
   }
 });
 
-test("an account call that hangs is waited for no longer than the operation lasts", async () => {
+test("an account request that hangs is waited for until the time-out of the operation", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => new Promise(() => undefined);
   const { signal } = session.operation(5);
   expect(await errorOf(session.connection.open(signal))).toBeInstanceOf(TimedOut);
 });
 
-test("a client that can't be made is an error of the settings, not a defect", async () => {
+test("if the client can't be made, this is an error of the settings, not a defect", async () => {
   const { session, ctx } = scene();
   ctx.createApi = () => {
     throw new Error("HTTPS_PROXY is no address");

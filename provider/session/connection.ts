@@ -1,3 +1,7 @@
+/**
+ * The connection of a session to the service: the API client and the token. The operations get their client
+ * here.
+ */
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
@@ -9,13 +13,14 @@ import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
 
-/** The service as a session reaches it: the client, made when first needed, and the token, checked once. */
+/** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
   readonly #settings: Settings;
   readonly #ctx: ProviderContext;
-  /** Aborted by Cancel; another one after each Handshake. */
+  /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
   #api: Promise<ComputeApi> | undefined;
+  /** The check of the token, which is running or was successful, or the error that will not pass. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
@@ -25,34 +30,36 @@ export class Connection {
   }
 
   /**
-   * The client, and where its instances live. The first call checks the token with GET /v2/account; later
-   * calls check it again only where that was not possible.
+   * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
+   * /v2/account, unless compute:validateCredentials is false. If that request fails in a way that may pass, such
+   * as a time-out, the next call checks the token again.
    *
-   * @throws OperationFailed for a token that the service refuses
+   * @throws OperationFailed if the service refuses the token, or if no client can be made with the settings
+   * @throws RequestError if the token could not be checked and a later check may succeed
    */
   open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
     if (!this.#opened) {
       this.#opened = this.#open();
       this.#opened.catch((error: unknown) => {
-        // A refused token stays refused; any other failure may pass.
+        // After an OperationFailed, every later call fails too. Any other failure may pass.
         if (!(error instanceof OperationFailed)) this.#opened = undefined;
       });
     }
     return raceAbort(this.#opened, signal);
   }
 
-  /** The client, with the token unchecked. */
+  /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
     return (this.#api ??= this.#createApi());
   }
 
-  /** Closes the client's connections, if there are any. */
+  /** Closes the connections of the client, if there is a client. */
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     await api?.close();
   }
 
-  /** Where the instances of this session live, without the account, which only a request tells. */
+  /** Returns the origin of the instances of this session, without the account, for which a request is needed. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
@@ -70,14 +77,14 @@ export class Connection {
       if (error.status === 401) throw new OperationFailed(explain(error));
       if (error.transient) throw error;
       this.#ctx.messages.warning(
-        `the token could not be checked with the account call, and is used all the same: ${error.message}. If it is meant to be narrow, set compute:validateCredentials to false.`,
+        `the token could not be checked with the account call, and is used anyway: ${error.message}. If the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
       );
       return { api, origin };
     }
   }
 
   async #createApi(): Promise<ComputeApi> {
-    // Loaded with the first request: previews send none, and undici would cost every start of the plugin.
+    // Loaded with the first request: previews send no request, and loading undici would slow down every start.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
@@ -97,17 +104,20 @@ export class Connection {
     try {
       return createApi(options);
     } catch (error) {
-      // For example, a proxy variable of the environment that is no address.
-      const why = error instanceof Error ? error.message : String(error);
-      throw new OperationFailed(`the service can't be called with these settings: ${why}`);
+      // For example, a proxy variable of the environment is not an address.
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OperationFailed(`the service can't be called with these settings: ${reason}`);
     }
   }
 }
 
-/** The id in an answer of the account call; undefined where it has none. The document shows no fields. */
+/**
+ * Returns the id in a response to GET /v2/account, or undefined if the response has no id. The service's API
+ * document does not describe the fields of this response.
+ */
 export function accountId(account: unknown): string | undefined {
   const id =
     typeof account === "object" && account !== null && "id" in account ? account.id : undefined;
-  // As the state gives it back, which can't hold half a character.
+  // The state can't hold half a surrogate pair, and the id is compared with the one in the state.
   return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;
 }

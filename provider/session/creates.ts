@@ -1,63 +1,66 @@
+/** What a session knows of its own creates. The create and the delete of an instance use this file. */
 import type { ListingSource } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 
-/** An instance whose create was answered with `InstanceUnfinished`. */
+/** An instance whose create was answered with the error `InstanceUnfinished`. */
 export interface Unfinished {
-  /** Of its record in the ledger. */
+  /** The key of its record in the ledger. */
   key: string;
   id: string;
   outputs: PropertyMap;
-  /** Only a listing begun after this mark (`Listings.markWrite`) can show the instance. */
+  /** Listings that were begun before this mark (`ListingSource.mark`) may not show the instance yet. */
   after: number;
 }
 
 /**
- * The creates of a session, one of each name at a time, and the instances that came of them. No create takes
- * over an instance of another create here, and no delete destroys an instance that was taken over here.
+ * Runs the creates of a session, one of each name at a time, and keeps the ids of their instances. With these
+ * ids, no create takes over an instance of another create of the session, and no delete destroys an instance
+ * that the session has taken over.
  */
 export class Creates {
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
-  /** By name: the mark (`Listings.markWrite`) at which the outcome of its last POST was decided. */
-  readonly #settledAt = new Map<string, number>();
-  /** Ids of the instances that were created or taken over. */
+  /** By name of the instance: the mark (`ListingSource.markWrite`) at which its last create ended. */
+  readonly #settledMarks = new Map<string, number>();
+  /** The ids of the instances that this session has created or taken over. */
   readonly #ids = new Set<string>();
+  /** The ids of those that it has taken over. */
   readonly #takenOver = new Set<string>();
-  /** By the resource's URN. */
+  /** The unfinished instances, by the URN of their resources. */
   readonly #unfinished = new Map<string, Unfinished>();
 
   constructor(listings: ListingSource) {
     this.#listings = listings;
   }
 
-  /** Runs `create` once no other create of this name is under way. */
+  /** Runs `create` when no earlier create of this name is running any more. */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
     return this.#locks.run(name, signal, create);
   }
 
-  /** The outcome of this name's POST is decided: the baseline of its next create is begun after that. */
+  /** Notes that a create of this name has ended. The baseline of the next create of the name must begin later. */
   noteSettled(name: string): void {
-    this.#settledAt.set(name, this.#listings.markWrite());
+    this.#settledMarks.set(name, this.#listings.markWrite());
   }
 
-  /** The mark of the last `noteSettled` of this name; 0 where there is none. */
-  settledAt(name: string): number {
-    return this.#settledAt.get(name) ?? 0;
+  /** Returns the mark (not a time) of the last `noteSettled` of this name, or 0 if there was none. */
+  settledMark(name: string): number {
+    return this.#settledMarks.get(name) ?? 0;
   }
 
-  /** This session has created the instance. */
+  /** Notes that this session has created the instance. */
   noteMade(id: string): void {
     this.#ids.add(id);
   }
 
-  /** This session has taken over an instance of an earlier, unanswered create. */
+  /** Notes that this session has taken over the instance of an earlier create that was not answered. */
   noteTakenOver(id: string): void {
     this.#ids.add(id);
     this.#takenOver.add(id);
   }
 
-  /** Whether this session has created the instance, or taken it over. */
+  /** Whether this session has created the instance or taken it over. */
   has(id: string): boolean {
     return this.#ids.has(id);
   }
@@ -67,12 +70,15 @@ export class Creates {
     return this.#takenOver.has(id);
   }
 
-  /** An error hook may make the engine ask again: that create then goes on with this instance. */
+  /**
+   * Notes that the create of this resource left an instance unfinished. An error hook of the program may make the
+   * engine repeat the create, which then goes on with this instance.
+   */
   noteUnfinished(urn: string, unfinished: Unfinished): void {
     this.#unfinished.set(urn, unfinished);
   }
 
-  /** The instance that an earlier create of this resource left unfinished. */
+  /** Returns the instance that an earlier create of this resource left unfinished, if any. */
   unfinished(urn: string): Unfinished | undefined {
     return this.#unfinished.get(urn);
   }

@@ -1,9 +1,10 @@
+/** Tests of what a session learns about Pulumi's state. */
 import { expect, jest, test } from "@jest/globals";
 import { originKey, originToState } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { scene, type Scene } from "../testing/scene";
 
-/** Outputs as a state has them, with the stamp of that session and the hash of that token. */
+/** Outputs as in a state, with the stamp of the session `run` and the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
   const origin = { ...session.connection.place(), ...(tokenHash ? { tokenHash } : {}) };
   return propertyMap({ name: "web", [originKey]: originToState(origin), __run: run });
@@ -25,14 +26,14 @@ test.each([
   );
 });
 
-test("an id that any call carried is never to be adopted, whoever holds it", () => {
+test("an id that came with any call is known, even if nothing is proven", () => {
   const world = scene();
   world.session.state.observe("i-1", propertyMap({}));
   expect(world.session.state.hasId("i-1")).toBe(true);
   expect(world.session.state.hasId("i-2")).toBe(false);
 });
 
-test("what is proven belongs to the place of its outputs, not to that of the settings", () => {
+test("records are settled for the service in the outputs, not for that in the settings", () => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const there = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
@@ -41,7 +42,7 @@ test("what is proven belongs to the place of its outputs, not to that of the set
   expect(settled.mock.calls).toEqual([[expect.objectContaining(there), "i-1", "state"]]);
 });
 
-test("a witness is another listed instance that was seen with the same token (G3)", () => {
+test("a listing is of the same tenant if it shows another instance with the same token (G3)", () => {
   const world = scene();
   const { state } = world.session;
   state.observe("i-1", outputsOf(world, "r", "old-token"));
@@ -51,7 +52,7 @@ test("a witness is another listed instance that was seen with the same token (G3
   state.observe("i-3", outputsOf(world, "r", "old-token"));
   expect(state.showsAnother(listing("i-2", "i-3"), "i-1", "old-token")).toBe(true);
   expect(state.showsAnother(listing("i-2"), "i-1", "old-token")).toBe(false);
-  // Found with the new token, it has been seen with both.
+  // This instance has now been seen with both tokens.
   state.observe("i-3", outputsOf(world, "r", "new-token"));
   expect(state.showsAnother(listing("i-3"), "i-1", "old-token")).toBe(true);
 });

@@ -1,31 +1,34 @@
+/** What a session learns about Pulumi's state from the calls of the engine. The operations of instances use it. */
 import type { Ledger } from "../ledger/ledger";
 import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /**
- * What a session knows of Pulumi's state. The engine shows a provider no more of the state than its calls for
- * single resources carry: an id, and the outputs that the state has for it, or is about to have.
+ * What a session knows of Pulumi's state. A provider can't read the state: it only sees the id and the outputs
+ * that come with each call for a resource. The state has these outputs, or is about to have them.
  */
 export class KnownState {
   readonly #ledger: Ledger;
-  readonly #configured: Place;
+  /** The service and token kind of the settings. */
+  readonly #place: Place;
   readonly #sessionId: string;
-  /** By the id of each instance that a call named: hashes of the tokens it was seen with. */
+  /** By the id of each instance that came with a call: the hashes of the tokens in its recorded origins. */
   readonly #tokenHashes = new Map<string, Set<string>>();
-  /** Ids of instances that a state surely held. */
+  /** The ids of instances that are proven to have been in a state. */
   readonly #proven = new Set<string>();
-  /** URNs of the resources that Check has seen since their last Read. */
+  /** The URNs of the resources for which Check was called after their last Read. */
   readonly #inUpdate = new Set<string>();
 
-  constructor(ledger: Ledger, configured: Place, sessionId: string) {
+  constructor(ledger: Ledger, place: Place, sessionId: string) {
     this.#ledger = ledger;
-    this.#configured = configured;
+    this.#place = place;
     this.#sessionId = sessionId;
   }
 
   /**
-   * A call came with this id and these outputs. Where the outputs prove that a state held the instance, the
-   * ledger's records of it are settled.
+   * Notes that a call came with this id and these outputs, as every Diff, Update, Delete, refresh and import
+   * does. If the outputs prove that a state held the instance, its records in the ledger are
+   * settled.
    */
   observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
@@ -34,10 +37,10 @@ export class KnownState {
     this.#tokenHashes.set(id, hashes);
     if (!wasInState(outputs, this.#sessionId)) return;
     this.#proven.add(id);
-    this.#ledger.settleId(origin ?? this.#configured, id, "state");
+    this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 
-  /** Whether a call came with this id: the instance may be someone's, so no create takes it over. */
+  /** Whether a call came with this id. The instance may belong to another resource, so no create takes it over. */
   hasId(id: string): boolean {
     return this.#tokenHashes.has(id);
   }
@@ -48,8 +51,8 @@ export class KnownState {
   }
 
   /**
-   * Whether this listing shows another instance that was seen with the token of this hash. Then the listing
-   * is of the same tenant as that token (G3).
+   * Whether the listing shows an instance other than `id` whose recorded origin has this token hash. If so, the
+   * listing is of the same tenant as that token, and may prove that `id` is gone (G3).
    */
   showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
     return [...this.#tokenHashes].some(
@@ -57,17 +60,17 @@ export class KnownState {
     );
   }
 
-  /** Check came for this resource: a Diff that follows is an update's. */
+  /** Called for each Check: a Diff of this resource after it is part of an update. */
   beginUpdate(urn: string): void {
     this.#inUpdate.add(urn);
   }
 
-  /** Read came for this resource: a Diff that follows without a Check is a refresh's. */
+  /** Called for each Read: a Diff of this resource after it is part of a refresh, unless a Check comes first. */
   beginRefresh(urn: string): void {
     this.#inUpdate.delete(urn);
   }
 
-  /** Whether the next Diff of this resource is an update's. */
+  /** Whether a Diff of this resource is part of an update now, and not of a refresh. */
   isInUpdate(urn: string): boolean {
     return this.#inUpdate.has(urn);
   }

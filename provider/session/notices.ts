@@ -1,35 +1,42 @@
+/** The notices about creates of earlier runs that a session prints. The create of an instance uses them. */
 import type { TokenKind } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 
-/** Prints each notice once a run, however many of its resources it is about. */
+/** Prints each notice once in a session, even if it is about several resources. */
 export class Notices {
   readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
   readonly #tokenKind: TokenKind;
+  /** The ids of the leftovers that were in a notice. */
   readonly #reportedIds = new Set<string>();
+  /** The descriptions of the leftovers for the next notice. */
   #leftovers: string[] = [];
-  #hasPending = false;
-  #hasPartial = false;
+  #hasWarnedOfPending = false;
+  #hasReportedPartial = false;
 
   constructor(ctx: Pick<ProviderContext, "messages" | "clock">, tokenKind: TokenKind) {
     this.#ctx = ctx;
     this.#tokenKind = tokenKind;
   }
 
-  /** Pending creates of earlier runs. */
+  /** Warns of the pending creates of earlier runs. */
   pending(text: string): void {
-    if (this.#hasPending) return;
-    this.#hasPending = true;
+    if (this.#hasWarnedOfPending) return;
+    this.#hasWarnedOfPending = true;
     this.#ctx.messages.warning(text);
   }
 
-  /** A baseline that was not complete. */
+  /** Says that the listing before a POST (the baseline) was not complete. */
   partialListing(text: string): void {
-    if (this.#hasPartial) return;
-    this.#hasPartial = true;
+    if (this.#hasReportedPartial) return;
+    this.#hasReportedPartial = true;
     this.#ctx.messages.info(text);
   }
 
-  /** Leftovers of one resource. Those of resources whose creates share a listing come in one notice. */
+  /**
+   * Names the leftovers of a resource. `text` describes one leftover, and `notice` makes a notice of several
+   * descriptions. Leftovers that are reported at the same time, by creates that waited for the same listing, come
+   * in one notice.
+   */
   leftovers(
     found: readonly { id: string; text: string }[],
     notice: (texts: readonly string[]) => string,
@@ -44,7 +51,7 @@ export class Notices {
 
   #printLeftovers(notice: (texts: readonly string[]) => string): void {
     const text = notice(this.#leftovers.splice(0));
-    // Instances of a sandbox cost nothing, and the service removes them.
+    // The instances of a test token cost nothing, and the service removes them.
     if (this.#tokenKind === "live") this.#ctx.messages.warning(text);
     else this.#ctx.messages.info(text);
   }

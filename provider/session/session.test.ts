@@ -1,9 +1,10 @@
+/** Tests of the warnings of a session. */
 import { expect, test } from "@jest/globals";
 import { scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 
-test("a cursor that the service ignores is warned of once a process", async () => {
+test("a session warns once of a cursor that the service ignores", async () => {
   const { session, service, messages, clock } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   await session.listings.get(session.listings.recent, never);

@@ -1,3 +1,7 @@
+/**
+ * The session: a configured provider, with what its operations share. `provider.ts` makes one at Configure, and
+ * each command of the plugin that calls the service makes one of its own.
+ */
 import { deadline, type Ending } from "../abort";
 import { cursorIgnored } from "../advice";
 import type { Settings } from "../config/settings";
@@ -13,57 +17,61 @@ import { Creates } from "./creates";
 import { KnownState } from "./knownState";
 import { Notices } from "./notices";
 
-/** Whose run a session is, as Configure tells. */
+/** The run that a session belongs to. `provider.ts` takes it from Configure. */
 export interface Owner {
-  /** The session's random id. */
-  session: string;
-  /** The provider resource's own id. */
+  /** The random id of the session. */
+  sessionId: string;
+  /** The id of the provider resource: the same in every run of a stack. Undefined if it is not known yet. */
   scope: string | undefined;
-  /** Whether the run is `pulumi do --stateless`: all its creates share a URN and nothing else. */
+  /** Whether the run is `pulumi do --stateless`. All creates of such runs share a URN and nothing else. */
   stateless: boolean;
-  /** The URN of the program's own provider resource; undefined: the default one. */
-  provider: string | undefined;
+  /** The URN of the explicit provider resource. Undefined for a default provider. */
+  providerUrn: string | undefined;
 }
 
-/** The owner of a command's session, which creates nothing. */
-const byHand: Owner = {
-  session: "by-hand",
+/** The owner of the session of a command, which never creates an instance. */
+const commandOwner: Owner = {
+  sessionId: "by-hand",
   scope: undefined,
   stateless: false,
-  provider: undefined,
+  providerUrn: undefined,
 };
 
-/** Default time-outs, in seconds: of an operation that changes something, and of one that only looks. */
+/** The default time-outs in seconds: `change` for operations that change something, `look` for all others. */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
- * A configured provider, from the engine's Handshake or Attach to its last Cancel: the settings, and what
- * all operations share. Two sessions share only the ledger on the disk.
+ * The settings of a configured provider, and what all its operations share. A session begins with Configure. It
+ * ends with the process, or when another engine connects after a Cancel. Sessions share only the ledger on the
+ * disk.
  */
 export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
   readonly owner: Owner;
-  /** Aborted by Cancel; another one after each Handshake. */
+  /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
   readonly connection: Connection;
   readonly listings: ListingSource;
   readonly poller: Poller;
+  /** Limits how many creates run at a time. */
   readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
+  /** The creates of this session. */
   readonly creates: Creates;
+  /** What is known about Pulumi's state. */
   readonly state: KnownState;
   readonly notices: Notices;
-  /** Whether there is an engine to take the answers. */
+  /** Whether there still is an engine that receives the answers. `Provider.cancel` sets it to false. */
   hasEngine = true;
-  /** What has been warned of. */
-  readonly #warnings = new Set<string>();
+  /** The subjects of the warnings that were printed and must not be repeated. */
+  readonly #warnedSubjects = new Set<string>();
 
   constructor(
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
-    owner: Owner = byHand,
+    owner: Owner = commandOwner,
   ) {
     this.settings = settings;
     this.ctx = ctx;
@@ -96,7 +104,7 @@ export class Session {
     );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
-      owner.session,
+      owner.sessionId,
       (text) => ctx.messages.warning(text),
       ctx.clock,
       ctx.disk,
@@ -107,47 +115,47 @@ export class Session {
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
-  /** A random id, in the stamp of the instances that this session creates. */
+  /** The random id of the session. It is the stamp of the instances that this session creates or imports. */
   get id(): string {
-    return this.owner.session;
+    return this.owner.sessionId;
   }
 
-  /** The URN of the program's own provider resource; undefined: the default one. */
-  get provider(): string | undefined {
-    return this.owner.provider;
+  /** The URN of the explicit provider resource. Undefined for a default provider. */
+  get providerUrn(): string | undefined {
+    return this.owner.providerUrn;
   }
 
   /**
-   * When every listing has an instance that was posted at this date (ISO 8601): milliseconds on the scale of
-   * `Clock.now`.
+   * Returns the clock time (`Clock.now`) from which every listing shows an instance whose POST was sent or
+   * accepted at `postedAt` (a date in ISO 8601): the settling time has then passed.
    */
   settledBy(postedAt: string): number {
     const { clock } = this.ctx;
-    // A wall clock that was set back does not make the wait longer than the settling time.
+    // Even if the wall clock was set back since then, the wait is not longer than the settling time.
     const age = Math.max(0, clock.date().getTime() - Date.parse(postedAt));
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
-  /** A warning that may hold for many instances alike, said of the first one only. */
+  /** Prints a warning that may apply to many instances, but only for the first one of the session. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.#isFirstOf(subject)) return;
-    this.ctx.messages.warning(`${text}. Others of this run may be like it`, urn);
+    this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
   }
 
-  /** The signal that ends one operation: Ctrl-C, or its time-out. */
+  /** Returns the signal of an operation. It is aborted by Cancel (Ctrl-C), or after this time-out. */
   operation(seconds: number): Ending {
     return deadline(this.ctx.clock, seconds, this.canceled());
   }
 
-  /** Ends the session in the ledger, whose lock is then free, and closes the connections. */
+  /** Ends the session: its lock in the ledger becomes free, and its connections are closed. */
   async close(): Promise<void> {
     await this.ledger.close();
     await this.connection.close();
   }
 
   #isFirstOf(subject: string): boolean {
-    const isFirst = !this.#warnings.has(subject);
-    this.#warnings.add(subject);
+    const isFirst = !this.#warnedSubjects.has(subject);
+    this.#warnedSubjects.add(subject);
     return isFirst;
   }
 }

@@ -1,20 +1,21 @@
+/** The folder of the compile cache, which the two start files beside this one use. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { executable } from "../executable";
 
 /**
- * Where V8's compiled code is kept between starts, which saves half of the start-up time: beside the
- * plugin, so that both are removed together, or else in the person's own cache. A shared directory, such
- * as /tmp, would let others put their own code there.
+ * Returns the directory in which V8's compiled code is stored between starts, which saves half of the start-up
+ * time. It is inside the folder of the plugin, so that both are removed together, or in the user's own cache if
+ * that folder can't be written to. In a shared directory, such as /tmp, others could put their own code.
  */
-export function cacheDirectory(plugin: string): string {
+export function cacheDirectory(pluginFolder: string): string {
   try {
-    accessSync(plugin, constants.W_OK);
-    return join(plugin, ".cache");
+    accessSync(pluginFolder, constants.W_OK);
+    return join(pluginFolder, ".cache");
   } catch {
     const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
-    const own = XDG_CACHE_HOME || LOCALAPPDATA || join(homedir(), ".cache");
-    return join(own, executable);
+    const userCache = XDG_CACHE_HOME || LOCALAPPDATA || join(homedir(), ".cache");
+    return join(userCache, executable);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The start of the single executable: runs the bundle inside it, with V8's compiled code from an earlier
- * start. Node's own compile cache is for files only.
+ * The entry point of the single executable. It runs the bundle inside the executable, with V8's compiled code
+ * from an earlier start. Node's own compile cache works only for files, so this file has a cache of its own.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,18 +9,18 @@ import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { cacheDirectory } from "./cacheDirectory";
 
-/** Defined by the build. V8 itself compares only the length of a source with that of the cached code. */
+/** A digest of the bundle, defined by the build. V8 itself only compares the length of the source with the cache. */
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
-// The build makes sure that all of it is ASCII.
+// The build makes sure that the bundle is all ASCII.
 const source = Buffer.from(getRawAsset("provider.js")).toString("latin1");
 const cache = cacheFile();
 const cachedData = cache === undefined ? undefined : readCache(cache);
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
-// Written at the end of a run that an engine started, whose address is the last argument: by then V8 has
-// compiled what the runs of an engine need.
+// The cache is written when the process exits, if an engine started it (its address is then the last argument):
+// V8 has then compiled what the runs of an engine need.
 if (cache !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
   process.on("exit", () => writeCache(cache));
 }
@@ -32,7 +32,7 @@ function cacheFile(): string | undefined {
     const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;
     return join(cacheDirectory(folder), name);
   } catch {
-    // There is no home directory. Without a cache, the start is slower.
+    // There is no home directory. Without a cache, the start is only slower.
     return undefined;
   }
 }
@@ -52,6 +52,6 @@ function writeCache(file: string): void {
     writeFileSync(temporary, script.createCachedData());
     renameSync(temporary, file);
   } catch {
-    // Without a cache, the start is slower.
+    // Without a cache, the start is only slower.
   }
 }

@@ -1,25 +1,25 @@
 /**
- * The plugin as npm puts it into node_modules/.bin. It runs on the project's own Node, which may be new enough
- * for the SDK but too old for the plugin. This file is built for any Node, and says if the Node is too old.
+ * The entry point of the plugin that npm puts into node_modules/.bin. It runs on the project's own Node, which may
+ * be new enough for the SDK but too old for the plugin. This file runs on any Node, and says so if it is too old.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 
-/** The oldest Node that undici and `@pulumi/pulumi` run on. */
-const oldest = metadata.sdk.nodejs.pluginNode;
+/** The version of the oldest Node that undici and `@pulumi/pulumi` run on. */
+const oldestNode = metadata.sdk.nodejs.pluginNode;
 
-const [oldestMajor = 0, oldestMinor = 0] = oldest.split(".").map(Number);
+const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split(".").map(Number);
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
-  // The engine puts a line before this, which says that the plugin has a bug.
+  // Before this message, the engine prints that the plugin has a bug.
   process.stderr.write(
     `
 
-This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldest} or later, and the one on PATH is ${process.versions.node}.
-Use a newer one; or let Pulumi use the plugin that has its own Node.js inside, which it downloads:
+This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldestNode} or later, and the one on PATH is ${process.versions.node}.
+Put a newer Node.js first on PATH, or let Pulumi download and use the plugin that contains its own Node.js:
   export PULUMI_IGNORE_AMBIENT_PLUGINS=true
 `,
   );

@@ -1,4 +1,4 @@
-/** What the launcher runs (`bin/start.js`): starts the bundle beside it, with V8's compile cache. */
+/** The file that the launcher runs (`bin/start.js`). It starts the bundle beside it, with V8's compile cache. */
 import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDirectory } from "./cacheDirectory";
@@ -6,6 +6,6 @@ import { cacheDirectory } from "./cacheDirectory";
 try {
   enableCompileCache(cacheDirectory(__dirname));
 } catch {
-  // Without a cache, the start is slower.
+  // Without a cache, the start is only slower.
 }
 createRequire(__filename)(join(__dirname, "provider.js"));

@@ -73,10 +73,10 @@ export function scene(
     ...args,
   });
   const session = new Session(resolveSettings(all, {}), ctx, () => cancellation.signal, {
-    session: `session${++sessions}`,
+    sessionId: `session${++sessions}`,
     scope: scopeId,
     stateless: false,
-    provider: undefined,
+    providerUrn: undefined,
     ...owner,
   });
   leftovers.push(() => void session.ledger.close());

@@ -1,6 +1,6 @@
 /**
- * The engine's side of the wire, for tests: typed calls that take and give property maps, and reject
- * with `CallFailed`.
+ * A gRPC client for tests that calls the plugin as the engine does. Its methods accept and return property maps,
+ * and reject with `CallFailed`.
  */
 import { credentials, type ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
@@ -19,7 +19,7 @@ interface Target {
   urn?: string;
   type?: string;
 }
-interface Existing extends Target {
+interface ExistingInstance extends Target {
   id: string;
   oldInputs?: PropertyMap;
   oldOutputs?: PropertyMap;
@@ -33,7 +33,7 @@ export function connect(port: number): TestClient {
 }
 
 export class TestClient {
-  /** For messages no sound engine sends. */
+  /** The generated client, for messages that a correct engine does not send. */
   readonly raw: ResourceProviderClient;
 
   constructor(port: number) {
@@ -73,7 +73,7 @@ export class TestClient {
     const request = new pb.CheckRequest();
     request.setUrn("urn:pulumi:dev::project::pulumi:providers:compute::default");
     request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
-    return checked(await call<pb.CheckResponse>((done) => this.raw.checkConfig(request, done)));
+    return readChecked(await call<pb.CheckResponse>((done) => this.raw.checkConfig(request, done)));
   }
 
   async diffConfig(args: { olds: PropertyMap; news: PropertyMap }): Promise<pb.DiffResponse> {
@@ -82,7 +82,7 @@ export class TestClient {
     return call((done) => this.raw.diffConfig(request, done));
   }
 
-  /** `id`: of the provider resource, as the engine sends it. */
+  /** `id` is the id of the provider resource. */
   async configure(args: PropertyMap, id = "provider-id"): Promise<pb.ConfigureResponse> {
     const request = new pb.ConfigureRequest().setArgs(struct(args)).setId(id);
     return call((done) => this.raw.configure(request, done));
@@ -96,7 +96,7 @@ export class TestClient {
       autonaming?: { proposedName: string; mode: pb.CheckRequest.AutonamingOptions.Mode };
     },
   ): Promise<Checked> {
-    const request = aimed(new pb.CheckRequest(), args);
+    const request = withTarget(new pb.CheckRequest(), args);
     request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
     request.setRandomseed(args.randomSeed ?? new Uint8Array(32));
     if (args.autonaming) {
@@ -104,11 +104,13 @@ export class TestClient {
       options.setProposedName(args.autonaming.proposedName).setMode(args.autonaming.mode);
       request.setAutonaming(options);
     }
-    return checked(await call<pb.CheckResponse>((done) => this.raw.check(request, done)));
+    return readChecked(await call<pb.CheckResponse>((done) => this.raw.check(request, done)));
   }
 
-  async diff(args: Existing & { news: PropertyMap }): Promise<pb.DiffResponse.AsObject> {
-    const request = aimed(new pb.DiffRequest(), args).setId(args.id).setNews(struct(args.news));
+  async diff(args: ExistingInstance & { news: PropertyMap }): Promise<pb.DiffResponse.AsObject> {
+    const request = withTarget(new pb.DiffRequest(), args)
+      .setId(args.id)
+      .setNews(struct(args.news));
     request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
     const reply = await call<pb.DiffResponse>((done) => this.raw.diff(request, done));
     return reply.toObject();
@@ -117,21 +119,25 @@ export class TestClient {
   async create(
     args: Target & { inputs: PropertyMap; timeoutSeconds?: number; preview?: boolean },
   ): Promise<{ id: string; outputs: PropertyMap }> {
-    const request = aimed(new pb.CreateRequest(), args).setProperties(struct(args.inputs));
+    const request = withTarget(new pb.CreateRequest(), args).setProperties(struct(args.inputs));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
     return { id: reply.getId(), outputs: decodeProperties(reply.getProperties()) };
   }
 
-  async update(args: Existing & { news: PropertyMap; preview?: boolean }): Promise<PropertyMap> {
-    const request = aimed(new pb.UpdateRequest(), args).setId(args.id).setNews(struct(args.news));
+  async update(
+    args: ExistingInstance & { news: PropertyMap; preview?: boolean },
+  ): Promise<PropertyMap> {
+    const request = withTarget(new pb.UpdateRequest(), args)
+      .setId(args.id)
+      .setNews(struct(args.news));
     request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
     return decodeProperties(reply.getProperties());
   }
 
-  /** Without inputs and outputs: an import. `undefined`: gone. */
+  /** Without inputs and outputs, it is an import. Resolves to `undefined` if the instance is gone. */
   async read(
     args: Target & {
       id: string;
@@ -140,7 +146,7 @@ export class TestClient {
       timeoutSeconds?: number;
     },
   ): Promise<{ id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined> {
-    const request = aimed(new pb.ReadRequest(), args).setId(args.id);
+    const request = withTarget(new pb.ReadRequest(), args).setId(args.id);
     if (args.inputs) request.setInputs(struct(args.inputs));
     if (args.outputs) request.setProperties(struct(args.outputs));
     request.setTimeout(args.timeoutSeconds ?? 0);
@@ -153,8 +159,8 @@ export class TestClient {
     };
   }
 
-  async delete(args: Existing): Promise<void> {
-    const request = aimed(new pb.DeleteRequest(), args).setId(args.id);
+  async delete(args: ExistingInstance): Promise<void> {
+    const request = withTarget(new pb.DeleteRequest(), args).setId(args.id);
     request.setOldInputs(struct(args.oldInputs ?? {})).setProperties(struct(args.oldOutputs ?? {}));
     request.setTimeout(args.timeoutSeconds ?? 0);
     await call<Empty>((done) => this.raw.delete(request, done));
@@ -163,7 +169,7 @@ export class TestClient {
   async invoke(token: string, args: PropertyMap): Promise<{ outputs: PropertyMap } & Failures> {
     const request = new pb.InvokeRequest().setTok(token).setArgs(struct(args));
     const reply = await call<pb.InvokeResponse>((done) => this.raw.invoke(request, done));
-    return { outputs: decodeProperties(reply.getReturn()), failures: failures(reply) };
+    return { outputs: decodeProperties(reply.getReturn()), failures: readFailures(reply) };
   }
 
   async list(token: string, query: PropertyMap = {}, limit = 0): Promise<Listed[]> {
@@ -196,11 +202,11 @@ interface Checked extends Failures {
   inputs: PropertyMap;
 }
 
-function checked(reply: pb.CheckResponse): Checked {
-  return { inputs: decodeProperties(reply.getInputs()), failures: failures(reply) };
+function readChecked(reply: pb.CheckResponse): Checked {
+  return { inputs: decodeProperties(reply.getInputs()), failures: readFailures(reply) };
 }
 
-function failures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures["failures"] {
+function readFailures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures["failures"] {
   return reply.getFailuresList().map((failure) => failure.toObject());
 }
 
@@ -208,10 +214,9 @@ function struct(map: PropertyMap): Struct {
   return encodeProperties(map, "preview");
 }
 
-function aimed<Request extends { setUrn(urn: string): unknown; setType(type: string): unknown }>(
-  request: Request,
-  { urn = instanceUrn, type = instanceToken }: Target,
-): Request {
+function withTarget<
+  Request extends { setUrn(urn: string): unknown; setType(type: string): unknown },
+>(request: Request, { urn = instanceUrn, type = instanceToken }: Target): Request {
   request.setUrn(urn);
   request.setType(type);
   return request;

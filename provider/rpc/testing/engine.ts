@@ -1,4 +1,4 @@
-/** The part of the engine that a plugin talks to, for tests: it keeps every message it is sent. */
+/** The log service of an engine, for tests. It keeps every message that it receives. */
 import { Server, ServerCredentials, type handleUnaryCall } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
@@ -19,9 +19,9 @@ const severities = {
 } as const;
 
 export class TestEngine {
-  /** In the order of their arrival. */
+  /** The messages in the order of their arrival. */
   readonly logged: Logged[] = [];
-  /** Before a message is kept and its call answered. */
+  /** Called for each message, before the message is kept and its call is answered. */
   beforeLog: (message: string) => Promise<void> = () => Promise.resolve();
 
   private constructor(

@@ -1,3 +1,4 @@
+/** Reads the errors of failed calls as the engine does. The test client uses it. */
 import type { Metadata, ServiceError } from "@grpc/grpc-js";
 import {
   ConfigureErrorMissingKeys,
@@ -7,7 +8,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import type { PropertyMap } from "../../propertyValue";
 import { decodeProperties } from "../properties";
 
-/** A call that failed, with what its details say. */
+/** The error of a failed call, with the content of its status details. */
 export class CallFailed extends Error {
   override readonly name = "CallFailed";
   constructor(
@@ -20,7 +21,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** `ErrorResourceInitFailed`: what the engine keeps of an instance that is not as it should be. */
+/** The content of `ErrorResourceInitFailed`: what the engine records for an unfinished instance. */
 export interface Unfinished {
   id: string;
   inputs: PropertyMap;
@@ -29,23 +30,23 @@ export interface Unfinished {
   refreshBeforeUpdate: boolean;
 }
 
-/** Reads a failed call as the engine does. */
+/** Reads the details of a failed call, as the engine does. */
 export function failed(error: ServiceError): CallFailed {
   const details = statusOf(error.metadata)?.getDetailsList() ?? [];
   let unfinished: Unfinished | undefined;
   let missingKeys: CallFailed["missingKeys"] = [];
   for (const detail of details) {
-    const init = detail.unpack<ErrorResourceInitFailed>(
+    const initFailed = detail.unpack<ErrorResourceInitFailed>(
       (bytes) => ErrorResourceInitFailed.deserializeBinary(bytes),
       "pulumirpc.ErrorResourceInitFailed",
     );
-    if (init) {
+    if (initFailed) {
       unfinished = {
-        id: init.getId(),
-        inputs: decodeProperties(init.getInputs()),
-        outputs: decodeProperties(init.getProperties()),
-        reasons: init.getReasonsList(),
-        refreshBeforeUpdate: init.getRefreshBeforeUpdate(),
+        id: initFailed.getId(),
+        inputs: decodeProperties(initFailed.getInputs()),
+        outputs: decodeProperties(initFailed.getProperties()),
+        reasons: initFailed.getReasonsList(),
+        refreshBeforeUpdate: initFailed.getRefreshBeforeUpdate(),
       };
     }
     const missing = detail.unpack<ConfigureErrorMissingKeys>(

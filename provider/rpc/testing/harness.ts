@@ -1,3 +1,4 @@
+/** Starts a server, a test engine and a client for a test. */
 import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
@@ -8,7 +9,7 @@ import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type Recorded } from "./scriptedProvider";
 
-/** A server with a scripted provider, the engine it logs to and a client, all over real sockets. */
+/** A server with a scripted provider, the engine that it logs to, and a client. All use real sockets. */
 export interface Harness {
   client: TestClient;
   server: ProviderServer;
@@ -20,14 +21,14 @@ export interface Harness {
   loads: true[];
 }
 
-/** Starts one for `body` and stops it again. */
+/** Starts a harness, runs `body` with it, and stops it again. */
 export async function withServer(
   script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
   body: (harness: Harness) => Promise<void>,
 ): Promise<void> {
   const redactor = new Redactor();
   const engine = await TestEngine.start();
-  // Its time stands still: no message is given up because the machine is busy.
+  // The time of this clock stands still, so that no message is dropped because the machine is busy.
   const clock = new VirtualClock();
   const log = new EngineLog({ redactor, clock });
   log.attach(engine.address);

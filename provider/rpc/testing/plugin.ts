@@ -1,4 +1,4 @@
-/** The plugin as a process of its own, with its provider or a scripted one in its place. */
+/** Starts the plugin as a process of its own, with its own provider or with a scripted one instead. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,10 @@ export interface Bundle {
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts`; with `provider` (a file in this folder) instead of its own, if given. */
+/**
+ * Bundles `provider/main.ts`. If `provider` (a file in this folder) is given, it replaces the plugin's own
+ * provider.
+ */
 export async function bundlePlugin(provider?: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
@@ -23,12 +26,12 @@ export async function bundlePlugin(provider?: string): Promise<Bundle> {
     platform: "node",
     format: "cjs",
     logLevel: "error",
-    plugins: provider === undefined ? [] : [inPlaceOfOwn(join(__dirname, provider))],
+    plugins: provider === undefined ? [] : [replaceProvider(join(__dirname, provider))],
   });
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-function inPlaceOfOwn(path: string): EsbuildPlugin {
+function replaceProvider(path: string): EsbuildPlugin {
   return {
     name: "scripted-provider",
     setup(plugin) {
@@ -40,15 +43,15 @@ function inPlaceOfOwn(path: string): EsbuildPlugin {
 export interface Plugin {
   process: ChildProcess;
   port: number;
-  /** All that came on stdout so far. */
+  /** All output on stdout so far. */
   stdout(): string;
-  /** Where Node warns, and where what nothing else caught is told. */
+  /** All output on stderr so far: the warnings of Node, and uncaught errors. */
   stderr(): string;
-  /** Exit code, or the signal that ended it; resolves at its end. */
+  /** Resolves when the process ends, to its exit code or to the signal that ended it. */
   ended: Promise<number | string | null>;
 }
 
-/** Starts it and waits for its port. */
+/** Starts the plugin, and waits until it prints its port. */
 export async function startPlugin(
   bundle: Bundle,
   args: readonly string[],

@@ -1,11 +1,16 @@
+/** A provider for tests of the server, whose answers each test chooses. */
 import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
 
+/** A call: the name of the method, and its first argument. */
 export type Recorded = {
   [Name in keyof Provider]: [Name, Parameters<Provider[Name]>[0]];
 }[keyof Provider];
 
-/** Answers as the test says, with something harmless where it says nothing, and keeps every call. */
+/**
+ * Makes a provider with the methods in `script`, and with harmless ones for all others. `calls` has every call to
+ * it.
+ */
 export function scriptedProvider(script: Partial<Provider> = {}): {
   provider: Provider;
   calls: Recorded[];
@@ -29,7 +34,7 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
   };
   const provider = new Proxy(answers, {
     get(target, name: keyof Provider) {
-      // A promise that resolves to it asks for a `then`.
+      // A promise that resolves to this provider asks it for a property `then`.
       if (!Object.hasOwn(target, name)) return undefined;
       return (request: never) => {
         calls.push([name, request]);

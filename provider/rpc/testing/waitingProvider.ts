@@ -1,4 +1,4 @@
-/** For processes of their own: every Create waits until it is cancelled, as a long wait does. */
+/** A provider for tests of the plugin as a process: every Create waits until it is canceled. */
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
@@ -13,9 +13,9 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       await canceled.promise;
       throw new InstanceUnfinished("i-1", { inputs, outputs: inputs }, ["cancelled"]);
     },
-    // The environment, as a provider finds it.
+    // Returns the environment that the provider sees.
     check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
-    // A defect behind everyone's back.
+    // Throws and rejects where nothing catches it, as a defect would.
     read: async () => {
       setImmediate(() => {
         throw new Error("uncaught");
@@ -24,8 +24,8 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       console.debug("not for stdout");
       return { id: "i-1", inputs: propertyMap({}), outputs: propertyMap({}) };
     },
-    cancel: (idle) => {
-      process.stderr.write(`cancel, idle: ${idle}\n`);
+    cancel: (isOrderly) => {
+      process.stderr.write(`cancel, idle: ${isOrderly}\n`);
       canceled.resolve();
     },
   }).provider;
