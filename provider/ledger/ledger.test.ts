@@ -171,7 +171,7 @@ test.each(["the write", "the sync"])(
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
     expect(all.warnings).toEqual([
       expect.stringMatching(
-        /can't be written \(ENOSPC.*the next one will not know of it.*PULUMI_HOME/,
+        /can't be written \(ENOSPC.*the next run will not find that out.*PULUMI_HOME/,
       ),
     ]);
     expect(ledger.read()).toMatchObject([
@@ -279,7 +279,7 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
       expect(ledger.read().map(({ record }) => record)).toEqual([one]);
     }
     expect(all.warnings).toEqual([
-      expect.stringContaining(`can't be read and was passed over: ${file}`),
+      expect.stringContaining(`can't be read and is ignored: ${file}`),
     ]);
     expect(ledger.settle(one.key, "gone")).toBe(true);
     expect(all.seen).toMatchObject([{ settled: "gone" }]);
