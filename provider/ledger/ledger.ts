@@ -24,7 +24,10 @@ export interface LedgerEntry {
   record: LedgerRecord;
   /** Whether the create is pending, the owner is alive and the owner's Create call has not ended. */
   inFlight: boolean;
-  /** Whether the owner is alive. Its engine may then still save the result that the engine got. */
+  /**
+   * Whether the owner is known to be alive. Its engine may then still save the result that the engine got. Only owners
+   * of pending records are tested, so this may be false for other records of a live session.
+   */
   live: boolean;
   /** Whether the create is pending, and locks can't show whether the owner is alive. */
   unlockable: boolean;
@@ -95,10 +98,17 @@ export class Ledger {
    * the record can't be written, resolves to the key after a warning.
    */
   async begin(fields: NewRecord): Promise<string> {
-    const session = this.#sessionId;
-    const key = `${session}-${++this.#recordCount}`;
+    const sessionId = this.#sessionId;
+    const key = `${sessionId}-${++this.#recordCount}`;
     this.#open();
-    if (this.#write([{ ...fields, key, session, owner: session, stage: "sending" }])) {
+    const record = {
+      ...fields,
+      key,
+      session: sessionId,
+      owner: sessionId,
+      stage: "sending",
+    } as const;
+    if (this.#write([record])) {
       await this.#sync().catch((error: unknown) => this.#warnOfWrite(error));
     }
     return key;
@@ -198,7 +208,8 @@ export class Ledger {
   /**
    * Records that an import, which may have been a preview, gave the engine this instance. The instance's pending record
    * is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
-   * resumes the create any more, and the next create of the resource stops and names the instance.
+   * resumes the create any more, and the next create of the resource stops and names the instance. A record that a
+   * call of another live session drives does not change.
    */
   markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
     const select = (): LedgerRecord[] => {
@@ -235,7 +246,8 @@ export class Ledger {
 
   /**
    * Changes the selected records of any session. Uses the common lock if files can be locked. If files can't be locked,
-   * no file is ever removed, and so no removed file can come back by this write. Returns false if nothing was written.
+   * no file is ever removed, and so no removed file can come back by this write. Returns false if the change could not
+   * be written, or if there was no record to change.
    */
   #changeAll(
     select: () => LedgerRecord[],

@@ -47,7 +47,7 @@ export const recordSchema = z.object({
    * - `unknown`: the POST has ended, and whether the service acted is not known.
    * - `accepted`: the instance's id is known, but no engine has it yet.
    * - `replied`: an engine got the id, by a reply to Create or by an import, and may have saved it.
-   * - `delivered`: the session ended in order, and so the engine has the reply.
+   * - `delivered`: the session ended in order after the reply.
    * - `settled`: the record is of no further use, for the reason in `settled`.
    * - `refused`: the service refused the create and made nothing.
    */

@@ -20,7 +20,7 @@ const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLI
 const maxPages = 500;
 
 interface CollectOptions {
-  /** The setting `compute:cursorParameter`. Undefined if the service has no cursor. */
+  /** The setting `compute:cursorParameter`. Undefined if none is configured. */
   cursorParameter: string | undefined;
   /** Called with the reason if the cursor did not list everything. */
   onCursorFailed: (reason: string) => void;

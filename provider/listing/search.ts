@@ -1,6 +1,6 @@
 /**
- * Finds out from listings whether an instance exists. An instance counts as gone only with proof (G3). Read and
- * Delete use this search.
+ * Finds out from listings whether an instance exists. An instance counts as gone only with proof (G3).
+ * `instance/existence.ts` uses this search.
  */
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";

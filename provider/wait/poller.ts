@@ -1,6 +1,6 @@
 /**
  * Waits for the instances in PROVISIONING. Each look of the poller fetches one listing and shows the listing to all
- * waits, so that many waits cost few requests (G7). The creates and updates of a session use one poller.
+ * waits, so that many waits cost few requests (G7). All waits of a session use one poller.
  */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";

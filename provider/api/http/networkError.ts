@@ -54,6 +54,7 @@ export function isCertificateError(error: Error): boolean {
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
 
+/** Returns the message about a connection that broke at this stage of the request. */
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
@@ -66,6 +67,7 @@ function brokenConnection(baseUrl: URL, stage: Stage): string {
   }
 }
 
+/** Returns the end of the message about a certificate, with the next step for the user. */
 function certificateProblem(code: string): string {
   switch (code) {
     case "CERT_HAS_EXPIRED":

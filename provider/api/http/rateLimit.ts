@@ -66,17 +66,17 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
   let requestEnded = new AbortController();
 
   return (method, path, signal) => {
-    const known = endpoints.find((it) => it.method === method && it.path === path);
-    const endpoint = known ?? new Endpoint(method, path, limit, random);
-    if (!known) endpoints.push(endpoint);
+    const existing = endpoints.find((it) => it.method === method && it.path === path);
+    const endpoint = existing ?? new Endpoint(method, path, limit, random);
+    if (!existing) endpoints.push(endpoint);
     // The queue serves requests in the order in which they came.
     return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
-        for (let ms = msToWait(endpoint); ms > 0; ms = msToWait(endpoint)) {
+        for (let waitMs = msToWait(endpoint); waitMs > 0; waitMs = msToWait(endpoint)) {
           const wake = AbortSignal.any([signal, requestEnded.signal]);
-          // The sleep lasts a minute at most, since `ms` may be Infinity.
-          await clock.sleep(Math.min(ms, windowMs), wake).catch(() => signal.throwIfAborted());
+          // The sleep lasts a minute at most, since `waitMs` may be Infinity.
+          await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
         }
       } finally {
         endpoint.isWaiting = false;
@@ -101,12 +101,12 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
    * and take turns. Otherwise a burst of one endpoint would use up the window for a minute.
    */
   function msToSlot(endpoint: Endpoint, now: number): number {
-    const counted = countedWith(endpoint);
-    if (counted.length === 1) return 0;
+    const group = countedWith(endpoint);
+    if (group.length === 1) return 0;
     const slotMs = windowMs / limit;
-    const lastPermitAt = Math.max(...counted.map((it) => it.lastPermitAt));
-    const turns = counted.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
-    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + turns * slotMs) - now;
+    const lastPermitAt = Math.max(...group.map((it) => it.lastPermitAt));
+    const waitingCount = group.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
+    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + waitingCount * slotMs) - now;
   }
 
   /** The endpoints whose requests count towards the same window, including the endpoint itself. */
@@ -115,21 +115,24 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
+  /** How many requests of these endpoints count at this time. */
   function requestsInWindow(endpoint: Endpoint, now: number): number {
     return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
   }
 
+  /** Returns a permit for the endpoint, which counts from now on. */
   function permitFor(endpoint: Endpoint): Permit {
     endpoint.start(clock.now());
-    let isPending = true;
+    let isUnused = true;
     const use = () => {
-      if (!isPending) return undefined;
-      isPending = false;
+      if (!isUnused) return undefined;
+      isUnused = false;
       return (end: RequestEnd) => endRequest(endpoint, end);
     };
     return { use, release: () => use()?.({ sent: false }) };
   }
 
+  /** Counts the end of a request, and lets waiting requests look again. */
   function endRequest(endpoint: Endpoint, end: RequestEnd): void {
     const now = clock.now();
     const { method, path } = endpoint;

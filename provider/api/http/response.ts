@@ -54,6 +54,11 @@ function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z
     .flatMap((it) => (it.success ? [it.data] : []));
 }
 
+/**
+ * Reads the body with the schema.
+ *
+ * @throws RequestError (`unreadable`) if the body is not JSON or does not fit the schema
+ */
 function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
   const json = parseJson(response);
   if ("problem" in json) throw unreadableError(response, json.problem);
@@ -123,6 +128,7 @@ export function readEnvelope(response: HttpResponse): ServiceError | undefined {
   };
 }
 
+/** Parses the body as JSON. Returns the value, or what is wrong with the body. */
 function parseJson(response: HttpResponse): { value: unknown } | { problem: string } {
   if (response.isTruncated) return { problem: "is too long" };
   // Unlike `toString`, this drops a byte order mark.
