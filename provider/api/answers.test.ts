@@ -1,3 +1,4 @@
+/** Tests how the client reads responses to GET requests, good and bad ones. */
 import { expect, test } from "@jest/globals";
 import { unknownText } from "../pulumiNames";
 import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
@@ -13,7 +14,7 @@ import {
 const list = "GET /v2/instances?limit=100";
 const account = "GET /v2/account";
 
-test("a page has its items, and counts those it cannot read", async () => {
+test("a page has its readable items, and the number of unreadable ones", async () => {
   const data = [
     { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1", more: 1 },
     { id: "b", name: 7, status: null },
@@ -39,7 +40,7 @@ test("a page has its items, and counts those it cannot read", async () => {
   );
 });
 
-test("texts of a listing are cleaned of what moves a terminal's cursor, and an id with it is not read (G8)", async () => {
+test("control characters are removed from a listing's strings, and an id with them is not read (G8)", async () => {
   const data = [
     { id: "a", name: "we\u001b[2Jb", status: "ACT\u202eIVE", ipv4_public: "192.0.2.1\nforged" },
     ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028", unknownText].map(
@@ -60,7 +61,7 @@ test("texts of a listing are cleaned of what moves a terminal's cursor, and an i
   );
 });
 
-test("limit, status and cursor are in the query, below the path prefix of the base address", async () => {
+test("limit, status and cursor are in the query, and the path begins with the base address's prefix", async () => {
   const expected = "GET /cloud/eu/v2/instances?limit=7&status=ACTIVE&starting_after=a%26b";
   await withServer(
     [{ expect: expected, react: answer(200, { data: [], has_more: false }) }],
@@ -72,7 +73,7 @@ test("limit, status and cursor are in the query, below the path prefix of the ba
   );
 });
 
-test("each request carries the token and the user agent, and GETs share a kept connection", async () => {
+test("each request carries the token and the user agent, and GETs share a connection", async () => {
   const page = answer(200, { data: [], has_more: false });
   await withServer(
     [
@@ -98,7 +99,7 @@ test.each([
   ["JSON", '{"plan":"pro"}', { plan: "pro" }],
   ["nothing", "", undefined],
   ["text", "hello\u001b[31m\n", "hello[31m"],
-])("an account answered with %s counts", async (_, body, expected) => {
+])("an account response with %s is accepted", async (_, body, expected) => {
   await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
     expect(await testClient(baseUrl).account(never)).toEqual(expected);
   });
@@ -113,15 +114,15 @@ const unreadable: [string, Reaction, RegExp][] = [
   ["null", answer(200, "null"), /the answer as a whole/],
   ["a hundred thousand brackets", answer(200, "[".repeat(100_000)), /is not JSON/],
 ];
-test.each(unreadable)("a listing answered with %s is unreadable", async (_, react, words) => {
+test.each(unreadable)("a listing answered with %s is unreadable", async (_, react, problem) => {
   await withServer(times(4, { expect: list, react }), async ({ baseUrl }) => {
     const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
     expect(failure).toMatchObject({ kind: "unreadable", status: 200, path: "/v2/instances" });
-    expect(failure.message).toMatch(words);
+    expect(failure.message).toMatch(problem);
   });
 });
 
-test("an answer of 100 MB is given up on, unread, after the cap", async () => {
+test("the client stops reading a response of 100 MB at its limit", async () => {
   await withServer(times(4, { expect: account, react: flood(200, 100) }), async (server) => {
     const failure = await failureOf(testClient(server.baseUrl).account(never));
     expect(failure).toMatchObject({ kind: "unreadable", status: 200 });
@@ -137,7 +138,7 @@ const unanswered: [string, Reaction, number | undefined][] = [
     raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\n{}"),
     200,
   ],
-  ["an error cut short", cut(500, "{"), 500],
+  ["an error response that is cut short", cut(500, "{"), 500],
   ["no HTTP at all", raw("SSH-2.0-OpenSSH_9.6\r\n\r\n"), undefined],
 ];
 test.each(unanswered)("a listing that is %s is unanswered", async (_, react, status) => {
@@ -147,7 +148,7 @@ test.each(unanswered)("a listing that is %s is unanswered", async (_, react, sta
   });
 });
 
-test("a slow drip of bytes does not put off the time-out, which is for the whole request", async () => {
+test("a slow drip of bytes does not put off the time-out of the whole request", async () => {
   await withServer(times(4, { expect: account, react: drip(200) }), async ({ baseUrl }) => {
     const client = testClient(baseUrl, {
       requestTimeoutMs: 60,
@@ -159,7 +160,7 @@ test("a slow drip of bytes does not put off the time-out, which is for the whole
   });
 });
 
-test("__proto__ in an answer changes no prototype", async () => {
+test("a __proto__ key in a response changes no prototype", async () => {
   const body = '{"__proto__":{"admin":true},"plan":{"\\u005f_proto__":{"admin":true},"id":1}}';
   await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
     const details = await testClient(baseUrl).account(never);

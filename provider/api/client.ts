@@ -1,4 +1,7 @@
-/** The service as the rest of the provider sees it: types only, so that importing them loads nothing. */
+/**
+ * The interface of the client of the service, which the rest of the provider uses. This file has only types, so
+ * that importing it loads nothing.
+ */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock";
 import type { InstanceStatus, CreateBody, ListItem } from "./contract";
@@ -11,83 +14,90 @@ export type { Accepted } from "./postOutcome";
 export interface Page {
   items: ListItem[];
   hasMore: boolean;
-  /** How many items could not be read (no id, not an object). A listing with one never proves absence. */
+  /**
+   * How many items could not be read (no id, not an object). A listing with unreadable items never proves that an
+   * instance is absent.
+   */
   unreadable: number;
 }
 
 /** The query of GET /v2/instances. */
 export interface PageQuery {
-  /** 1 to 100. */
+  /** The page size, from 1 to 100. */
   limit: number;
   status?: InstanceStatus;
-  /** Name and value of the cursor parameter, if the service has one (`compute:cursorParameter`). */
+  /** The name and value of the cursor parameter, if the user configured one (`compute:cursorParameter`). */
   cursor?: { parameter: string; value: string };
 }
 
 /**
- * The service, with a method for each call of its document. Each but `createInstance` rejects with
- * `RequestError`, or with the signal's reason if the signal ended it.
+ * The client, with a method for each call of the service's API document. Each method except `createInstance`
+ * rejects with a `RequestError`, or with the signal's reason if the signal ended the call.
  */
 export interface ComputeApi {
-  /** GET /v2/account. Its response is not shown in the document: any 2xx counts, JSON or not. */
+  /** GET /v2/account. The document does not show the response, so any 2xx is accepted, with JSON or without. */
   account(signal: AbortSignal): Promise<unknown>;
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
-  /** Waits until the rate limit lets a POST go (G6). Each permit has to be used or released. */
+  /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
   createPermit(signal: AbortSignal): Promise<CreatePermit>;
   /**
-   * POST /v2/instances, once, on a fresh connection (G2). Never rejects, and uses up the permit. If
-   * `unsent` is aborted before a byte was sent, nothing is sent (`notSent`). If `grace` is aborted after
-   * that, the response is no longer waited for (`unclear`).
+   * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2). Never rejects, and
+   * uses up the permit. If `unsent` or `grace` is aborted before a byte was sent, nothing is sent and the outcome is
+   * `notSent`. If `grace` is aborted after that, the call stops waiting for the response and the outcome is
+   * `unclear`.
    */
   createInstance(
     body: CreateBody,
     permit: CreatePermit,
     signals: { unsent: AbortSignal; grace: AbortSignal },
   ): Promise<PostOutcome>;
-  /** DELETE on `compute:destroyPath`; a 404 is a `RequestError` like any other. */
+  /** Sends DELETE to `compute:destroyPath`. A 404 is a `RequestError`, like any other error status. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** Lets one POST leave. It counts towards the limit until a minute after the end of its request. */
+/** Allows one POST. The permit counts towards the limit until a minute after the end of the POST. */
 export interface CreatePermit {
-  /** Gives an unused permit back, which then does not count. Does nothing after use, or a second time. */
+  /** Returns an unused permit, which then no longer counts. Does nothing if the permit was used or released. */
   release(): void;
 }
 
-/** What `createClient` (in `./createClient`, which loads undici and zod) is given. */
+/** The options of `createClient`, which is in a file of its own because it loads undici and zod. */
 export interface ClientOptions {
-  /** As `normaliseBaseUrl` gives it: https, or http on loopback, and ends in /v2. */
+  /** The base address as `normaliseBaseUrl` returns it: https, or http on loopback, and with /v2 at the end. */
   baseUrl: string;
   token: string;
-  /** For one HTTP request as a whole: connecting, sending, and the last byte of the response. */
+  /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
-  /** The service's own limit; 5 % less is used (G6). */
+  /** The service's own limit. The client uses 5 % less, so that a run does not use up the limit (G6). */
   requestsPerMinute: number;
-  /** `compute:destroyPath`, like /v2/instances/{id}. */
+  /** The setting `compute:destroyPath`, for example /v2/instances/{id}. */
   destroyPath?: string | undefined;
-  /** `pulumi-compute/VERSION`. */
+  /** The User-Agent header, which is `pulumi-compute/VERSION`. */
   userAgent: string;
   clock: Clock;
-  /** Removes control characters and secrets from text (G8). */
+  /** Removes control characters and secrets from a string (G8). */
   redact: (text: string) => string;
-  /** COMPUTE_DEBUG=1: takes one redacted line a request. */
+  /** Called with one redacted line for each request. Set if COMPUTE_DEBUG=1. */
   debug?: ((line: string) => void) | undefined;
   /** Called once for each pause that a 429 begins. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
-  /** Called for each failed try of a GET or DELETE, also if another one follows. */
+  /** Called for each failed try of a GET or DELETE, even if another try follows. */
   onFailedTry?: ((error: RequestError) => void) | undefined;
-  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or their small-letter forms. */
+  /** The environment, with HTTPS_PROXY, HTTP_PROXY and NO_PROXY or their lower-case forms. */
   env: Readonly<Record<string, string | undefined>>;
-  /** 0 up to 1, for jitter. */
+  /** Returns a number from 0 up to 1, for jitter. */
   random: () => number;
-  /** Makes what sends requests: one for each POST, one for all others. Default: undici, with `env`'s proxy. */
+  /**
+   * Makes a dispatcher for each POST, and one for all other requests. Undefined for a dispatcher of undici that
+   * uses the proxy of `env`.
+   */
   connect?: (() => Dispatcher) | undefined;
 }
 
-/** An endpoint that pauses after a 429. */
+/** An endpoint that pauses after a 429, and the length of the pause. */
 export interface SlowedDown {
   method: string;
   path: string;

@@ -1,4 +1,4 @@
-/** The client without sockets: `connect` is a fake of undici, and all time is on a virtual clock. */
+/** Tests the client without sockets. `connect` makes fake dispatchers, and time is on a virtual clock. */
 import { expect, test } from "@jest/globals";
 import type { Dispatcher } from "undici";
 import { VirtualClock } from "../testing/virtualClock";
@@ -32,7 +32,7 @@ function setUp(react: React) {
   return { clock, made, client };
 }
 
-test("a POST has a connection of its own; an answer leaves no timer", async () => {
+test("a POST has a connection of its own, and no timer is left after the response", async () => {
   const { client, made, clock } = setUp(answering);
   expect(await client.account(never)).toEqual({ id: "i-1" });
   expect(await create(client)).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
@@ -46,7 +46,7 @@ test("a POST has a connection of its own; an answer leaves no timer", async () =
 test.each<[string, string, React]>([
   ["no connection to", "notSent", () => undefined],
   ["no answer from", "unclear", (handler) => handler.onRequestStart?.(controller, {})],
-])("%s compute.test within the time-out: %s", async (words, kind, react) => {
+])("%s compute.test within the time-out: %s", async (problem, kind, react) => {
   const { client, clock } = setUp(react);
   const post = create(client);
   await clock.advance(4999);
@@ -54,12 +54,12 @@ test.each<[string, string, React]>([
   await clock.advance(1);
   expect(await post).toMatchObject({
     kind,
-    failure: { message: `POST /v2/instances: ${words} compute.test within 5 s` },
+    failure: { message: `POST /v2/instances: ${problem} compute.test within 5 s` },
   });
   expect(clock.sleeping).toBe(0);
 });
 
-test("an error before the answer is one of the network", async () => {
+test("an error before the response is a network error", async () => {
   const code = "ECONNREFUSED";
   const { client, clock } = setUp((handler) => {
     handler.onResponseError?.(controller, Object.assign(new Error(code), { code }));

@@ -1,7 +1,7 @@
 /**
- * The wire contract of the Compute Instances Service, API v2.0: the shape of every body as the client reads
- * it. It is tolerant, since the document does not say which fields are always present. The emulator checks
- * what it sends against strict shapes of its own.
+ * The wire contract of the Compute Instances Service, API v2.0: a schema for every body that the client sends or
+ * reads. The schemas for reading are tolerant, since the service's API document does not say which fields are
+ * always present. The emulator checks its responses with strict schemas of its own.
  */
 import * as z from "zod";
 import { unknownTexts } from "../pulumiNames";
@@ -9,7 +9,7 @@ import { printable } from "../redaction";
 
 export * from "./serviceConstants.js";
 
-/** Body of POST /v2/instances. `user_data` is Base64. */
+/** The schema of the body of POST /v2/instances. `user_data` is Base64. */
 export const createBody = z.object({
   name: z.string(),
   flavor_id: z.string(),
@@ -18,15 +18,19 @@ export const createBody = z.object({
   ssh_keys: z.array(z.string()).optional(),
   user_data: z.string().optional(),
 });
-/** Body of POST /v2/instances. */
+/** The body of POST /v2/instances. */
 export type CreateBody = z.infer<typeof createBody>;
 
-/** Texts reach the state, and from there a terminal, so control and bidi characters are dropped (G8). */
-const text = z.string().transform(printable);
+/**
+ * A string of a response. Control and bidi characters are dropped, since the string reaches the state and from
+ * there a terminal (G8).
+ */
+const printableText = z.string().transform(printable);
 
 /**
- * An id is never changed, or the instance that it names could be taken for gone (G3). An id that is not
- * printable, or that Pulumi would take for an unknown value, is not read.
+ * An instance id. The id is never changed, since an instance with a changed id could be taken for gone (an
+ * instance counts as gone only with proof, G3). An id that is not printable, or that Pulumi would take for an
+ * unknown value, is not read.
  */
 const id = z
   .string()
@@ -35,46 +39,46 @@ const id = z
     (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
   );
 
-/** A field of another type than the document says is dropped, and fails nothing. */
+/** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 
 const network = z.object({
-  type: text,
-  ipv4: lenient(text),
-  mac_address: lenient(text),
+  type: printableText,
+  ipv4: lenient(printableText),
+  mac_address: lenient(printableText),
 });
 
-/** Of a list item only `id` is required: an odd item never spoils the others. */
+/** An item of the list. Only `id` is required. */
 const listItem = z.object({
   id,
-  name: lenient(text),
-  status: lenient(text),
-  ipv4_public: lenient(text),
+  name: lenient(printableText),
+  status: lenient(printableText),
+  ipv4_public: lenient(printableText),
 });
 
-/** What the client accepts. */
+/** The schemas with which the client reads responses. */
 export const tolerant = {
   listItem,
-  /** Items are read one by one with `listItem`, so the envelope leaves them unread. */
+  /** The list envelope. It accepts any items, because each item is read with `listItem` afterwards. */
   list: z.object({ data: z.array(z.unknown()), has_more: z.boolean() }),
   accepted: z.object({
     id,
-    name: lenient(text),
-    status: lenient(text),
-    created_at: lenient(text),
+    name: lenient(printableText),
+    status: lenient(printableText),
+    created_at: lenient(printableText),
     networks: z.array(z.unknown()).optional().catch(undefined),
   }),
   network,
   error: z.object({
     error: z.object({
-      code: lenient(text),
-      message: lenient(text),
-      doc_url: lenient(text),
-      request_id: lenient(text),
+      code: lenient(printableText),
+      message: lenient(printableText),
+      doc_url: lenient(printableText),
+      request_id: lenient(printableText),
     }),
   }),
 };
-/** An instance as a listing shows it ("List envelope"). */
+/** An instance as a listing shows it (section "List envelope"). */
 export type ListItem = z.infer<typeof listItem>;
-/** An element of `networks` in the 202 ("Network"). */
+/** An element of `networks` in the 202 (section "Network"). */
 export type WireNetwork = z.infer<typeof network>;

@@ -1,6 +1,6 @@
 /**
- * Makes the client of the service. This module loads undici and zod, so the plugin imports it when it
- * makes its first request.
+ * Makes the client of the service. This module loads undici and zod, so the plugin imports this module only when
+ * the first request is made.
  */
 import type { ClientOptions, ComputeApi, PageQuery } from "./client";
 import { paths } from "./contract";
@@ -12,11 +12,15 @@ import { readAccepted, readAccount, readPage } from "./http/response";
 import { type HttpRequest, createTransport } from "./http/transport";
 import { outcomeOf } from "./postOutcome";
 
-/** @throws if a proxy variable is not an address. */
+/**
+ * Makes a client, without sending anything.
+ *
+ * @throws Error if a proxy variable of the environment is not an address
+ */
 export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   const baseUrl = new URL(options.baseUrl);
-  /** What stands before a path of the document (/v2/…) on this origin; mostly nothing. */
+  /** The part of the base address before /v2. It is empty for most base addresses. */
   const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
   const acquire = createRateLimit(options);
   const transport = createTransport(baseUrl, options);
@@ -51,7 +55,7 @@ export function createClient(options: ClientOptions): ComputeApi {
           body: JSON.stringify(body),
           redact: redactUserData(body, redact),
         });
-        // The only permits that this client gives.
+        // `createPermit` returned this permit, and all permits of this client are `Permit`s.
         const accepted = await send(request, readAccepted, permit as Permit);
         return { kind: "accepted", accepted };
       } catch (error) {
@@ -80,8 +84,10 @@ function queryString({ limit, status, cursor }: PageQuery): string {
 }
 
 /**
- * The id comes from the service, so it may not lead to another path.
- * @throws RequestError if the id can't be one segment of a path.
+ * Encodes an id as one segment of a path. The id comes from the service, so the id must not be able to change the
+ * rest of the path.
+ *
+ * @throws RequestError (`unsendable`) if the id can't be a segment of a path
  */
 function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);

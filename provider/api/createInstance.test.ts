@@ -1,3 +1,4 @@
+/** Tests the outcome of a create request for each response, failure and cancellation. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, close, cut, hang, raw, reset, type Reaction } from "./testing/scriptedServer";
@@ -22,7 +23,7 @@ const accepted = {
   networks: [{ type: "private", ipv4: "10.0.0.2", mac_address: "02:00:00:00:00:01" }],
 };
 
-test("the body is sent as JSON, and the 202 gives the id and what else it holds", async () => {
+test("the body is sent as JSON, and the outcome has the fields of the 202", async () => {
   await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl, seen }) => {
     expect(await create(testClient(baseUrl))).toEqual({
       kind: "accepted",
@@ -39,20 +40,23 @@ test("the body is sent as JSON, and the 202 gives the id and what else it holds"
   });
 });
 
-test.each([200, 201, 202])("an id is enough, with %i and odd networks", async (status) => {
-  const networks = [7, { type: "private", ipv4: false }, {}];
-  await withServer(
-    [{ expect: post, react: answer(status, { id: "i-1", name: 1, networks }) }],
-    async ({ baseUrl }) => {
-      expect(await create(testClient(baseUrl))).toMatchObject({
-        kind: "accepted",
-        accepted: { id: "i-1", networks: [{ type: "private" }] },
-      });
-    },
-  );
-});
+test.each([200, 201, 202])(
+  "a %i with an id is accepted even if other fields are malformed",
+  async (status) => {
+    const networks = [7, { type: "private", ipv4: false }, {}];
+    await withServer(
+      [{ expect: post, react: answer(status, { id: "i-1", name: 1, networks }) }],
+      async ({ baseUrl }) => {
+        expect(await create(testClient(baseUrl))).toMatchObject({
+          kind: "accepted",
+          accepted: { id: "i-1", networks: [{ type: "private" }] },
+        });
+      },
+    );
+  },
+);
 
-test("texts of the 202 are cleaned of what moves a terminal's cursor, and an id with it is not taken (G8)", async () => {
+test("control characters are removed from the 202's strings, and an id with them is not read (G8)", async () => {
   const odd = { ...accepted, name: "\u001b[2Jweb", networks: [{ type: "pri\u202evate" }] };
   await withServer(
     [
@@ -71,7 +75,7 @@ test("texts of the 202 are cleaned of what moves a terminal's cursor, and an id 
   );
 });
 
-test("every POST opens a connection of its own, also while an idle one is there (G2)", async () => {
+test("every POST opens a connection of its own, even if there is an idle one (G2)", async () => {
   await withServer(
     [
       { expect: "GET /v2/account", react: answer(200) },
@@ -93,7 +97,7 @@ test("every POST opens a connection of its own, also while an idle one is there 
 
 const unclear: [string, Reaction, string, number | undefined][] = [
   ["a reset", reset, "unanswered", undefined],
-  ["a connection closed without a word", close, "unanswered", undefined],
+  ["a connection closed without a response", close, "unanswered", undefined],
   ["a cut 202", cut(202, '{"id":"i-1"}'), "unanswered", 202],
   ["a cut 400", cut(400, JSON.stringify(envelope)), "unanswered", 400],
   ["a cut 500", cut(500, "{"), "unanswered", 500],
@@ -105,12 +109,12 @@ const unclear: [string, Reaction, string, number | undefined][] = [
   ["a 503 with Retry-After", answer(503, "", { "retry-after": "1" }), "answered", 503],
   ["a 408", answer(408, envelope), "answered", 408],
   ["a 409", answer(409, envelope), "answered", 409],
-  ["a 404 of something on the way", answer(404, "<html>no route</html>"), "answered", 404],
+  ["a 404 from a gateway", answer(404, "<html>no route</html>"), "answered", 404],
   ["a 403 in other JSON", answer(403, { message: "no" }), "answered", 403],
-  ["an envelope that says nothing", answer(400, { error: {} }), "answered", 400],
+  ["an empty envelope", answer(400, { error: {} }), "answered", 400],
 ];
 test.each(unclear)(
-  "%s leaves it unclear, and is not followed by a second POST (G2)",
+  "after %s the outcome is unclear, and no second POST follows (G2)",
   async (_, react, kind, status) => {
     await withServer([{ expect: post, react }], async ({ baseUrl }) => {
       const outcome = await create(testClient(baseUrl));
@@ -120,7 +124,7 @@ test.each(unclear)(
 );
 
 test.each([400, 401, 403, 404, 410, 413, 422])(
-  "a %i with the document's error envelope refuses",
+  "a %i with the error envelope is a refusal",
   async (status) => {
     await withServer([{ expect: post, react: answer(status, envelope) }], async ({ baseUrl }) => {
       const outcome = await create(testClient(baseUrl));
@@ -139,10 +143,10 @@ test("a POST that is not answered in time is unclear, and not repeated (G2)", as
   });
 });
 
-test("after a refused connection nothing was sent, and the next try is the caller's", async () => {
-  const gone = await ScriptedServer.start([]);
-  const { baseUrl } = gone;
-  await gone.done();
+test("after a refused connection the outcome is `notSent`, without a retry", async () => {
+  const stoppedServer = await ScriptedServer.start([]);
+  const { baseUrl } = stoppedServer;
+  await stoppedServer.done();
   const clock = new VirtualClock();
   const outcome = create(testClient(baseUrl, { clock }));
   expect(await outcome).toMatchObject({
@@ -153,7 +157,7 @@ test("after a refused connection nothing was sent, and the next try is the calle
   expect(clock.now()).toBe(0);
 });
 
-test("of a host that does not exist nothing was sent", async () => {
+test("with a host that does not exist the outcome is `notSent`", async () => {
   const client = testClient("https://compute.invalid/v2");
   expect(await create(client)).toMatchObject({ kind: "notSent" });
 });
@@ -161,26 +165,32 @@ test("of a host that does not exist nothing was sent", async () => {
 test.each([
   ["a 429", answer(429)],
   ["a cut 429", cut(429, "")],
-])("%s comes back as rate-limited, and holds the next permit back (G6)", async (_, react) => {
-  const clock = new VirtualClock();
-  await withServer(
-    [
-      { expect: post, react },
-      { expect: post, react: answer(202, accepted) },
-    ],
-    async ({ baseUrl, seen }) => {
-      const client = testClient(baseUrl, { clock });
-      expect(await create(client)).toMatchObject({ kind: "rateLimited", failure: { status: 429 } });
-      const second = create(client);
-      await clock.advance(999);
-      expect(seen).toHaveLength(1);
-      await clock.advance(1);
-      expect(await second).toMatchObject({ kind: "accepted" });
-    },
-  );
-});
+])(
+  "the outcome of %s is `rateLimited`, and the next permit is held back (G6)",
+  async (_, react) => {
+    const clock = new VirtualClock();
+    await withServer(
+      [
+        { expect: post, react },
+        { expect: post, react: answer(202, accepted) },
+      ],
+      async ({ baseUrl, seen }) => {
+        const client = testClient(baseUrl, { clock });
+        expect(await create(client)).toMatchObject({
+          kind: "rateLimited",
+          failure: { status: 429 },
+        });
+        const second = create(client);
+        await clock.advance(999);
+        expect(seen).toHaveLength(1);
+        await clock.advance(1);
+        expect(await second).toMatchObject({ kind: "accepted" });
+      },
+    );
+  },
+);
 
-test("who waits for a permit after a 429 can leave", async () => {
+test("the wait for a permit after a 429 can be aborted", async () => {
   const clock = new VirtualClock();
   await withServer([{ expect: post, react: answer(429) }], async ({ baseUrl }) => {
     const client = testClient(baseUrl, { clock });
@@ -194,7 +204,7 @@ test("who waits for a permit after a 429 can leave", async () => {
   });
 });
 
-test("what is cancelled before it is sent makes no connection, and does not count", async () => {
+test("a POST that is cancelled before it is sent makes no connection and does not count", async () => {
   await withServer([], async (server) => {
     const reason = new Error("cancelled");
     const client = testClient(server.baseUrl, { requestsPerMinute: 1 });
@@ -208,7 +218,7 @@ test("what is cancelled before it is sent makes no connection, and does not coun
   });
 });
 
-test("a permit lets one POST go, and one that was given back none", async () => {
+test("a permit allows one POST, and a released permit allows none", async () => {
   await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl }) => {
     const clock = new VirtualClock();
     const client = testClient(baseUrl, { clock, requestsPerMinute: 2 });
@@ -225,7 +235,7 @@ test("a permit lets one POST go, and one that was given back none", async () => 
     expect(await client.createInstance(createBody, unused, signals)).toMatchObject({
       kind: "notSent",
     });
-    // The limit is one in a minute: what was given back left it as it was.
+    // The limit is one request per minute, and the released permit does not count.
     const next = client.createPermit(never);
     await clock.advance(60_000);
     expect(clock.sleeping).toBe(1);
@@ -234,7 +244,7 @@ test("a permit lets one POST go, and one that was given back none", async () => 
   });
 });
 
-test("once sent, unsent no longer matters; grace gives up on the answer and leaves it unclear", async () => {
+test("once a POST is sent, `unsent` has no effect and `grace` makes the outcome unclear", async () => {
   await withServer([{ expect: post, react: hang }], async (server) => {
     const unsent = new AbortController();
     const grace = new AbortController();
@@ -249,7 +259,7 @@ test("once sent, unsent no longer matters; grace gives up on the answer and leav
   });
 });
 
-test("an answer within the grace brings the id home", async () => {
+test("a response before `grace` is aborted is accepted", async () => {
   let answerNow = () => {};
   const react: Reaction = (socket, request) => {
     answerNow = () => answer(202, accepted)(socket, request);
@@ -265,12 +275,12 @@ test("an answer within the grace brings the id home", async () => {
   });
 });
 
-test("a defect met along the way is an outcome too, and never one that says that nothing was made", async () => {
-  const broken = () => {
+test("an unexpected error makes the outcome unclear", async () => {
+  const throwError = () => {
     throw new Error("broken log");
   };
   await withServer([{ expect: post, react: answer(202, accepted) }], async ({ baseUrl }) => {
-    const outcome = create(testClient(baseUrl, { debug: broken }));
+    const outcome = create(testClient(baseUrl, { debug: throwError }));
     expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
     expect((await failedPost(outcome)).message).toContain("broken log");
   });

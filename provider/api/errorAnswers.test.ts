@@ -1,3 +1,4 @@
+/** Tests the errors that the client makes of error responses (G9). */
 import { expect, test } from "@jest/globals";
 import type { RequestError } from "./errors";
 import { answer, flood, type Reaction } from "./testing/scriptedServer";
@@ -14,7 +15,7 @@ import {
 
 const account = "GET /v2/account";
 
-function refused(react: Reaction): Promise<RequestError> {
+function refusedWith(react: Reaction): Promise<RequestError> {
   return withServer([{ expect: account, react }], ({ baseUrl }) =>
     failureOf(testClient(baseUrl).account(never)),
   );
@@ -27,8 +28,8 @@ const envelope = {
   request_id: "req_1",
 };
 
-test("the error envelope becomes fields and one line of text (G9)", async () => {
-  const failure = await refused(answer(400, { error: envelope }));
+test("the fields of the error envelope are in the error and in its message (G9)", async () => {
+  const failure = await refusedWith(answer(400, { error: envelope }));
   expect(failure).toMatchObject({
     kind: "answered",
     status: 400,
@@ -48,9 +49,9 @@ test("the error envelope becomes fields and one line of text (G9)", async () => 
   );
 });
 
-test("an envelope with odd fields keeps the others", async () => {
+test("a malformed field of the envelope does not hide the other fields", async () => {
   const error = { ...envelope, code: 7, message: null, more: true };
-  const failure = await refused(answer(401, { error }));
+  const failure = await refusedWith(answer(401, { error }));
   expect(failure.service).toEqual({
     code: undefined,
     message: undefined,
@@ -60,9 +61,9 @@ test("an envelope with odd fields keeps the others", async () => {
   expect(failure.message).toMatch(/the service answered Unauthorized \(HTTP 401, request_id req_1/);
 });
 
-test("text of the service is cleaned, on one line, bounded, and without the token (G8)", async () => {
+test("the service's message becomes one short line without control characters or the token (G8)", async () => {
   const message = `red \u001b[31m\n\n alert ${testToken} ${"x".repeat(5000)}`;
-  const failure = await refused(answer(403, { error: { ...envelope, message } }));
+  const failure = await refusedWith(answer(403, { error: { ...envelope, message } }));
   expect(failure.service.message).toMatch(/^red \[31m alert \[token\] x+…$/);
   expect(failure.service.message?.length).toBe(1000);
 });
@@ -79,11 +80,14 @@ const bodies: [string, Reaction, RegExp][] = [
   ["long", answer(404, "y".repeat(9000)), /Not Found: y{199}… \(HTTP 404\)$/],
   ["endless", flood(404, 50), /Not Found: x{199}… \(HTTP 404\)$/],
 ];
-test.each(bodies)("a body of an error that is %s is told in short", async (_, react, message) => {
-  const failure = await refused(react);
-  expect(failure.message).toMatch(message);
-  expect(failure.hasEnvelope).toBe(false);
-});
+test.each(bodies)(
+  "the message has a short excerpt of an error body that is %s",
+  async (_, react, message) => {
+    const failure = await refusedWith(react);
+    expect(failure.message).toMatch(message);
+    expect(failure.hasEnvelope).toBe(false);
+  },
+);
 
 test("an error page that repeats the request shows no user data (G8)", async () => {
   const script = "#cloud-config\npassword: canary-7c2e-secret\n";

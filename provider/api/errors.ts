@@ -1,19 +1,19 @@
-/** The one error class for requests to the service. */
+/** The one error class for failed requests to the service. The whole provider judges failures by it. */
 
-/** How a request failed, and with that whether the service may have acted. */
+/** How a request failed. The kind shows whether the service may have acted. */
 export type FailureKind =
-  /** No request can be made of what was asked for. */
+  /** The request could not be formed, or had no valid permit. Nothing was sent. */
   | "unsendable"
-  /** No connection was made: not one byte of the request left this machine. */
+  /** No connection was made, so no byte of the request left this machine. */
   | "unreachable"
-  /** Sent, and no whole response came: reset, time-out, cut body. */
+  /** The request was sent, but no complete response came (a reset, a time-out or a cut body). */
   | "unanswered"
-  /** A response came that is not what the document says: not JSON, wrong types, too large. */
+  /** The response is not what the service's API document says (not JSON, wrong types or too large). */
   | "unreadable"
-  /** A response with an error status (4xx, 5xx), or a redirect, which is never followed. */
+  /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";
 
-/** The fields of the error envelope ("Error envelope"); each may be missing in a real response. */
+/** The fields of the error envelope (section "Error envelope"). Each may be missing in a real response. */
 export interface ServiceError {
   code?: string | undefined;
   message?: string | undefined;
@@ -21,29 +21,29 @@ export interface ServiceError {
   requestId?: string | undefined;
 }
 
-/** What a `RequestError` is made of. */
+/** The argument of the constructor of `RequestError`. */
 export interface RequestFailure {
   kind: FailureKind;
   method: string;
-  /** Path only, never the whole address. */
+  /** The path, never the whole address. */
   path: string;
-  /** What happened, in words a person can use; already redacted. */
+  /** What happened, in words for the user. The string is already redacted. */
   cause: string;
-  /** HTTP status, if a response came. */
+  /** The HTTP status, if a response came. */
   status?: number | undefined;
   service?: ServiceError | undefined;
-  /** A retry within seconds would fail as well, for example because of the certificate. */
+  /** Whether a retry within seconds would fail as well, for example because of the certificate. */
   lasting?: boolean;
 }
 
-/** A request that failed. Its message names method, path, cause, and what the service said. */
+/** A request that failed. The message has the method, the path, the cause and the fields of the error envelope. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly kind: FailureKind;
   readonly method: string;
   readonly path: string;
   readonly status: number | undefined;
-  /** Empty if the response carried no error envelope. */
+  /** The error envelope. Empty if the response carried none. */
   readonly service: ServiceError;
   readonly lasting: boolean;
 
@@ -57,7 +57,7 @@ export class RequestError extends Error {
     this.lasting = failure.lasting ?? false;
   }
 
-  /** Whether the response carried the document's error envelope. */
+  /** Whether the response carried an error envelope with a code or a message. */
   get hasEnvelope(): boolean {
     return this.service.code !== undefined || this.service.message !== undefined;
   }

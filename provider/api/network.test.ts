@@ -1,3 +1,4 @@
+/** Tests TLS connections, proxies and what is known when a connection fails. */
 import { describe, expect, test } from "@jest/globals";
 import { testServer } from "./testing/certificates";
 import { startConnectProxy } from "./testing/connectProxy";
@@ -16,7 +17,7 @@ import { trustTestAuthority } from "./testing/trust";
 const account: Step = { expect: "GET /v2/account", react: answer(200, { id: 1 }) };
 const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1" }) };
 
-test("a certificate by an unknown authority is unreachable: nothing was sent, and says what to do", async () => {
+test("with a certificate of an unknown authority nothing is sent, and the message says what to do", async () => {
   const server = await ScriptedServer.start([], testServer);
   const client = testClient(`https://localhost:${server.port}/v2`);
   const failure = await failedPost(create(client));
@@ -25,7 +26,7 @@ test("a certificate by an unknown authority is unreachable: nothing was sent, an
   await server.done();
 });
 
-test("a server that does not speak TLS is unreachable", async () => {
+test("a server without TLS is unreachable", async () => {
   await withServer([], async ({ port }) => {
     const client = testClient(`https://localhost:${port}/v2`, {
       requestTimeoutMs: 200,
@@ -35,7 +36,7 @@ test("a server that does not speak TLS is unreachable", async () => {
   });
 });
 
-describe("with the authority of the tests among the trusted ones", () => {
+describe("with a trusted test authority", () => {
   trustTestAuthority();
 
   test("https works, and a POST still has a connection of its own", async () => {
@@ -50,7 +51,7 @@ describe("with the authority of the tests among the trusted ones", () => {
   });
 
   test.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
-    "%s is used, through a tunnel: the proxy sees no token, and a POST has a tunnel of its own (G8)",
+    "%s is used with tunnels, so that the proxy sees no token, and a POST has a tunnel of its own (G8)",
     async (variable) => {
       const server = await ScriptedServer.start([account, post, account], testServer);
       const proxy = await startConnectProxy(server.port);
@@ -71,13 +72,13 @@ describe("with the authority of the tests among the trusted ones", () => {
     },
   );
 
-  test("NO_PROXY and loopback go past the proxy", async () => {
+  test("hosts of NO_PROXY and loopback addresses are reached without the proxy", async () => {
     const server = await ScriptedServer.start([account], testServer);
     const proxy = await startConnectProxy(server.port);
     const env = { HTTPS_PROXY: proxy.url, NO_PROXY: "other.test, .test" };
-    const past = testClient("https://compute.test/v2", { env });
-    // compute.test is looked up by ourselves, which no name server can do.
-    expect((await failureOf(past.account(never))).kind).toBe("unreachable");
+    const direct = testClient("https://compute.test/v2", { env });
+    // Without the proxy the client looks compute.test up itself, and no name server knows that name.
+    expect((await failureOf(direct.account(never))).kind).toBe("unreachable");
     const loopback = testClient(`https://localhost:${server.port}/v2`, {
       env: { HTTPS_PROXY: proxy.url },
     });
@@ -109,7 +110,7 @@ describe("with the authority of the tests among the trusted ones", () => {
   });
 });
 
-test("a proxy variable that is no address is an error without its value", () => {
+test("the error about a proxy variable that is not an address does not show the value", () => {
   const env = { HTTPS_PROXY: "http://user:canary@:x" };
   const attempt = () => testClient("https://compute.test/v2", { env });
   expect(attempt).toThrow("HTTPS_PROXY is not the address of a proxy");

@@ -1,3 +1,4 @@
+/** Tests how the rate limit and 429 responses slow the client down (G6). */
 import { expect, test } from "@jest/globals";
 import type { ClientOptions, SlowedDown } from "./client";
 import { VirtualClock } from "../testing/virtualClock";
@@ -16,8 +17,8 @@ function setUp(more: Partial<ClientOptions>) {
   return { clock, slowed, options: { clock, onSlowedDown, ...more } };
 }
 
-test("5 % of the limit is left alone, and each path has its own (G6)", async () => {
-  // 95 % of 3 is 2.85, so 2 go out.
+test("the client leaves 5 % of the limit unused, and each path has a limit of its own (G6)", async () => {
+  // 95 % of 3 is 2.85, so 2 requests are sent.
   const { clock, options } = setUp({ requestsPerMinute: 3 });
   await withServer([account, account, list], async (server) => {
     const client = testClient(server.baseUrl, options);
@@ -34,7 +35,7 @@ test("5 % of the limit is left alone, and each path has its own (G6)", async () 
   });
 });
 
-test("GET and POST of a path have a limit each, as the document lists endpoints (G6)", async () => {
+test("GET and POST of a path have separate limits (G6)", async () => {
   const { clock, options } = setUp({ requestsPerMinute: 2 });
   await withServer([list, post, post, list], async (server) => {
     const client = testClient(server.baseUrl, options);
@@ -50,10 +51,10 @@ test("GET and POST of a path have a limit each, as the document lists endpoints 
   });
 });
 
-test("after a 429 that its own count can't explain, GET and POST of the path share a limit (G6)", async () => {
+test("after a 429 that the client's own requests can't explain, GET and POST of the path share a limit (G6)", async () => {
   const { clock, options } = setUp({ requestsPerMinute: 5 });
   const tooMany = answer(429, "", { "retry-after": "5" });
-  // 4 a minute each; the service counts them together.
+  // The client allows 4 requests per minute and method, but the service counts both methods together.
   await withServer([list, post, post, { ...post, react: tooMany }, list, post], async (server) => {
     const client = testClient(server.baseUrl, options);
     await client.listPage({ limit: 1 }, never);
@@ -61,14 +62,14 @@ test("after a 429 that its own count can't explain, GET and POST of the path sha
     const read = client.listPage({ limit: 1 }, never);
     const write = create(client);
     await clock.advance(60_000);
-    // Without the merge the read would have gone at once, and the write after 5 s.
+    // With separate limits, the read would have been sent at once, and the write after 5 s.
     expect(server.seen).toHaveLength(4);
     await clock.advance(30_000);
     await Promise.all([read, write]);
   });
 });
 
-test("DELETEs of all instances share the limit of their template", async () => {
+test("DELETEs of all instances share the limit of the path template", async () => {
   const { clock, options } = setUp({
     requestsPerMinute: 2,
     destroyPath: "/v2/instances/{id}",
@@ -88,7 +89,7 @@ test("DELETEs of all instances share the limit of their template", async () => {
   });
 });
 
-test("a 429 pauses its endpoint for the Retry-After, says so once, and holds up no other path", async () => {
+test("a 429 pauses only its endpoint for the time in Retry-After, and is reported once", async () => {
   const { clock, slowed, options } = setUp({});
   const tooMany = answer(429, "", { "retry-after": "5" });
   await withServer([{ ...list, react: tooMany }, account, list, list], async (server) => {
@@ -107,7 +108,7 @@ test("a 429 pauses its endpoint for the Retry-After, says so once, and holds up 
   });
 });
 
-test("a 429 pauses its endpoint also when its body is cut", async () => {
+test("a 429 with a cut body pauses its endpoint too", async () => {
   const { clock, slowed, options } = setUp({});
   await withServer([{ ...account, react: cut(429, "") }, account], async (server) => {
     const call = testClient(server.baseUrl, options).account(never);
@@ -118,7 +119,7 @@ test("a 429 pauses its endpoint also when its body is cut", async () => {
   });
 });
 
-test("a request that was sent and lost counts, one that was not sent does not", async () => {
+test("a request without a response counts, and a request that was not sent does not", async () => {
   const { clock, options } = setUp({ requestsPerMinute: 2 });
   await withServer([{ ...post, react: reset }, post], async (server) => {
     const client = testClient(server.baseUrl, options);
@@ -140,7 +141,7 @@ test("a request that was sent and lost counts, one that was not sent does not", 
   expect(await failure).toMatchObject({ kind: "unreachable" });
 });
 
-test("two clients do not know of each other's limits", async () => {
+test("two clients have separate limits", async () => {
   const { options } = setUp({ requestsPerMinute: 1 });
   await withServer(times(2, account), async ({ baseUrl }) => {
     await testClient(baseUrl, options).account(never);

@@ -1,3 +1,4 @@
+/** Tests which outcome a POST has for each error. */
 import { expect, test } from "@jest/globals";
 import { type FailureKind, RequestError, type ServiceError } from "./errors";
 import { answeredBroken, outcomeOf } from "./postOutcome";
@@ -36,7 +37,7 @@ test.each<[FailureKind, number | undefined, ServiceError | undefined, string]>([
   expect(outcomeOf(error, never)).toEqual({ kind: outcome, failure: error });
 });
 
-test("the reason of the signal that stopped it says that nothing was sent, any other error does not", () => {
+test("only the reason of the signal `unsent` shows that nothing was sent", () => {
   const reason = new Error("cancelled");
   const unsent = AbortSignal.abort(reason);
   expect(outcomeOf(reason, unsent)).toEqual({ kind: "notSent", failure: reason });
@@ -44,7 +45,7 @@ test("the reason of the signal that stopped it says that nothing was sent, any o
   expect(outcomeOf("odd", unsent)).toMatchObject({ kind: "unclear" });
 });
 
-test("answered and broken: 500, 502 and 503, and only where an answer came", () => {
+test("`answeredBroken` is true only for a complete response with 500, 502 or 503", () => {
   const broken = [500, 502, 503].map((status) => answeredBroken(failure("answered", status)));
   expect(broken).toEqual([true, true, true]);
   expect(answeredBroken(failure("answered", 504))).toBe(false);

@@ -1,9 +1,12 @@
-/** The outcome of a POST as a value: what the service answered, and whether it may have acted (G2). */
+/**
+ * The outcome of a POST as a value: the service's answer, and whether the service may have made an instance. The
+ * create protocol uses the outcome, so that an unclear create is never blindly retried (G2).
+ */
 import type { WireNetwork } from "./contract";
 import { RequestError } from "./errors";
 import { paths } from "./serviceConstants";
 
-/** The 202 of POST /v2/instances. */
+/** The readable fields of the 202 of POST /v2/instances. */
 export interface Accepted {
   id: string;
   name?: string | undefined;
@@ -12,25 +15,25 @@ export interface Accepted {
   networks: WireNetwork[];
 }
 
-/** What became of one POST. */
+/** The outcome of one POST. */
 export type PostOutcome =
   | { kind: "accepted"; accepted: Accepted }
-  /** Not one byte was sent. `lasting` of a `RequestError`: a retry within seconds would fail as well. */
+  /** No byte was sent. A `RequestError` that is `lasting` says that a retry within seconds would fail as well. */
   | { kind: "notSent"; failure: RequestError | Error }
-  /** A 429: nothing was made. The rate limit knows of it, and holds the next permit back. */
+  /** The service answered with a 429 and made nothing. The rate limit already holds the next permit back. */
   | { kind: "rateLimited"; failure: RequestError }
-  /** The service says, by the document's error envelope, that it made nothing. */
+  /** The service refused with a 4xx and the error envelope of its API document, and made nothing. */
   | { kind: "refused"; failure: RequestError }
-  /** An instance may have been made or not. */
+  /** Whether an instance was made is not known. */
   | { kind: "unclear"; failure: RequestError };
 
-/** The 4xx that don't say whether the service has acted. */
+/** The 4xx statuses that don't show whether the service has acted, and 429, which is an outcome of its own. */
 const unclear4xx: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
 
 /**
- * The outcome of a POST that ended with `error`. `unsent` is the signal that cancelled it while nothing was
- * sent: the error is its reason then. Any other error that is no `RequestError` is a defect of the
- * provider, and whether the POST was sent by then is not known.
+ * Returns the outcome of a POST that ended with `error`. If the error is the reason of the signal `unsent`, the
+ * signal cancelled the POST before a byte was sent. Any other error that is not a `RequestError` is a defect of
+ * the provider, and whether the POST was sent before the defect is not known.
  */
 export function outcomeOf(
   error: unknown,
@@ -52,7 +55,7 @@ export function outcomeOf(
   return { kind: isRefusal ? "refused" : "unclear", failure: error };
 }
 
-/** Whether the service answered, and said that it failed: 500, 502 or 503. */
+/** Whether the service answered with a 500, 502 or 503, which say that the service itself failed. */
 export function answeredBroken({ kind, status }: RequestError): boolean {
   return kind === "answered" && (status === 500 || status === 502 || status === 503);
 }

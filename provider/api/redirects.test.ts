@@ -1,3 +1,4 @@
+/** Tests that the client follows no redirect. */
 import { expect, test } from "@jest/globals";
 import { answer, redirect, ScriptedServer } from "./testing/scriptedServer";
 import { create, failureOf, never, testClient, withServer } from "./testing/testClient";
@@ -5,7 +6,7 @@ import { create, failureOf, never, testClient, withServer } from "./testing/test
 const account = "GET /v2/account";
 const post = "POST /v2/instances";
 
-test("a redirect to another origin is refused: the other one sees no request, so no token (G8)", async () => {
+test("a redirect to another origin is refused, so the other origin gets no token (G8)", async () => {
   const other = await ScriptedServer.start([]);
   await withServer(
     [{ expect: account, react: redirect(302, `${other.baseUrl}/account?secret=1`) }],
@@ -28,10 +29,10 @@ test.each([
   ["ftp://x", "an address that cannot be used"],
   ["javascript:alert(1)", "an address that cannot be used"],
   ["http://[", "an address that cannot be used"],
-])("a redirect to %s is refused", async (location, where) => {
+])("a redirect to %s is refused", async (location, target) => {
   await withServer([{ expect: account, react: redirect(307, location) }], async ({ baseUrl }) => {
     const { message } = await failureOf(testClient(baseUrl).account(never));
-    expect(message).toContain(`redirected to ${where}`);
+    expect(message).toContain(`redirected to ${target}`);
   });
 });
 
@@ -48,7 +49,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test("a redirected POST is not sent again, and its outcome is open (G2)", async () => {
+test("a redirected POST is not sent again, and its outcome is unclear (G2)", async () => {
   await withServer([{ expect: post, react: redirect(307, "/v2/instances/") }], async (server) => {
     const outcome = await create(testClient(server.baseUrl));
     expect(outcome).toMatchObject({
@@ -58,7 +59,7 @@ test("a redirected POST is not sent again, and its outcome is open (G2)", async 
   });
 });
 
-test("a 304, or a redirect that does not say where to, is an error answer", async () => {
+test("a 304, or a redirect without a location, is an error", async () => {
   await withServer([{ expect: account, react: answer(304) }], async ({ baseUrl }) => {
     expect(await failureOf(testClient(baseUrl).account(never))).toMatchObject({ status: 304 });
   });

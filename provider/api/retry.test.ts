@@ -1,3 +1,4 @@
+/** Tests which requests the client repeats, and when it stops. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, cut, hang, reset, type Reaction } from "./testing/scriptedServer";
@@ -15,14 +16,14 @@ const transient: [string, Reaction][] = [
   ["a reset", reset],
   ["a cut body", cut(200, "{")],
 ];
-test.each(transient)("a GET is asked again after %s", async (_, react) => {
+test.each(transient)("a GET is repeated after %s", async (_, react) => {
   await withServer(
     [...times(3, { expect: account, react }), { expect: account, react: answer(200, { id: 1 }) }],
     async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toEqual({ id: 1 }),
   );
 });
 
-test("a GET survives a connection that is reset before it is read", async () => {
+test("a GET is repeated if the connection is reset before the service reads it", async () => {
   await withServer(
     [
       { expect: "connect", react: reset },
@@ -32,7 +33,7 @@ test("a GET survives a connection that is reset before it is read", async () => 
   );
 });
 
-test("a GET is given up on after four tries, with growing delays between", async () => {
+test("a GET fails after four tries, with growing delays between them", async () => {
   const clock = new VirtualClock();
   clock.autoAdvance();
   await withServer(times(4, { expect: account, react: answer(500) }), async ({ baseUrl }) => {
@@ -48,7 +49,7 @@ test.each([400, 401, 403, 404, 409, 422])("a GET is not repeated after a %i", as
   });
 });
 
-test("a 429 fails nothing: it is repeated far beyond the tries of other failures (G6)", async () => {
+test("a 429 does not fail a request, which is repeated more often than after other failures (G6)", async () => {
   await withServer(
     [
       ...times(15, { expect: account, react: answer(429) }),
@@ -78,7 +79,7 @@ test("the delay between tries ends at once when the signal aborts", async () => 
 test.each([
   ["GET", account],
   ["DELETE", destroy],
-])("a %s under way ends at once, with the signal's reason", async (method, expected) => {
+])("a %s that is under way ends at once with the signal's reason", async (method, expected) => {
   const abort = new AbortController();
   await withServer([{ expect: expected, react: hang }], async (server) => {
     const client = testClient(server.baseUrl, { destroyPath });
@@ -91,18 +92,18 @@ test.each([
   });
 });
 
-const enough: [string, Reaction][] = [
+const successes: [string, Reaction][] = [
   ["204", answer(204)],
   ["200 and HTML", answer(200, "<p>gone")],
   ["202 and a cut body", cut(202, "{")],
 ];
-test.each(enough)("a DELETE has succeeded with %s", async (_, react) => {
+test.each(successes)("a DELETE succeeds with %s", async (_, react) => {
   await withServer([{ expect: destroy, react }], async ({ baseUrl }) => {
     await testClient(baseUrl, { destroyPath }).destroyInstance("i-1", never);
   });
 });
 
-test("a DELETE is repeated after a reset, and its 404 is an error like any other", async () => {
+test("a DELETE is repeated after a reset, and a 404 to it is an error", async () => {
   await withServer(
     [
       { expect: destroy, react: reset },
@@ -116,7 +117,7 @@ test("a DELETE is repeated after a reset, and its 404 is an error like any other
   );
 });
 
-test("an id stays within its part of the path, or is not used", async () => {
+test("an id is encoded as one segment of the path, or refused", async () => {
   const expected = "DELETE /v2/instances/a%2F..%3Fb%23%24%26";
   await withServer([{ expect: expected, react: answer(204) }], async ({ baseUrl }) => {
     const client = testClient(baseUrl, { destroyPath });

@@ -1,3 +1,4 @@
+/** Tests that debug lines and errors show no secrets (G8). */
 import { inspect } from "node:util";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
@@ -16,7 +17,7 @@ import {
 
 const list = "GET /v2/instances?limit=5&after=%1Btok";
 
-test("COMPUTE_DEBUG writes one line a request: method, path, status, bytes, request_id, time", async () => {
+test("COMPUTE_DEBUG writes one line per request with method, path, status, bytes, request_id and time", async () => {
   const lines: string[] = [];
   const clock = new VirtualClock();
   clock.autoAdvance();
@@ -40,7 +41,7 @@ test("COMPUTE_DEBUG writes one line a request: method, path, status, bytes, requ
   ]);
 });
 
-test("neither the token nor the user data is in a debug line or an error, whatever comes back (G8)", async () => {
+test("no debug line or error shows the token or the user data, whatever the service answers (G8)", async () => {
   const lines: string[] = [];
   const user_data = Buffer.from("#!/bin/sh\necho canary-user-data\n").toString("base64");
   const echo = `Bearer ${testToken} ${user_data}`;

@@ -1,33 +1,33 @@
 /**
- * The numbers and words of the service's document, API v2.0. They are apart from the shapes in `contract.ts`,
- * which take a while to load and are not needed before the first request.
+ * The constants of the service's API document (API v2.0): paths, statuses, limits and prefixes. The schemas
+ * are in `contract.ts`, because zod takes a while to load and is not needed before the first request.
  */
 
-/** Paths relative to the origin ("Endpoints"); the base address of the document ends in `/v2/`. */
+/** Paths relative to the origin (section "Endpoints"). The document's base address ends in `/v2/`. */
 export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;
 
-/** The known statuses ("States and transitions"). The set is not complete, so others may turn up. */
+/** The known statuses (section "States and transitions"). The service may send other statuses too. */
 export const instanceStatuses = ["ACTIVE", "OFFLINE", "PROVISIONING"] as const;
 /** One of the known statuses. */
 export type InstanceStatus = (typeof instanceStatuses)[number];
 
-/** Page size of GET /v2/instances ("Limits"). */
+/** The page size of GET /v2/instances (section "Limits"). */
 export const pageLimit = { min: 1, max: 100, default: 20 } as const;
 
-/** Requests a minute, per endpoint ("Limits"). */
+/** Requests per minute and endpoint (section "Limits"). */
 export const documentedRequestsPerMinute = 1000;
 
-/** Prefixes by which token kinds are told apart ("Authentication", rule 3). */
+/** The token prefix of each token kind (section "Authentication", rule 3). */
 export const tokenPrefixes = { live: "sk_live_", test: "sk_test_" } as const;
-/** `live` is billed; with `test` nothing is billed, and instances are ephemeral. */
+/** Instances of a `live` token are billed. Instances of a `test` token are free and ephemeral. */
 export type TokenKind = keyof typeof tokenPrefixes;
 
-/** The kind that the prefix of a token shows; undefined if it is none of the document. */
+/** Returns the kind that the token's prefix shows, or undefined if the document has no such prefix. */
 export function tokenKindOf(token: string): TokenKind | undefined {
   if (token.startsWith(tokenPrefixes.live)) return "live";
   if (token.startsWith(tokenPrefixes.test)) return "test";
   return undefined;
 }
 
-/** Prefix of `request_id` in the error envelope ("Error envelope"). */
+/** The prefix of `request_id` in the error envelope (section "Error envelope"). */
 export const requestIdPrefix = "req_";

@@ -1,6 +1,6 @@
 /**
- * Responses in odd forms, as servers, proxies and attackers send them. A readable one counts like any other.
- * For an unreadable one, the error says what is wrong with it.
+ * Tests responses in unusual forms, as servers, proxies and attackers may send them. A readable response is accepted.
+ * For an unreadable response, the error says what is wrong with it.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -27,19 +27,21 @@ const page = JSON.stringify({
 });
 const accepted = JSON.stringify({ id: "i-1", name: "web", status: "PROVISIONING", networks: [] });
 
-/** A whole answer around a body, with its length in bytes. */
+/** Makes a whole response with this body. */
 type Form = (body: string) => Reaction;
 const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+/** A response that is sent as these bytes. */
 const wire =
-  (text: (body: string, length: number) => string): Form =>
+  (makeBytes: (body: string, length: number) => string): Form =>
   (body) =>
-    raw(text(body, Buffer.byteLength(body)));
+    raw(makeBytes(body, Buffer.byteLength(body)));
+/** A response with a changed body. */
 const changed =
   (change: (body: string) => string, headers: Record<string, string> = {}): Form =>
   (body) =>
     answer(200, change(body), headers);
 
-const sound: [string, Form][] = [
+const readable: [string, Form][] = [
   ["with a byte order mark", changed((body) => `\ufeff${body}`)],
   [
     "of the wrong content type",
@@ -67,16 +69,16 @@ const sound: [string, Form][] = [
     ),
   ],
   [
-    "with a number beyond all numbers",
+    "with a number that is too large for JavaScript",
     changed((body) => body.replace("{", '{"n":1e999,"m":-1e999,')),
   ],
   [
-    "that says its keys twice",
+    "with duplicate keys",
     changed((body) => body.replace("{", '{"id":"no","data":[],"has_more":true,')),
   ],
 ];
 
-test.each(sound)("an answer %s counts", async (_, form) => {
+test.each(readable)("a response %s is accepted", async (_, form) => {
   await withServer(
     [
       { expect: list, react: form(page) },
@@ -93,10 +95,10 @@ test.each(sound)("an answer %s counts", async (_, form) => {
 });
 
 const deep = (open: string, close: string) => `${open.repeat(100_000)}1${close.repeat(100_000)}`;
-/** 100 MB when it is unpacked. */
+/** A body of 100 MB after decompression. */
 const bomb = gzipSync(Buffer.alloc(100_000_000));
 
-const senseless: [string, Form, RegExp][] = [
+const unreadable: [string, Form, RegExp][] = [
   [
     "that is a gzip bomb",
     () => (socket) => {
@@ -119,7 +121,11 @@ const senseless: [string, Form, RegExp][] = [
     ),
     /the headers of the answer are too long/,
   ],
-  ["longer than it says", wire((body) => `${ok}content-length: 5\r\n\r\n${body}`), /is not JSON/],
+  [
+    "longer than its content-length",
+    wire((body) => `${ok}content-length: 5\r\n\r\n${body}`),
+    /is not JSON/,
+  ],
   [
     "with two lengths",
     wire((body, length) => `${ok}content-length: 1\r\ncontent-length: ${length}\r\n\r\n${body}`),
@@ -134,12 +140,12 @@ const senseless: [string, Form, RegExp][] = [
     /broke before an answer came/,
   ],
   [
-    "that is a go-ahead and no more",
+    "that is only a 100 Continue",
     () => raw("HTTP/1.1 100 Continue\r\n\r\n"),
     /broke before an answer came/,
   ],
   [
-    "of a status of no class",
+    "with the status 999",
     wire(
       (body, length) =>
         `HTTP/1.1 999 ${"x".repeat(500)}\r\ncontent-length: ${length}\r\n\r\n${body}`,
@@ -147,7 +153,7 @@ const senseless: [string, Form, RegExp][] = [
     /HTTP 999/,
   ],
   [
-    "in chunks of no size",
+    "in chunks without a valid size",
     wire((body) => `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`),
     /HTTP\/1\.1 protocol/,
   ],
@@ -155,24 +161,24 @@ const senseless: [string, Form, RegExp][] = [
   ["100,000 objects deep", changed(() => deep('{"a":', "}")), /nested too deep/],
 ];
 
-test.each(senseless)(
-  "an answer %s is named, and a POST with it is not taken for a refusal",
-  async (_, form, words) => {
+test.each(unreadable)(
+  "the error about a response %s says what is wrong, and the outcome of a POST is unclear",
+  async (_, form, problem) => {
     await withServer(
       [...times(4, { expect: list, react: form(page) }), { expect: post, react: form(accepted) }],
       async ({ baseUrl }) => {
         const client = testClient(baseUrl);
-        expect((await failureOf(client.listPage({ limit: 100 }, never))).message).toMatch(words);
+        expect((await failureOf(client.listPage({ limit: 100 }, never))).message).toMatch(problem);
         const outcome = create(client);
         expect((await outcome).kind).toBe("unclear");
-        expect((await failedPost(outcome)).message).toMatch(words);
+        expect((await failedPost(outcome)).message).toMatch(problem);
         await client.close();
       },
     );
   },
 );
 
-/** What the document has, and anything in its place. */
+/** Any JSON value, as a value of a field or in place of a whole body. */
 const anything = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
   fc.jsonValue({ maxDepth: 3 }),
@@ -188,15 +194,15 @@ const body = fc.oneof(
   fc.record({ data: fc.oneof(anything, fc.array(item)), has_more: anything }, { requiredKeys: [] }),
 );
 
-test("whatever JSON answers, an id is one that can be part of a path and of a line, or nothing is taken", async () => {
-  let text = "";
+test("for any JSON response, an id that is read can be part of a path and of a line", async () => {
+  let responseBody = "";
   const server = createServer((request, response) => {
-    request.resume().on("end", () => response.end(text));
+    request.resume().on("end", () => response.end(responseBody));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const client = testClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`);
   const property = fc.asyncProperty(body, async (it) => {
-    text = JSON.stringify(it);
+    responseBody = JSON.stringify(it);
     const page = await client.listPage({ limit: 100 }, never).catch((error: unknown) => {
       expect(error).toMatchObject({ kind: "unreadable" });
       return { items: [] };

@@ -149,8 +149,8 @@ async function examineListing(
   signal: AbortSignal,
 ): Promise<Finding> {
   let whyIgnored: string | undefined;
-  const onCursorIgnored = (why: string) => (whyIgnored = why);
-  const listing = await collect(api, { cursorParameter, onCursorIgnored }, signal);
+  const onCursorFailed = (why: string) => (whyIgnored = why);
+  const listing = await collect(api, { cursorParameter, onCursorFailed }, signal);
   const { items, unreadable, complete } = listing;
   const listed = count(items.size, "instance");
   if (complete) {

@@ -1,3 +1,4 @@
+/** Tests the locks of the ledger. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,52 +9,55 @@ import { systemDisk, type Lock, type LockFailure } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
-const make = (path: string) => systemDisk.lock(path, { make: true, waitMs: 0 });
-const take = (path: string, waitMs = 0) => systemDisk.lock(path, { make: false, waitMs });
+/** Takes a lock and makes the file. */
+const lockOrMake = (path: string) => systemDisk.lock(path, { make: true, waitMs: 0 });
+/** Takes a lock only if the file exists. */
+const lockExisting = (path: string, waitMs = 0) => systemDisk.lock(path, { make: false, waitMs });
 
-const taken = (lock: Lock | LockFailure): Lock => {
+/** Fails the test if the lock was not taken. */
+const expectTaken = (lock: Lock | LockFailure): Lock => {
   expect(lock).toMatchObject({ release: expect.any(Function) });
   return lock as Lock;
 };
 
-test("one holds it at a time, also within a process; it is free once released, twice or not", () => {
+test("a lock has one holder at a time, even within a process, and may be released twice", () => {
   const folder = temporaryFolder();
   const path = join(folder, "a b?&%.lock");
-  const lock = taken(make(path));
-  expect(make(path)).toBe("held");
-  // Who was refused has freed nothing.
-  expect(take(path, 20)).toBe("held");
+  const lock = expectTaken(lockOrMake(path));
+  expect(lockOrMake(path)).toBe("held");
+  // The attempt that failed has not released the lock.
+  expect(lockExisting(path, 20)).toBe("held");
   lock.release();
   lock.release();
-  taken(take(path)).release();
+  expectTaken(lockExisting(path)).release();
   expect(readdirSync(folder)).toEqual(["a b?&%.lock"]);
   expect(statSync(path)).toMatchObject({ size: 0 });
 });
 
-test("who only takes it makes no file; what can't be locked is told apart", () => {
+test("without `make` no file is made, and a lock that failed differs from a missing one", () => {
   const folder = temporaryFolder();
-  expect(take(join(folder, "none.lock"))).toBe("missing");
-  expect(make(join(folder, "none", "x.lock"))).toBe("failed");
+  expect(lockExisting(join(folder, "none.lock"))).toBe("missing");
+  expect(lockOrMake(join(folder, "none", "x.lock"))).toBe("failed");
   expect(readdirSync(folder)).toEqual([]);
   mkdirSync(join(folder, "folder.lock"));
-  expect(make(join(folder, "folder.lock"))).toBe("failed");
+  expect(lockOrMake(join(folder, "folder.lock"))).toBe("failed");
   writeFileSync(join(folder, "text.lock"), "no database");
-  expect(make(join(folder, "text.lock"))).toBe("failed");
+  expect(lockOrMake(join(folder, "text.lock"))).toBe("failed");
 });
 
 test("a Node without SQLite can't lock", () => {
   jest.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
-  expect(make(join(temporaryFolder(), "a.lock"))).toBe("failed");
+  expect(lockOrMake(join(temporaryFolder(), "a.lock"))).toBe("failed");
 });
 
-test("that node:sqlite is new, as an older Node warns, is told to nobody", () => {
+test("the warning of older Node versions about node:sqlite is suppressed", () => {
   const warned = jest.spyOn(process, "emitWarning").mockReturnValue();
   const load = process.getBuiltinModule.bind(process);
   jest.spyOn(process, "getBuiltinModule").mockImplementation((name: string) => {
     process.emitWarning("SQLite is an experimental feature", "ExperimentalWarning");
     return load(name);
   });
-  taken(make(join(temporaryFolder(), "a.lock"))).release();
+  expectTaken(lockOrMake(join(temporaryFolder(), "a.lock"))).release();
   expect(warned).not.toHaveBeenCalled();
   process.emitWarning("another");
   expect(warned).toHaveBeenCalledTimes(1);

@@ -1,33 +1,35 @@
-/** What the ledger does with files, folders and locks. All that is made is for its owner only. */
+/**
+ * The ledger's operations on files, folders and locks. Only the user who runs the plugin can read what they make.
+ */
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as sqliteModule from "node:sqlite";
 
-/** The disk as the ledger uses it; tests bring their own. */
+/** The operations that the ledger uses. Tests replace them. Unless stated otherwise, they throw the system's error. */
 export interface Disk {
-  /** The names in a folder. @throws where the folder can't be read */
+  /** Returns the names in a folder. @throws if the folder can't be read */
   list(folder: string): string[];
-  /** The size in bytes, and when the file was last written. Undefined if it does not exist. @throws */
+  /** Returns the size in bytes and the time of the last write, or undefined if the file does not exist. */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
-  /** Makes a folder and its parents, unless it exists. @throws */
+  /** Makes a folder and its parents, unless the folder exists. */
   makeFolder(folder: string): void;
-  /** Makes a new, empty file. @throws EEXIST if it exists */
+  /** Makes a new, empty file. @throws EEXIST if the file exists */
   create(path: string): void;
-  /** The bytes from this position to the end. @throws */
+  /** Returns the bytes from this position to the end of the file. */
   read(path: string, from: number): Buffer;
-  /** Appends the text to an existing file. @throws ENOENT if it does not exist */
-  append(path: string, text: string): void;
-  /** Resolves once what was appended survives a power cut. */
+  /** Appends lines to an existing file. @throws ENOENT if the file does not exist */
+  append(path: string, lines: string): void;
+  /** Resolves once the appended lines survive a power cut. */
   sync(path: string): Promise<void>;
-  /** Resolves once the names of new files in it survive a power cut, where the system can do that. */
+  /** Resolves once the names of the folder's new files survive a power cut. Never rejects, even if that fails. */
   syncFolder(folder: string): Promise<void>;
-  /** Removes a file, if that is possible. Never throws. */
+  /** Removes a file if that is possible. Never throws. */
   remove(path: string): void;
   /**
-   * Takes an exclusive lock, which is free as soon as its process has ended. `make` makes the file if it does
-   * not exist. Blocks the process for `waitMs` at most. Never throws.
+   * Takes an exclusive lock, which is released at the latest when the process ends. With `make`, makes the file if
+   * the file does not exist. Blocks the process for at most `waitMs`. Never throws.
    */
   lock(path: string, options: { make: boolean; waitMs: number }): Lock | LockFailure;
 }
@@ -37,7 +39,7 @@ export interface Lock {
   release(): void;
 }
 
-/** Why a lock was not given: another holds it, the file does not exist, or files can't be locked there. */
+/** Why a lock was not taken: it is held already, its file does not exist, or files can't be locked there. */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;
@@ -57,10 +59,10 @@ export const systemDisk: Disk = {
       fs.closeSync(file);
     }
   },
-  append(path, text) {
+  append(path, lines) {
     const file = fs.openSync(path, O_WRONLY | O_APPEND);
     try {
-      fs.writeFileSync(file, text);
+      fs.writeFileSync(file, lines);
     } finally {
       fs.closeSync(file);
     }
@@ -74,21 +76,22 @@ export const systemDisk: Disk = {
       await using file = await open(folder, "r");
       await file.sync();
     } catch {
-      // Windows opens no folder, and needs none to be synced.
+      // Windows can't open a folder, and does not need the sync.
     }
   },
   remove(path) {
     try {
       fs.rmSync(path, { force: true });
     } catch {
-      // The next session tries again.
+      // A later session tries again.
     }
   },
   lock,
 };
 
 /**
- * Not with mkdir's `recursive`, which reports a read-only file system as a missing folder.
+ * Makes a folder and its parents. Does not use mkdir's `recursive`, which reports a read-only file system as a missing
+ * folder.
  *
  * @throws the error of the system
  */
@@ -103,7 +106,7 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Another process may make the same folder at the same time.
+ * Makes a folder unless the folder exists. Another process may make the same folder at the same time.
  *
  * @throws the error of the system
  */
@@ -115,12 +118,12 @@ function makeOneFolder(folder: string): void {
   }
 }
 
-/** SQLite's SQLITE_BUSY. */
+/** The code of SQLite's error SQLITE_BUSY, which means that the lock is held. */
 const busyCode = 5;
 
 /**
- * The lock is one that SQLite has on its database, an empty file. Nothing but SQLite may open that file: on
- * POSIX systems, closing any handle of a file frees all locks that the process has on it.
+ * Takes a lock. The lock is SQLite's lock on a database, which is an empty file. Only SQLite may open that file, since
+ * closing any handle of a file on a POSIX system releases all locks that the process has on the file.
  */
 function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
   let database: sqliteModule.DatabaseSync | undefined;
@@ -128,7 +131,7 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
     try {
       database?.close();
     } catch {
-      // It is closed already.
+      // The database is closed already.
     }
   };
   try {
@@ -136,7 +139,7 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
     const url = pathToFileURL(path);
     url.searchParams.set("mode", "rw");
     database = new (loadSqlite().DatabaseSync)(url, { timeout: waitMs });
-    // Nothing is ever written, and the journal in memory needs no file beside this one.
+    // Nothing is ever written to the database, and a journal in memory needs no second file.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release };
   } catch (error) {
@@ -146,18 +149,21 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
   }
 }
 
-/** Loaded with the first lock: most starts of the plugin need none. Node 22 warns that the module is new. */
+/**
+ * Loads node:sqlite with the first lock, since most starts of the plugin need no lock. Suppresses the warning of Node
+ * 22 that the module is experimental.
+ */
 function loadSqlite(): typeof sqliteModule {
-  const warnings = Object.getOwnPropertyDescriptor(process, "emitWarning");
+  const emitWarning = Object.getOwnPropertyDescriptor(process, "emitWarning");
   process.emitWarning = () => undefined;
   try {
     return process.getBuiltinModule("node:sqlite");
   } finally {
-    if (warnings) Object.defineProperty(process, "emitWarning", warnings);
+    if (emitWarning) Object.defineProperty(process, "emitWarning", emitWarning);
   }
 }
 
-/** Whether the error is that a path does not exist; a file in place of its folder holds no records either. */
+/** Whether the error says that a path does not exist. That includes a path below a file, which can't exist. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
 }

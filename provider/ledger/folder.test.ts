@@ -1,3 +1,4 @@
+/** Tests where the ledger of each state backend is. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,37 +15,40 @@ afterEach(() => rmSync(home, { recursive: true }));
 const logIn = (backend: string) =>
   writeFileSync(join(home, "credentials.json"), JSON.stringify({ current: backend }));
 
-test("the ledger lies in the Pulumi home, given or not", () => {
+test("the ledger is in the Pulumi home, with or without PULUMI_HOME", () => {
   expect(ledgerFolder({ PULUMI_HOME: home })).toContain(join(home, "compute", "ledger"));
   expect(ledgerFolder({})).toMatch(/\.pulumi[/\\]compute[/\\]ledger[/\\]/);
 });
 
 test("stacks of the same name in two backends do not share a ledger (G2)", () => {
-  const of = (backend: string) => ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
-  expect(of("file:///a")).not.toBe(of("file:///b"));
-  expect(of("file:///a/")).toBe(of("file:///a"));
+  const folderOf = (backend: string) =>
+    ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  expect(folderOf("file:///a")).not.toBe(folderOf("file:///b"));
+  expect(folderOf("file:///a/")).toBe(folderOf("file:///a"));
 });
 
-test("a database's new password makes no other ledger, its name, host or table does (G1, G8)", () => {
-  const of = (backend: string) => ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
-  const one = of("postgres://me:old@db/state");
-  expect(of("postgres://me:new@db/state")).toBe(one);
-  expect(of("postgres://me@db/state")).toBe(one);
+test("a database's new password does not change the ledger, but a new user, name, host or table does (G1, G8)", () => {
+  const folderOf = (backend: string) =>
+    ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  const folder = folderOf("postgres://me:old@db/state");
+  expect(folderOf("postgres://me:new@db/state")).toBe(folder);
+  expect(folderOf("postgres://me@db/state")).toBe(folder);
   const others = [
     "me:old@db/other",
     "me:old@db2/state",
     "me:old@db/state?table=t",
     "you:old@db/state",
   ];
-  for (const other of others) expect(of(`postgres://${other}`)).not.toBe(one);
+  for (const other of others) expect(folderOf(`postgres://${other}`)).not.toBe(folder);
 });
 
-test("a relative backend is another one in each project", () => {
-  const of = (backend: string) => ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
-  expect(of("file://./state")).toBe(of(`file://${process.cwd()}/./state`));
+test("a relative backend is a different backend in each project", () => {
+  const folderOf = (backend: string) =>
+    ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+  expect(folderOf("file://./state")).toBe(folderOf(`file://${process.cwd()}/./state`));
 });
 
-test("the backend is the one of the environment, else the one logged into", () => {
+test("the backend comes from the environment, or else from `pulumi login`", () => {
   const env = { PULUMI_HOME: home };
   const none = ledgerFolder(env);
   logIn("https://state.example.com");
@@ -54,12 +58,12 @@ test("the backend is the one of the environment, else the one logged into", () =
   expect(ledgerFolder({ ...env, PULUMI_BACKEND_URL: "file:///a" })).not.toBe(loggedIn);
 });
 
-test("credentials that can't be read are no reason to fail", () => {
+test("unreadable credentials cause no error", () => {
   writeFileSync(join(home, "credentials.json"), "{");
   expect(ledgerFolder({ PULUMI_HOME: home })).toContain(home);
 });
 
-test("a person sees the ledgers of every backend", async () => {
+test("`ledgerFolders` returns the ledgers of all backends", async () => {
   const env = { PULUMI_HOME: home };
   expect(ledgerFolders(env)).toEqual([]);
   const folders = ["file:///a", "file:///b"].map((backend) =>

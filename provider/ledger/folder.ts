@@ -1,4 +1,7 @@
-/** Where the ledger lies: in the Pulumi home, with a folder for each state backend. */
+/**
+ * Finds the folders of the ledger of pending creates. They are in the Pulumi home, with one folder for each state
+ * backend. Sessions and the commands use them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,15 +9,15 @@ import { withoutPasswords } from "../backendUrl";
 import { fingerprint } from "../fingerprint";
 
 /**
- * The ledger's folder in this run. Each backend has its own, since two backends may have stacks of the same
- * URNs. The folder's name is a hash of the backend's address without its password, so a new password makes no
- * other folder, and the name tells nothing of the address.
+ * Returns the ledger's folder for this run. Each backend has its own folder, since two backends may have stacks
+ * with the same URNs. The folder's name is a hash of the backend's address without the password. So a new password
+ * does not change the folder, and the name does not give the address away.
  */
 export function ledgerFolder(env: NodeJS.ProcessEnv): string {
   return join(ledgerRoot(env), fingerprint(withoutPasswords(backendUrl(env)), 12));
 }
 
-/** The ledger folders of every backend on this machine. */
+/** Returns the ledger folders of all backends in this Pulumi home. Returns none if the home can't be read. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
   try {
@@ -38,15 +41,15 @@ function pulumiHome(env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** The address as the engine finds it. The plugin can't know a backend that only Pulumi.yaml names. */
+/** Returns the backend's address as the engine finds it. A backend that only Pulumi.yaml names is not known here. */
 function backendUrl(env: NodeJS.ProcessEnv): string {
   const url = env["PULUMI_BACKEND_URL"] || currentLogin(env) || "";
-  // A relative folder is another one in each project.
+  // A relative path means a different folder in each project, so it is made absolute.
   const absolute = url.replace(/^file:\/\/(?=\.)/, () => `file://${process.cwd()}/`);
   return absolute.replace(/\/+$/, "");
 }
 
-/** The backend that `pulumi login` chose. */
+/** Returns the backend that `pulumi login` chose, or undefined if the credentials file can't be read. */
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env["PULUMI_CREDENTIALS_PATH"] || pulumiHome(env);
   try {

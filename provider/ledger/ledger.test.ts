@@ -1,3 +1,4 @@
+/** Tests what the ledger keeps of creates, for this session and for later ones. */
 import {
   appendFileSync,
   mkdirSync,
@@ -19,20 +20,28 @@ import type { LedgerRecord } from "./record";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** A folder, and any number of sessions in it. */
+/** Makes a ledger folder in which a test can open any number of sessions. */
 function world(home = temporaryFolder()) {
   const folder = join(home, "compute", "ledger");
   const warnings: string[] = [];
-  let count = 0;
+  let sessionCount = 0;
+  /** How far the clock is ahead of the machine's clock. */
   let aheadMs = 0;
   const clock = { date: () => new Date(Date.now() + aheadMs) };
   return {
     folder,
     warnings,
+    /** Opens the ledger in a new session, with the id s1, s2 and so on. */
     run: (disk: Disk = systemDisk) =>
-      new Ledger(folder, `s${++count}`, (text) => void warnings.push(text), clock, disk),
-    /** The records, as a session sees them that does nothing else. */
-    get seen(): LedgerRecord[] {
+      new Ledger(
+        folder,
+        `s${++sessionCount}`,
+        (message) => void warnings.push(message),
+        clock,
+        disk,
+      ),
+    /** The records as a new session reads them. */
+    get records(): LedgerRecord[] {
       return this.run()
         .read()
         .map(({ record }) => record);
@@ -42,17 +51,17 @@ function world(home = temporaryFolder()) {
   };
 }
 
-/** As of a create of now. */
+/** Returns a new record with the present time. */
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
 
-/** A disk whose syncs end when the test says so. */
+/** A disk whose syncs end only when the test resolves them. `lines` has what was appended. */
 function slowDisk() {
-  const text: string[] = [];
+  const lines: string[] = [];
   const syncs: PromiseWithResolvers<void>[] = [];
   const disk: Disk = {
     ...systemDisk,
     append(path, added) {
-      text.push(added);
+      lines.push(added);
       systemDisk.append(path, added);
     },
     sync() {
@@ -61,33 +70,34 @@ function slowDisk() {
       return sync.promise;
     },
   };
-  return { ...disk, text, syncs };
+  return { ...disk, lines, syncs };
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+/** Lets pending callbacks run. */
+const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a create is on the disk before `begin` resolves, and its later stages are written at once", async () => {
+test("a record is on the disk before `begin` resolves, and its later stages are written at once", async () => {
   const disk = slowDisk();
   const all = world();
   const ledger = all.run(disk);
   let key: string | undefined;
   const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
-  await settle();
-  expect(disk.text.join("")).toContain('"stage":"sending"');
+  await settlePromises();
+  expect(disk.lines.join("")).toContain('"stage":"sending"');
   expect(disk.syncs).toHaveLength(1);
   expect(key).toBeUndefined();
   disk.syncs[0]?.resolve();
   expect(await begun).toBe("s1-1");
 
   ledger.move("s1-1", { stage: "accepted", id: "i-1" });
-  expect(all.seen).toEqual([
+  expect(all.records).toEqual([
     { ...ledgerRecord("web", { session: "s1", key: "s1-1" }), stage: "accepted", id: "i-1" },
   ]);
   expect(disk.syncs).toHaveLength(1);
   expect(all.warnings).toEqual([]);
 });
 
-test("after an import an open record of that instance is replied, and no other; its orderly end delivers nothing", async () => {
+test("after an import only the instance's own pending record is `replied`, and `markDelivered` does not deliver it", async () => {
   const all = world();
   const place = ledgerRecord("web");
   await leaveOpen(all.folder, "web", { stage: "accepted", id: "i-1" });
@@ -97,15 +107,15 @@ test("after an import an open record of that instance is replied, and no other; 
   ledger.markImported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
   ledger.markImported(place, ledgerRecord("db").urn, "i-2", ["db"]);
   ledger.markDelivered();
-  const seen = all.seen.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
-  expect(seen.sort()).toEqual([
+  const summaries = all.records.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
+  expect(summaries.sort()).toEqual([
     ["db", "replied", "i-2"],
     ["other", "unknown", undefined],
     ["web", "replied", "i-1"],
   ]);
 });
 
-test("an import answers one create of its name: another without an id may have made another instance", async () => {
+test("an import changes only one of several records with its name, since the others may be of other instances", async () => {
   const all = world();
   const killed = all.run();
   await killed.begin(newRecord("web"));
@@ -115,51 +125,51 @@ test("an import answers one create of its name: another without an id may have m
   const place = ledgerRecord("web");
   for (let time = 0; time < 2; time++) {
     ledger.markImported(place, ledgerRecord("web").urn, "i-1", ["web"]);
-    expect(all.seen.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
+    expect(all.records.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
   }
 });
 
-test("an import of what was there before a create answers no record of that create", async () => {
+test("an import of an instance that existed before a create does not change the create's record", async () => {
   const all = world();
   const killed = all.run();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.close();
   all.run().markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
-  expect(all.seen.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
+  expect(all.records.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
 });
 
-test("300 creates that begin at once wait for one sync, those during it for one more", async () => {
+test("300 creates that begin at once share one sync, and those that begin during it share the next one", async () => {
   const disk = slowDisk();
   const ledger = world().run(disk);
   const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
   const first = begin();
-  await settle();
+  await settlePromises();
   const second = begin();
-  await settle();
+  await settlePromises();
   expect(disk.syncs).toHaveLength(1);
   disk.syncs[0]?.resolve();
   expect(new Set(await Promise.all(first)).size).toBe(300);
-  await settle();
+  await settlePromises();
   expect(disk.syncs).toHaveLength(2);
   disk.syncs[1]?.resolve();
   await Promise.all(second);
   expect(disk.syncs).toHaveLength(2);
 });
 
-test("the end of a session waits for a create that is being written", async () => {
+test("the end of a session waits for a record that is being written", async () => {
   const disk = slowDisk();
   const ledger = world().run(disk);
   const begun = ledger.begin(newRecord("web"));
   let isClosed = false;
   const closed = ledger.close().then(() => (isClosed = true));
-  await settle();
+  await settlePromises();
   expect(isClosed).toBe(false);
   disk.syncs[0]?.resolve();
   await Promise.all([begun, closed, ledger.close()]);
 });
 
 test.each(["the write", "the sync"])(
-  "where %s fails, one warning says what it means, and the run goes on with what it knows",
+  "if %s fails, one warning says what that means, and the run goes on with its own records",
   async (what) => {
     const all = world();
     const fail = () => {
@@ -171,7 +181,7 @@ test.each(["the write", "the sync"])(
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
     expect(all.warnings).toEqual([
       expect.stringMatching(
-        /can't be written \(ENOSPC.*the next one will not know of it.*PULUMI_HOME/,
+        /can't be written \(ENOSPC.*the next run will not find that out.*PULUMI_HOME/,
       ),
     ]);
     expect(ledger.read()).toMatchObject([
@@ -185,30 +195,30 @@ test.each(["the write", "the sync"])(
   },
 );
 
-test("a line that was written in part spoils no other", async () => {
+test("a line that was written only in part damages no other line", async () => {
   const all = world();
-  let left = 1;
+  let goodWrites = 1;
   const ledger = all.run({
     ...systemDisk,
-    append(path, text) {
-      if (left-- > 0) return systemDisk.append(path, text);
-      systemDisk.append(path, text.slice(0, 20));
+    append(path, lines) {
+      if (goodWrites-- > 0) return systemDisk.append(path, lines);
+      systemDisk.append(path, lines.slice(0, 20));
       throw new Error("ENOSPC");
     },
   });
   await ledger.begin(newRecord("a"));
   await ledger.begin(newRecord("b"));
-  left = 2;
+  goodWrites = 2;
   await ledger.begin(newRecord("c"));
   ledger.move("s1-2", { stage: "unknown" });
-  expect(all.seen.map(({ name, stage }) => [name, stage])).toEqual([
+  expect(all.records.map(({ name, stage }) => [name, stage])).toEqual([
     ["a", "sending"],
     ["c", "sending"],
     ["b", "unknown"],
   ]);
 });
 
-test("a home that can't hold a ledger is a warning, once", async () => {
+test("a home in which no ledger can be made causes one warning", async () => {
   const home = temporaryFolder();
   writeFileSync(join(home, "compute"), "a file where the folder would be");
   const { run, warnings } = world(home);
@@ -227,7 +237,7 @@ test("a home that can't hold a ledger is a warning, once", async () => {
   expect(warnings).toEqual([expect.stringContaining("can't be written")]);
 });
 
-test("a folder that can't be looked into is a warning that says what it means", () => {
+test("an unreadable folder causes a warning that says what that means", () => {
   const home = temporaryFolder();
   mkdirSync(join(home, "compute"));
   symlinkSync("ledger", join(home, "compute", "ledger"));
@@ -237,7 +247,7 @@ test("a folder that can't be looked into is a warning that says what it means", 
   expect(warnings).toEqual([expect.stringContaining("can't be read (ELOOP")]);
 });
 
-test("who only looks makes nothing", async () => {
+test("a session that only reads makes no files", async () => {
   const { run, folder, warnings, files } = world();
   const ledger = run();
   ledger.read();
@@ -252,7 +262,7 @@ test("who only looks makes nothing", async () => {
   expect(warnings).toEqual([]);
 });
 
-test("only its owner can read it", async () => {
+test("only the user can read the files", async () => {
   const { run, folder, files } = world();
   await run().begin(newRecord("web"));
   expect(files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
@@ -260,7 +270,7 @@ test("only its owner can read it", async () => {
   for (const file of files()) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
 
-test("a file says in words what it holds, for who finds it", async () => {
+test("a file holds its records as readable JSON", async () => {
   const { run, folder } = world();
   const key = await run().begin(newRecord("web"));
   const text = readFileSync(join(folder, "s1.jsonl"), "utf8");
@@ -268,7 +278,7 @@ test("a file says in words what it holds, for who finds it", async () => {
 });
 
 test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
-  "lines that are %j are passed over, and said once",
+  "lines that are %j are ignored, with one warning",
   async (garbage) => {
     const all = world();
     const one = await leaveOpen(all.folder, "one");
@@ -279,14 +289,14 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
       expect(ledger.read().map(({ record }) => record)).toEqual([one]);
     }
     expect(all.warnings).toEqual([
-      expect.stringContaining(`can't be read and was passed over: ${file}`),
+      expect.stringContaining(`can't be read and is ignored: ${file}`),
     ]);
     expect(ledger.settle(one.key, "gone")).toBe(true);
-    expect(all.seen).toMatchObject([{ settled: "gone" }]);
+    expect(all.records).toMatchObject([{ settled: "gone" }]);
   },
 );
 
-test("a record that claims to be of another session is none", async () => {
+test("a record that names another session is ignored", async () => {
   const { run, folder, warnings } = world();
   const one = await leaveOpen(folder, "one");
   const stray = ledgerRecord("x", { session: "../../x", key: one.key });
@@ -295,27 +305,27 @@ test("a record that claims to be of another session is none", async () => {
   expect(warnings).toHaveLength(1);
 });
 
-test("half a line is damage once its session is dead, and spoils nothing that follows", async () => {
+test("an incomplete line is damage once its session is dead, and damages no later line", async () => {
   const all = world();
   const running = all.run();
   await running.begin(newRecord("running"));
   appendFileSync(join(all.folder, "s1.jsonl"), '{"key": "s1');
-  expect(all.seen).toHaveLength(1);
+  expect(all.records).toHaveLength(1);
   expect(all.warnings).toEqual([]);
 
   const dead = await leaveOpen(all.folder, "dead");
   const file = join(all.folder, `${dead.session}.jsonl`);
   truncateSync(file, statSync(file).size - 9);
-  expect(all.seen).toHaveLength(1);
+  expect(all.records).toHaveLength(1);
   expect(all.warnings).toEqual([expect.stringContaining(file)]);
 
   const two = await leaveOpen(all.folder, "two");
   appendFileSync(join(all.folder, `${two.session}.jsonl`), '{"key": ');
   expect(all.run().settle(two.key, "gone")).toBe(true);
-  expect(all.seen.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
+  expect(all.records.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
 });
 
-test("a folder in place of a file, and other files, are no reason to stop", async () => {
+test("a folder in place of a file, and unrelated files, cause no error", async () => {
   const all = world();
   const one = await leaveOpen(all.folder, "one");
   mkdirSync(join(all.folder, "abc.jsonl", "sub"), { recursive: true });
@@ -328,7 +338,7 @@ test("a folder in place of a file, and other files, are no reason to stop", asyn
   expect(all.warnings).toEqual([expect.stringContaining(join(all.folder, "abc.jsonl"))]);
 });
 
-test("in flight, ended, own: by the call that drives a record, and by who its session is", async () => {
+test("`inFlight` and `own` follow the Create call and the session that drive a record", async () => {
   const all = world();
   const [one, two] = [all.run(), all.run()];
   const key = await one.begin(newRecord("web"));
@@ -345,7 +355,7 @@ test("in flight, ended, own: by the call that drives a record, and by who its se
   expect(two.read()[1]).toMatchObject({ record: { stage: "sending" } });
 });
 
-test("`take` gives a record to who takes it while no call drives it, and clears its end", async () => {
+test("`take` succeeds only if no call drives the record, and removes `ended`", async () => {
   const all = world();
   const [one, two, three] = [all.run(), all.run(), all.run()];
   const key = await one.begin(recent("web"));
@@ -368,11 +378,11 @@ test("`take` gives a record to who takes it while no call drives it, and clears 
   one.move(key, { stage: "refused" });
   two.move(key, { stage: "replied" });
   two.markDelivered();
-  expect(all.seen).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
+  expect(all.records).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
   expect(all.files()).toContain("s1.jsonl");
 });
 
-test("what another session has changed since is not taken over unseen", async () => {
+test("a record that another session has changed since the last `read` is not taken over", async () => {
   const all = world();
   const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
   const [one, two] = [all.run(), all.run()];
@@ -386,7 +396,7 @@ test("what another session has changed since is not taken over unseen", async ()
   expect(one.take(key)).toBe(true);
 });
 
-test("an ended record that another session has taken over is no longer moved by its first one", async () => {
+test("after another session has taken a record over, the first session no longer changes it", async () => {
   const all = world();
   const [one, two] = [all.run(), all.run()];
   const key = await one.begin(newRecord("web"));
@@ -395,10 +405,10 @@ test("an ended record that another session has taken over is no longer moved by 
   expect(two.take(key)).toBe(true);
   one.markDelivered();
   expect(one.take(key)).toBe(false);
-  expect(all.seen).toMatchObject([{ stage: "replied", owner: "s2" }]);
+  expect(all.records).toMatchObject([{ stage: "replied", owner: "s2" }]);
 });
 
-test("what is refused, delivered or settled is not taken over", async () => {
+test("a refused, delivered or settled record is not taken over", async () => {
   const all = world();
   for (const stage of ["refused", "delivered", "settled"] as const) {
     await leaveOpen(all.folder, stage, { stage });
@@ -407,7 +417,7 @@ test("what is refused, delivered or settled is not taken over", async () => {
   expect(ledger.read().map(({ record }) => ledger.take(record.key))).toEqual([false, false, false]);
 });
 
-test("`settle` writes in a dead session's file, once, and not over a call that is under way", async () => {
+test("`settle` writes once to a dead session's file, but not during a live session's call", async () => {
   const all = world();
   const [one, two] = [all.run(), all.run()];
   const key = await one.begin(newRecord("web"));
@@ -419,11 +429,11 @@ test("`settle` writes in a dead session's file, once, and not over a call that i
   expect(two.settle("s1-9", "gone")).toBe(false);
   const after = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
   expect(after.startsWith(before)).toBe(true);
-  expect(all.seen).toMatchObject([{ stage: "settled", settled: "discarded" }]);
+  expect(all.records).toMatchObject([{ stage: "settled", settled: "discarded" }]);
   expect(all.files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
 });
 
-test("a settled record stays settled, whatever its session writes after that", async () => {
+test("a settled record stays settled, whatever its session writes afterwards", async () => {
   const all = world();
   const one = all.run();
   const key = await one.begin(newRecord("web"));
@@ -436,7 +446,7 @@ test("a settled record stays settled, whatever its session writes after that", a
   expect(all.run().read()).toMatchObject(expected);
 });
 
-test("`settleId` settles each record of that id and place, whoever's it is", async () => {
+test("`settleId` settles all records with the id and place, whichever session owns them", async () => {
   const all = world();
   const left = { stage: "replied", id: "i-1" } as const;
   await leaveOpen(all.folder, "dead", left);
@@ -445,11 +455,11 @@ test("`settleId` settles each record of that id and place, whoever's it is", asy
   const ledger = all.run();
   ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
   ledger.settleId(newRecord("x"), "i-1", "state");
-  const settled = all.seen.filter(({ stage }) => stage === "settled");
+  const settled = all.records.filter(({ stage }) => stage === "settled");
   expect(settled.map(({ name }) => name).sort()).toEqual(["dead", "own"]);
 });
 
-test("the orderly end delivers what was replied, and nothing else; twice is once", async () => {
+test("`markDelivered` delivers only `replied` records, and a second call changes nothing", async () => {
   const all = world();
   const dead = await leaveOpen(all.folder, "dead", { stage: "replied", id: "i-0" });
   const ledger = all.run();
@@ -460,30 +470,30 @@ test("the orderly end delivers what was replied, and nothing else; twice is once
   const text = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
   ledger.markDelivered();
   expect(readFileSync(join(all.folder, "s1.jsonl"), "utf8")).toBe(text);
-  const stages = new Map(all.seen.map(({ name, stage }) => [name, stage]));
+  const stages = new Map(all.records.map(({ name, stage }) => [name, stage]));
   expect([...stages].filter(([name, stage]) => name !== stage)).toEqual(
     [...[["replied", "delivered"]], ...[["dead", dead.stage]]].sort(),
   );
 });
 
-test("after 30 days, what was delivered counts as settled", async () => {
+test("after 30 days, a delivered record counts as settled", async () => {
   const all = world();
   const at = new Date().toISOString();
   await leaveOpen(all.folder, "web", { stage: "delivered", at });
   all.passDays(29);
-  expect(all.seen).toMatchObject([{ stage: "delivered" }]);
+  expect(all.records).toMatchObject([{ stage: "delivered" }]);
   all.passDays(2);
-  expect(all.seen).toMatchObject([{ stage: "settled", settled: "state" }]);
+  expect(all.records).toMatchObject([{ stage: "settled", settled: "state" }]);
 });
 
-test("a create of which nothing was sent is settled, and stands in no later one's way", async () => {
+test("a record whose POST was not sent is settled as absent", async () => {
   const all = world();
   const ledger = all.run();
   ledger.drop(await ledger.begin(newRecord("web")));
-  expect(all.seen).toMatchObject([{ stage: "settled", settled: "absent" }]);
+  expect(all.records).toMatchObject([{ stage: "settled", settled: "absent" }]);
 });
 
-test("a file goes when its session is dead, all of it is settled, and 7 days have passed", async () => {
+test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
   const all = world();
   const at = new Date().toISOString();
   const alive = all.run();
@@ -494,25 +504,25 @@ test("a file goes when its session is dead, all of it is settled, and 7 days hav
   await leaveOpen(all.folder, "refused", { stage: "refused" });
   const damaged = await leaveOpen(all.folder, "damaged", { stage: "refused" });
   appendFileSync(join(all.folder, `${damaged.session}.jsonl`), "{\n");
-  const names = async () => {
+  const namesLater = async () => {
     const later = all.run();
     later.drop(await later.begin(newRecord("later")));
     await later.close();
-    const seen = all.seen.map(({ name }) => name);
-    return seen.filter((name) => name !== "later").sort();
+    const names = all.records.map(({ name }) => name);
+    return names.filter((name) => name !== "later").sort();
   };
   const kept = ["alive", "damaged", "delivered", "open"];
   all.passDays(6);
-  expect(await names()).toEqual([...kept, "refused", "settled"]);
+  expect(await namesLater()).toEqual([...kept, "refused", "settled"]);
   all.passDays(2);
-  expect(await names()).toEqual(kept);
+  expect(await namesLater()).toEqual(kept);
   all.passDays(30);
-  expect(await names()).toEqual(["alive", "open"]);
-  // Of the two, of the last session, and the common one.
+  expect(await namesLater()).toEqual(["alive", "open"]);
+  // The locks of the two sessions, of the last session, and the common lock.
   expect(all.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
-test("where a session could hold no lock, its record is shown as such, and not taken over", async () => {
+test("a record of a session without a lock is `unlockable`, and is not taken over", async () => {
   const all = world();
   const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
   rmSync(join(all.folder, `${session}.lock`));
@@ -523,7 +533,7 @@ test("where a session could hold no lock, its record is shown as such, and not t
   expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
 });
 
-test("where nothing can be locked, all goes on but for taking over", async () => {
+test("if files can't be locked, everything works except taking other sessions' records over", async () => {
   const all = world();
   const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
   rmSync(join(all.folder, "take.lock"));
@@ -538,7 +548,7 @@ test("where nothing can be locked, all goes on but for taking over", async () =>
   expect(ledger.take(own)).toBe(true);
   expect(ledger.settle(key, "gone")).toBe(true);
   await ledger.close();
-  expect(all.seen.map(({ name, settled }) => [name, settled])).toEqual(
+  expect(all.records.map(({ name, settled }) => [name, settled])).toEqual(
     expect.arrayContaining([
       ["web", "gone"],
       ["own", undefined],
@@ -547,7 +557,7 @@ test("where nothing can be locked, all goes on but for taking over", async () =>
   expect(all.warnings).toEqual([]);
 });
 
-test("the owner of a record may be gone from the disk, and is dead then", async () => {
+test("an owner whose files were removed is dead", async () => {
   const all = world();
   const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
   const one = all.run();
@@ -560,7 +570,7 @@ test("the owner of a record may be gone from the disk, and is dead then", async 
   ]);
 });
 
-test("a file that was removed under a session does not come back, and is said once", async () => {
+test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
   const all = world();
   const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
   const ledger = all.run();
@@ -574,7 +584,7 @@ test("a file that was removed under a session does not come back, and is said on
   expect(all.warnings).toEqual([expect.stringContaining("can't be written (ENOENT")]);
 });
 
-test("after its end a session begins nothing without a warning", async () => {
+test("a session that has ended warns if it is asked to begin a record", async () => {
   const { run, warnings } = world();
   const ledger = run();
   await ledger.close();

@@ -1,8 +1,8 @@
 /**
- * The ledger: a record of each create in the Pulumi home, kept while the state may not hold the create's result
- * (G1). A run that is killed between a POST and its answer leaves its record to the next run. Each session
- * appends to a file of its own, and holds a lock while it runs. A fault of the disk never fails an operation:
- * it is warned of.
+ * The ledger of pending creates in the Pulumi home. A record of each create is kept as long as the state may not hold
+ * the create's result, so that no created instance is lost (G1). A run that is killed between a POST and the response
+ * leaves its record to the next run. Each session appends to a file of its own and holds a lock while it runs. A disk
+ * error never fails an operation, but causes a warning.
  */
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
@@ -19,135 +19,160 @@ import {
 import { SessionFile } from "./sessionFile";
 import { Sessions, type Liveness } from "./sessions";
 
-/** A record, and what is known of the session that owns it. */
+/** A record, and what is known about the record's owner, which is the session that drives the create. */
 export interface LedgerEntry {
   record: LedgerRecord;
-  /** The create is pending, its owner is alive, and its call has not ended. */
+  /** Whether the create is pending, the owner is alive and the owner's Create call has not ended. */
   inFlight: boolean;
-  /** The owner is alive: its engine may yet save what it was given. */
+  /**
+   * Whether the owner is known to be alive. Its engine may then still save the result that the engine got. Only owners
+   * of pending records are tested, so this may be false for other records of a live session.
+   */
   live: boolean;
-  /** The create is pending, and files can't be locked here to tell whether its owner is alive. */
+  /** Whether the create is pending, and locks can't show whether the owner is alive. */
   unlockable: boolean;
-  /** This session owns it. */
+  /** Whether this session is the owner. */
   own: boolean;
 }
 
+/** The fields of a record that may change. */
 type Change = Partial<Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "ended" | "settled">>;
 
-/** How long a dead session's file is kept after its last write, once all its records are settled. */
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+/**
+ * How long a dead session's file is kept after the last write, once all its records are settled or refused. A file with
+ * an unreadable line is kept for `deliveredMs`.
+ */
+const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
 
 /** The records of one state backend on this machine, as one session reads and writes them. */
 export class Ledger {
   readonly #folder: string;
-  readonly #session: string;
-  readonly #warn: (text: string) => void;
+  readonly #sessionId: string;
+  readonly #warn: (message: string) => void;
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
   readonly #sessions: Sessions;
-  /** This session's file. Made on the disk with the first record. */
+  /** This session's file. The file is made on the disk with the first record. */
   readonly #ownFile: SessionFile;
-  /** By session. What could not be written is in them all the same, if this session owns the record. */
+  /** The files by session id. If this session owns a record, a change that could not be written is here anyway. */
   readonly #files = new Map<string, SessionFile>();
-  readonly #warnedOf = new Set<string>();
-  /** What the last `read` gave, by key. */
+  /** The subjects of the warnings so far. */
+  readonly #warnedSubjects = new Set<string>();
+  /** The records that the last `read` found, by key. */
   #lastRead = new Map<string, LedgerRecord>();
+  /** Whether this session's lock and file were made. */
   #isOpened = false;
   #lock: Lock | undefined;
-  #count = 0;
+  #recordCount = 0;
+  /** The sync that is under way, or the last one. */
   #lastSync = Promise.resolve();
+  /** The sync that begins after `#lastSync`, if a caller waits for it. */
   #nextSync: Promise<void> | undefined;
   #isFolderSynced = false;
+  /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  /** @param session the session's id: letters and digits, another one for each session */
+  /**
+   * @param sessionId letters and digits, different for each session
+   * @param warn shows a warning to the user
+   */
   constructor(
     folder: string,
-    session: string,
-    warn: (text: string) => void,
+    sessionId: string,
+    warn: (message: string) => void,
     clock: { date(): Date },
     disk: Disk = systemDisk,
   ) {
     this.#folder = folder;
-    this.#session = session;
+    this.#sessionId = sessionId;
     this.#warn = warn;
     this.#clock = clock;
     this.#disk = disk;
-    this.#sessions = new Sessions(folder, session, disk);
-    this.#ownFile = new SessionFile(session, this.#sessions.fileOf(session), disk);
-    this.#files.set(session, this.#ownFile);
+    this.#sessions = new Sessions(folder, sessionId, disk);
+    this.#ownFile = new SessionFile(sessionId, this.#sessions.filePath(sessionId), disk);
+    this.#files.set(sessionId, this.#ownFile);
   }
 
   /**
-   * Records that a POST is about to be sent. Resolves to the record's key once the record survives a power
-   * cut; where it can't be written, after a warning.
+   * Records that a POST is about to be sent. Resolves to the record's key once the record survives a power cut. If
+   * the record can't be written, resolves to the key after a warning.
    */
   async begin(fields: NewRecord): Promise<string> {
-    const session = this.#session;
-    const key = `${session}-${++this.#count}`;
+    const sessionId = this.#sessionId;
+    const key = `${sessionId}-${++this.#recordCount}`;
     this.#open();
-    if (this.#write([{ ...fields, key, session, owner: session, stage: "sending" }])) {
+    const record = {
+      ...fields,
+      key,
+      session: sessionId,
+      owner: sessionId,
+      stage: "sending",
+    } as const;
+    if (this.#write([record])) {
       await this.#sync().catch((error: unknown) => this.#warnOfWrite(error));
     }
     return key;
   }
 
-  /** Changes a record that this session owns: written at once, in order, and not synced. */
+  /** Changes a record that this session owns. The change is written at once, in order, but is not synced. */
   move(key: string, change: Change): void {
-    const record = this.#find(key);
-    if (record?.owner !== this.#session || record.stage === "settled") return;
+    const record = this.#findRecord(key);
+    if (record?.owner !== this.#sessionId || record.stage === "settled") return;
     this.#write([{ ...record, ...change }]);
   }
 
-  /** Settles a record of this session of which nothing was sent. */
+  /** Settles a record of this session whose POST was not sent. */
   drop(key: string): void {
     this.move(key, { stage: "settled", settled: "absent" });
   }
 
-  /** All records of this backend, those of other sessions too. Never throws. */
+  /** Returns all records of this backend, including those of other sessions. Never throws. */
   read(): LedgerEntry[] {
     this.#refreshAll();
-    const records = this.#all();
+    const records = this.#allRecords();
     this.#lastRead = new Map(records.map((record) => [record.key, record]));
-    const others = records.filter((it) => isPending(it) && it.owner !== this.#session);
+    const othersPending = records.filter((it) => isPending(it) && it.owner !== this.#sessionId);
     const cutFiles = [...this.#files.values()].filter(
       (it) => it.endsWithinLine && it !== this.#ownFile,
     );
     const liveness = this.#sessions.livenessOf(
-      new Set([...others.map(({ owner }) => owner), ...cutFiles.map(({ session }) => session)]),
+      new Set([
+        ...othersPending.map(({ owner }) => owner),
+        ...cutFiles.map(({ sessionId }) => sessionId),
+      ]),
     );
     this.#warnOfDamage(liveness);
     const now = this.#clock.date();
     return records.map((record) => {
-      const own = record.owner === this.#session;
-      const owner = own ? "alive" : liveness.get(record.owner);
+      const isOwn = record.owner === this.#sessionId;
+      const ownerLiveness = isOwn ? "alive" : liveness.get(record.owner);
       return {
         record: settleExpired(record, now),
-        inFlight: isPending(record) && !record.ended && owner === "alive",
-        live: owner === "alive",
-        unlockable: isPending(record) && owner === "unknown",
-        own,
+        inFlight: isPending(record) && !record.ended && ownerLiveness === "alive",
+        live: ownerLiveness === "alive",
+        unlockable: isPending(record) && ownerLiveness === "unknown",
+        own: isOwn,
       };
     });
   }
 
   /**
-   * Makes this session the owner of a pending record whose owner is dead, or whose call has ended. False if a
-   * call drives the record, if another session has changed it since the last `read`, or if files can't be
-   * locked. If several sessions try, at most one succeeds.
+   * Makes this session the owner of a pending record whose Create call has ended or whose owner is dead. Returns false
+   * if a call still drives the record. For another session's record, also returns false if the record has changed
+   * since the last `read`, or if files can't be locked. If several sessions try, at most one succeeds.
    */
   take(key: string): boolean {
-    const isOwn = this.#find(key)?.owner === this.#session;
+    const isOwn = this.#findRecord(key)?.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
     if (!isOwn && !(this.#open() && this.#lock)) return false;
     const isTaken = this.#sessions.runLocked((isLocked) => {
       this.#refreshAll();
-      const record = this.#find(key);
+      const record = this.#findRecord(key);
       if (!record || !isPending(record)) return false;
       const { ended, ...rest } = record;
-      const taken = { ...rest, owner: this.#session };
+      const taken = { ...rest, owner: this.#sessionId };
       if (isOwn) {
-        if (record.owner !== this.#session || !ended) return false;
+        if (record.owner !== this.#sessionId || !ended) return false;
         this.#write([taken]);
         return true;
       }
@@ -158,38 +183,43 @@ export class Ledger {
     return isTaken ?? false;
   }
 
-  /** Settles a record of any session, unless a call of another session drives it. Gives whether it is written. */
+  /**
+   * Settles a record of any session, unless a call of another live session drives the record. Returns whether the change
+   * was written.
+   */
   settle(key: string, reason: SettleReason): boolean {
     const change = { stage: "settled", settled: reason } as const;
-    const select = () => this.#all().filter((it) => it.key === key && isAllowedChange(it, change));
+    const select = () =>
+      this.#allRecords().filter((it) => it.key === key && isAllowedChange(it, change));
     return this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** Settles the records of any session that have this place and id. */
+  /** Settles the records with this place and instance id, whichever session owns them. */
   settleId(place: Place, id: string, reason: SettleReason): void {
     const change = { stage: "settled", settled: reason } as const;
-    const isMeant = (it: LedgerRecord) =>
+    const hasPlaceAndId = (it: LedgerRecord) =>
       it.id === id &&
       it.settled !== reason &&
       isAllowedChange(it, change) &&
       isSamePlace(it, place);
-    this.#changeAll(() => this.#all().filter(isMeant), change);
+    this.#changeAll(() => this.#allRecords().filter(hasPlaceAndId), change);
   }
 
   /**
-   * An import gave the engine this instance, and may have been a preview. A pending record of the instance (by
-   * its id or, if no record has that, one by resource and name) becomes `replied`: no run resumes it any more,
-   * and the next create of its resource stops and names the instance.
+   * Records that an import, which may have been a preview, gave the engine this instance. The instance's pending record
+   * is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
+   * resumes the create any more, and the next create of the resource stops and names the instance. A record that a
+   * call of another live session drives does not change.
    */
   markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
     const select = (): LedgerRecord[] => {
-      const here = this.#all().filter((it) => isSamePlace(it, place));
-      const withId = here.filter((it) => it.id === id);
+      const recordsHere = this.#allRecords().filter((it) => isSamePlace(it, place));
+      const withId = recordsHere.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
       const mayHaveMadeIt = (it: LedgerRecord) =>
         isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
-      // Of several creates of one name, one made it; the others stay as they are.
-      return here
+      // Only one of several creates with the same name made the instance, so only one record changes.
+      return recordsHere
         .filter((it) => it.id === undefined && isPending(it) && mayHaveMadeIt(it))
         .slice(0, 1);
     };
@@ -197,16 +227,16 @@ export class Ledger {
     this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** The session ends in order, and the engine has every reply: `replied` becomes `delivered`. */
+  /** Records that the session ends in order, so that the engine has every reply. `replied` becomes `delivered`. */
   markDelivered(): void {
     this.#refreshAll();
-    const replied = this.#all().filter(
-      ({ owner, stage }) => owner === this.#session && stage === "replied",
+    const replied = this.#allRecords().filter(
+      ({ owner, stage }) => owner === this.#sessionId && stage === "replied",
     );
     this.#write(replied.map((record) => ({ ...record, stage: "delivered" })));
   }
 
-  /** Ends the session: its lock is free, and nothing is written any more. Never rejects. */
+  /** Ends the session. Writes nothing any more, and releases the session's lock after the last sync. Never rejects. */
   close(): Promise<void> {
     this.#closed ??= (this.#nextSync ?? this.#lastSync)
       .catch(() => undefined)
@@ -215,8 +245,9 @@ export class Ledger {
   }
 
   /**
-   * Changes the selected records of any session, under the common lock if there is one. Where nothing can be
-   * locked, no file is ever removed, so none can come back by this. False if nothing was written.
+   * Changes the selected records of any session. Uses the common lock if files can be locked. If files can't be locked,
+   * no file is ever removed, and so no removed file can come back by this write. Returns false if the change could not
+   * be written, or if there was no record to change.
    */
   #changeAll(
     select: () => LedgerRecord[],
@@ -233,19 +264,19 @@ export class Ledger {
     return isWritten ?? false;
   }
 
-  /** Whether a call of another live session drives the record. Only under the common lock. */
+  /** Whether a call of another live session drives the record. The caller has to hold the common lock. */
   #isDrivenElsewhere(record: LedgerRecord): boolean {
-    const isDriven = isPending(record) && !record.ended && record.owner !== this.#session;
+    const isDriven = isPending(record) && !record.ended && record.owner !== this.#sessionId;
     return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
-  /** Makes this session's lock and file, once. False where that fails, after a warning. */
+  /** Makes this session's lock and file once. Returns false after a warning if that fails. */
   #open(): boolean {
     if (this.#isOpened && !this.#closed) return true;
     try {
       if (this.#closed) throw new Error("the run has ended");
       this.#disk.makeFolder(this.#folder);
-      // The lock first: with the file alone, others could not tell whether this session is alive.
+      // The lock comes first. With the file alone, other sessions could not find out whether this session is alive.
       this.#lock ??= this.#sessions.lockOwn();
       this.#disk.create(this.#ownFile.path);
     } catch (error) {
@@ -257,22 +288,25 @@ export class Ledger {
     return true;
   }
 
-  /** Writes records of any session. False where that fails, after a warning; this session's own count all the same. */
+  /**
+   * Writes records of any session. Returns false after a warning if that fails. The records that this session owns are
+   * then changed in memory anyway.
+   */
   #write(records: readonly LedgerRecord[]): boolean {
     let isWritten = true;
-    for (const [session, changed] of Map.groupBy(records, (it) => it.session)) {
-      if (this.#append(session, changed)) continue;
+    for (const [sessionId, changed] of Map.groupBy(records, (it) => it.session)) {
+      if (this.#append(sessionId, changed)) continue;
       isWritten = false;
-      const own = changed.filter(({ owner }) => owner === this.#session);
-      for (const record of own) this.#files.get(session)?.apply(record);
+      const own = changed.filter(({ owner }) => owner === this.#sessionId);
+      for (const record of own) this.#files.get(sessionId)?.apply(record);
     }
     return isWritten;
   }
 
-  #append(session: string, records: readonly LedgerRecord[]): boolean {
+  #append(sessionId: string, records: readonly LedgerRecord[]): boolean {
     if (this.#closed) return false;
     try {
-      this.#files.get(session)?.append(records);
+      this.#files.get(sessionId)?.append(records);
       return true;
     } catch (error) {
       this.#warnOfWrite(error);
@@ -280,7 +314,7 @@ export class Ledger {
     }
   }
 
-  /** Resolves once what is written survives a power cut. Those who wait at the same time share one sync. */
+  /** Resolves once the written records survive a power cut. Callers that wait at the same time share one sync. */
   #sync(): Promise<void> {
     const previous = this.#lastSync.catch(() => undefined);
     this.#nextSync ??= previous.then(() => {
@@ -297,44 +331,47 @@ export class Ledger {
     this.#isFolderSynced = true;
   }
 
-  #find(key: string): LedgerRecord | undefined {
+  /** Returns the record with this key. The key begins with the id of the session whose file has the record. */
+  #findRecord(key: string): LedgerRecord | undefined {
     return this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
   }
 
-  #all(): LedgerRecord[] {
+  #allRecords(): LedgerRecord[] {
     return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
+  /** Finds the files of new sessions, and reads what was appended to each file. Warns of what can't be read. */
   #refreshAll(): void {
     try {
-      for (const session of this.#sessions.withFile()) {
-        if (this.#files.has(session)) continue;
-        const path = this.#sessions.fileOf(session);
-        this.#files.set(session, new SessionFile(session, path, this.#disk));
+      for (const sessionId of this.#sessions.idsWithFile()) {
+        if (this.#files.has(sessionId)) continue;
+        const path = this.#sessions.filePath(sessionId);
+        this.#files.set(sessionId, new SessionFile(sessionId, path, this.#disk));
       }
     } catch (error) {
       if (!isMissing(error)) {
         this.#warnOnce(
           "read",
-          `the ledger of pending creates can't be read (${messageOf(error)}): if an earlier run was killed while it created an instance, this one does not know of it`,
+          `the ledger of pending creates can't be read (${messageOf(error)}). If an earlier run was killed while it created an instance, this run does not find that out`,
         );
       }
     }
     for (const file of this.#files.values()) this.#refresh(file);
   }
 
+  /** Reads what was appended to a file. Forgets a removed file, unless this session owns one of its records. */
   #refresh(file: SessionFile): void {
     if (file === this.#ownFile && !this.#isOpened) return;
     try {
       if (file.refresh()) return;
-      const isNeeded = [...file.records.values()].some(({ owner }) => owner === this.#session);
-      if (!isNeeded && file !== this.#ownFile) this.#files.delete(file.session);
+      const isNeeded = [...file.records.values()].some(({ owner }) => owner === this.#sessionId);
+      if (!isNeeded && file !== this.#ownFile) this.#files.delete(file.sessionId);
     } catch (error) {
       if (!isMissing(error)) this.#warnOfFile(file);
     }
   }
 
-  /** Removes the files of dead sessions that tell a later run nothing. */
+  /** Removes the old files of dead sessions whose records a later run does not need. */
   #prune(): void {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
@@ -344,51 +381,51 @@ export class Ledger {
         if (!isLocked) return;
         this.#refreshAll();
         for (const file of this.#files.values()) {
-          const { session, path, records } = file;
+          const { sessionId, path, records } = file;
           const { mtimeMs = now.getTime() } = this.#disk.stat(path) ?? {};
-          // A line that can't be read may be of an instance.
+          // An unreadable line may be about an instance that no state holds.
           const isDamaged = file.damagedLines > 0 || file.endsWithinLine;
-          const isOld = now.getTime() - mtimeMs > (isDamaged ? deliveredMs : keptMs);
+          const isOld = now.getTime() - mtimeMs > (isDamaged ? deliveredMs : settledFileKeptMs);
           if (!isOld || ![...records.values()].every(isDone)) continue;
-          if (this.#sessions.testLiveness(session) !== "dead") continue;
+          if (this.#sessions.testLiveness(sessionId) !== "dead") continue;
           this.#disk.remove(path);
-          this.#sessions.removeLock(session);
-          this.#files.delete(session);
+          this.#sessions.removeLock(sessionId);
+          this.#files.delete(sessionId);
         }
       });
     } catch {
-      // The next session tries again.
+      // A later session tries again.
     }
   }
 
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${messageOf(error)}): should this run be killed while it creates an instance, the next one will not know of it. Make ${this.#folder} writable, or set PULUMI_HOME.`,
+      `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or set PULUMI_HOME to a folder that is.`,
     );
   }
 
-  /** A session that is alive may just be writing its last line. */
+  /** Warns of files with unreadable lines. The last line of a live session may be incomplete, without a warning. */
   #warnOfDamage(liveness: ReadonlyMap<string, Liveness>): void {
     for (const file of this.#files.values()) {
-      const isLive = file === this.#ownFile || liveness.get(file.session) === "alive";
-      const isCut = file.endsWithinLine && !isLive;
-      if (isCut || file.damagedLines > 0) this.#warnOfFile(file);
+      const isLive = file === this.#ownFile || liveness.get(file.sessionId) === "alive";
+      const isDamagedAtEnd = file.endsWithinLine && !isLive;
+      if (isDamagedAtEnd || file.damagedLines > 0) this.#warnOfFile(file);
     }
   }
 
   #warnOfFile({ path }: SessionFile): void {
     this.#warnOnce(
       path,
-      `a record of the ledger of pending creates can't be read and was passed over: ${path}. If an earlier run was killed, look in the service's list for an instance that no stack has`,
+      `a record of the ledger of pending creates can't be read and is ignored: ${path}. If an earlier run was killed, look in the service's list for an instance that is in no stack`,
     );
   }
 
-  /** The same fault would turn up at every resource. */
-  #warnOnce(subject: string, text: string): void {
-    if (this.#warnedOf.has(subject)) return;
-    this.#warnedOf.add(subject);
-    this.#warn(text);
+  /** Warns once for each subject, since the same problem would appear with every resource. */
+  #warnOnce(subject: string, message: string): void {
+    if (this.#warnedSubjects.has(subject)) return;
+    this.#warnedSubjects.add(subject);
+    this.#warn(message);
   }
 }
 

@@ -1,48 +1,63 @@
-/** The records of the ledger: what it keeps of one create. They hold no secrets (G8). */
+/**
+ * The records of the ledger. Each record describes one create, and holds no secrets (G8). The ledger writes the
+ * records, and the create protocol and the commands read them.
+ */
 import * as z from "zod";
 import type { Settings } from "../config/settings";
 import { keyedFingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
 import { redactionMark } from "../redaction";
 
-/** A session's id is a part of file names. */
-const sessionSchema = z.string().regex(/^\w+$/);
+/** A session's id. It has only letters, digits and underscores, since it is a part of file names. */
+const sessionIdSchema = z.string().regex(/^\w+$/);
 
-/** A line of a session's file. */
+/** The schema of a line of a session's file. */
 export const recordSchema = z.object({
   ...originSchema.shape,
-  /** `<session>-<n>`: what `discard` takes. */
+  /** The record's key, `<session>-<n>`, which is the argument of the `discard` command. */
   key: z.string(),
-  /** The session that began the create; the record stays in its file. */
-  session: sessionSchema,
-  /** The session that drives the create now: `session`, until another one takes the record over. */
-  owner: sessionSchema,
-  /** The id of the provider resource: the same in every run of a stack, another one in each stack. */
+  /** The id of the session that began the create. The record stays in that session's file. */
+  session: sessionIdSchema,
+  /** The id of the session that drives the create. It is `session` until another session takes the record over. */
+  owner: sessionIdSchema,
+  /** The id of the provider resource. It is the same in every run of a stack and different in each stack. */
   scope: z.string().optional(),
-  /** Begun by `pulumi do --stateless`, whose creates share a URN and nothing else. */
+  /** Set if `pulumi do --stateless` began the create. Such creates have the same URN, but are not related. */
   stateless: z.literal(true).optional(),
+  /** The URN of the resource. */
   urn: z.string(),
-  /** The program's own provider of the resource, for the commands that name it. */
+  /** The URN of the explicit provider resource, for commands that name it. Undefined for the default provider. */
   provider: z.string().optional(),
-  /** Hashed if the program made it secret (`recordedName`). */
+  /** The instance's name, which is hashed if the program made the name secret (`recordedName`). */
   name: z.string(),
-  /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
+  /**
+   * Who chose the name: this provider (`generated`), the engine by `pulumi:autonaming` (`proposed`) or the program
+   * (`explicit`).
+   */
   kind: z.enum(["generated", "proposed", "explicit"]),
-  /** Keyed digest of what was asked for, to tell whether the program still asks for the same. */
+  /** A keyed digest of the requested inputs. It shows whether the program still requests the same instance. */
   digest: z.string(),
-  /** Ids of the instances that had this name in the last listing before the POST. */
+  /** The ids of the instances that had this name in the last listing before the POST. */
   before: z.array(z.string()),
-  /** When the POST was about to be sent or, once it has ended, when it ended (ISO 8601). */
+  /** The time when the POST was about to be sent. Once the POST has ended, the time when it ended (ISO 8601). */
   at: z.string(),
   /**
-   * `sending`, `unknown`: whether the service acted is not known. `accepted`: the instance is known, and
-   * no engine was told. `replied`: an engine was given its id, by a reply to Create or by an import, and
-   * may have saved it. `delivered`: the reply was written before an orderly end. `settled`: see `settled`.
-   * `refused`: the service refused, nothing was made.
+   * How far the create has come.
+   * - `sending`: the POST is about to be sent or under way.
+   * - `unknown`: the POST has ended, and whether the service acted is not known.
+   * - `accepted`: the instance's id is known, but no engine has it yet.
+   * - `replied`: an engine got the id, by a reply to Create or by an import, and may have saved it.
+   * - `delivered`: the session ended in order after the reply.
+   * - `settled`: the record is of no further use, for the reason in `settled`.
+   * - `refused`: the service refused the create and made nothing.
    */
   stage: z.enum(["sending", "unknown", "accepted", "replied", "delivered", "settled", "refused"]),
+  /** The instance's id, once it is known. */
   id: z.string().optional(),
-  /** What only the 202 shows ("POST /v2/instances"), for the run that takes the record over. */
+  /**
+   * The fields that only the 202 shows (section "POST /v2/instances" of the service's API document), for the run that
+   * takes the record over.
+   */
   accepted: z
     .object({
       createdAt: z.string().optional(),
@@ -56,32 +71,35 @@ export const recordSchema = z.object({
     })
     .optional(),
   /**
-   * Why it is settled. `state`: the stamp of another session proved that a state held it, or it was
-   * delivered 30 days ago. `gone`: it is proven gone. `dropped`: a Delete said that it leaves the instance
-   * running. `discarded`: a person typed that. `absent`: nothing of it was sent, or a complete listing
-   * after the settling time lacks it.
+   * Why the record is settled.
+   * - `state`: another session's stamp proved that a state held the instance, or the record was delivered more than
+   *   30 days ago.
+   * - `gone`: the instance is proven gone.
+   * - `dropped`: a Delete reported that it leaves the instance running.
+   * - `discarded`: a person discarded the record with a command.
+   * - `absent`: the POST was not sent, or a complete listing after the settling time lacks the instance.
    */
   settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
-  /** The Create call that drove it has ended. */
+  /** Set once the Create call that drove the create has ended. */
   ended: z.literal(true).optional(),
 });
-/** A record of the ledger: one create, and how far it has come. */
+/** A record of the ledger, which describes one create and how far the create has come. */
 export type LedgerRecord = z.infer<typeof recordSchema>;
 
 /** Why a record is settled. */
 export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 
-/** What a create tells of itself when it begins; the ledger adds the rest. */
+/** The fields that a create passes when it begins. The ledger adds the other fields. */
 export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage">;
 
-/** Whether the create is pending: nothing has shown yet what became of it. */
+/** Whether the create is pending, which means that it may have made an instance that no state holds. */
 export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
 
 /**
- * Whether a record may be changed to this stage. A settled record stays settled; only the reason `state` may
- * change to another one.
+ * Whether a record may be changed to this stage. A settled record stays settled, and its reason may change only if
+ * the reason is `state`.
  */
 export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
@@ -91,19 +109,20 @@ export function isAllowedChange(
   return record.settled === "state" && change.stage === "settled";
 }
 
-/** How long a record stays `delivered`, in milliseconds. After that, its instance counts as in the state. */
+/** The milliseconds for which a record stays `delivered`. After that, the instance counts as held by the state. */
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
-/** The record as it counts at that date: settled, if it was delivered more than 30 days before. */
+/** Returns the record as it counts at `now`, which is as settled if it was delivered more than 30 days before. */
 export function settleExpired(record: LedgerRecord, now: Date): LedgerRecord {
   const isExpired = now.getTime() - Date.parse(record.at) > deliveredMs;
   if (record.stage !== "delivered" || !isExpired) return record;
   return { ...record, stage: "settled", settled: "state" };
 }
 
+/** Marks a hashed name in a record. */
 const hashMark = "secret:";
 
-/** A name as a record holds it: a name that the program made secret is hashed, keyed with the token (G8). */
+/** Returns a name for a record. A name that the program made secret is hashed with the token as the key (G8). */
 export function recordedName(
   name: string,
   isSecret: boolean,
@@ -117,12 +136,12 @@ export function isHashedName(recorded: string): boolean {
   return recorded.startsWith(hashMark);
 }
 
-/** A name for a message. A secret one is left out, since the redaction does not find very short names. */
+/** Returns a name for a message. A secret name is replaced, since the redaction does not find very short names. */
 export function displayName(name: string, isSecret: boolean): string {
   return isSecret ? redactionMark : name;
 }
 
-/** The name of a record for a message. */
+/** Returns the name of a record for a message. */
 export function displayRecordedName(recorded: string): string {
   return displayName(recorded, isHashedName(recorded));
 }

@@ -1,38 +1,42 @@
 /**
- * The records of one session. Each change of a record is appended to the session's file as a line of JSON.
- * The last line of a record counts, except a line that makes a change which is not allowed.
+ * The file with the records of one session, which the ledger reads and appends to. Each change of a record is
+ * appended as a line of JSON. The last line of a record counts, but lines with a forbidden change are ignored.
  */
 import type { Disk } from "./disk";
 import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
 
 const newline = 0x0a;
 
-/** A session's file, and its records as they were last read. */
+/** A session's file, and the file's records as they were last read. */
 export class SessionFile {
-  readonly session: string;
+  readonly sessionId: string;
   readonly path: string;
-  /** By key. */
+  /** The records by key. */
   readonly records = new Map<string, LedgerRecord>();
   /** How many lines could not be read. */
   damagedLines = 0;
   readonly #disk: Disk;
   /** The size of the file when it was last read. */
   #sizeBytes = 0;
-  /** The size of its complete lines then. */
+  /** The size of the complete lines in the file when it was last read. */
   #readBytes = 0;
 
-  constructor(session: string, path: string, disk: Disk) {
-    this.session = session;
+  constructor(sessionId: string, path: string, disk: Disk) {
+    this.sessionId = sessionId;
     this.path = path;
     this.#disk = disk;
   }
 
-  /** Whether the file ends within a line: its session is writing it, or died while it did. */
+  /** Whether the file ends within a line. Its session is then writing the line, or died during the write. */
   get endsWithinLine(): boolean {
     return this.#sizeBytes > this.#readBytes;
   }
 
-  /** Reads what was appended. False if the file does not exist. @throws where it can't be read */
+  /**
+   * Reads the lines that were appended. Returns false if the file does not exist.
+   *
+   * @throws the error of the system if the file can't be read
+   */
   refresh(): boolean {
     const { size } = this.#disk.stat(this.path) ?? {};
     if (size === undefined) return false;
@@ -45,7 +49,11 @@ export class SessionFile {
     return true;
   }
 
-  /** Appends a line for each record. @throws where that fails, as where the file was removed */
+  /**
+   * Appends a line for each record.
+   *
+   * @throws the error of the system if that fails, for example because the file was removed
+   */
   append(records: readonly LedgerRecord[]): void {
     this.refresh();
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join("");
@@ -53,7 +61,7 @@ export class SessionFile {
     this.refresh();
   }
 
-  /** Sets a record without writing it, if the change is allowed. */
+  /** Changes a record in memory only. Does nothing if the change is not allowed. */
   apply(record: LedgerRecord): void {
     const current = this.records.get(record.key);
     if (isAllowedChange(current, record)) this.records.set(record.key, record);
@@ -62,7 +70,7 @@ export class SessionFile {
   #applyLine(line: string): void {
     try {
       const record = recordSchema.parse(JSON.parse(line));
-      if (record.session !== this.session) throw new Error("a record of another session");
+      if (record.session !== this.sessionId) throw new Error("a record of another session");
       this.apply(record);
     } catch {
       this.damagedLines++;

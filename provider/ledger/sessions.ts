@@ -1,56 +1,65 @@
-/** Which sessions are alive: each holds a lock while it runs. One common lock guards whoever tests the others. */
+/**
+ * Finds out which sessions are alive. Each session holds a lock while it runs. Whoever tests the locks of other
+ * sessions holds a common lock during the test. The ledger uses this file.
+ */
 import { join } from "node:path";
 import type { Disk, Lock, LockFailure } from "./disk";
 
-/** "unknown" where files can't be locked, or the common lock is not to be had. */
+/** Whether a session is alive. "unknown" if files can't be locked, or if the common lock could not be taken. */
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** How long to wait for the common lock. Others hold it for milliseconds, unless their process is stopped. */
+/** The longest wait for the common lock. Others hold the lock for milliseconds, unless their process is stopped. */
 const maxWaitMs = 2000;
-const commonLock = "take";
+/** The name of the common lock's file, without `.lock`. */
+const commonLockName = "take";
 
 /** The sessions that have written to one ledger folder. */
 export class Sessions {
   readonly #folder: string;
-  readonly #ownSession: string;
+  readonly #ownSessionId: string;
   readonly #disk: Disk;
-  /** A dead session never comes back. */
+  /** The ids of the sessions that were found dead. A dead session never becomes alive again. */
   readonly #dead = new Set<string>();
+  /** How long the next attempt to take the common lock may wait. */
   #waitMs = maxWaitMs;
 
-  constructor(folder: string, ownSession: string, disk: Disk) {
+  constructor(folder: string, ownSessionId: string, disk: Disk) {
     this.#folder = folder;
-    this.#ownSession = ownSession;
+    this.#ownSessionId = ownSessionId;
     this.#disk = disk;
   }
 
-  /** The file with a session's records. */
-  fileOf(session: string): string {
-    return join(this.#folder, `${session}.jsonl`);
-  }
-
-  /** The sessions that have a file with records. @throws where the folder can't be read */
-  withFile(): string[] {
-    return this.#disk.list(this.#folder).flatMap((name) => /^(\w+)\.jsonl$/.exec(name)?.[1] ?? []);
-  }
-
-  /** Takes the own session's lock. Undefined where files can't be locked. */
-  lockOwn(): Lock | undefined {
-    const lock = this.#lock(this.#ownSession, true);
-    if (typeof lock === "object") return lock;
-    // Else others could take the lock, and call this session dead.
-    this.removeLock(this.#ownSession);
-    return undefined;
-  }
-
-  /** Removes a session's lock file. The file with its records has to be removed before. */
-  removeLock(session: string): void {
-    this.#disk.remove(this.#lockPath(session));
+  /** Returns the path of the file with a session's records. */
+  filePath(sessionId: string): string {
+    return join(this.#folder, `${sessionId}.jsonl`);
   }
 
   /**
-   * Runs `work` under the common lock, or without it where files can't be locked. Undefined if another
-   * session keeps the lock for too long.
+   * Returns the ids of the sessions that have a file with records.
+   *
+   * @throws the error of the system if the folder can't be read
+   */
+  idsWithFile(): string[] {
+    return this.#disk.list(this.#folder).flatMap((name) => /^(\w+)\.jsonl$/.exec(name)?.[1] ?? []);
+  }
+
+  /** Takes the lock of this session. Returns undefined if files can't be locked. */
+  lockOwn(): Lock | undefined {
+    const lock = this.#lock(this.#ownSessionId, true);
+    if (typeof lock === "object") return lock;
+    // With a lock file but no lock, other sessions would take this session for dead.
+    this.removeLock(this.#ownSessionId);
+    return undefined;
+  }
+
+  /** Removes a session's lock file. The session must not have a file with records any more, or not yet. */
+  removeLock(sessionId: string): void {
+    this.#disk.remove(this.#lockPath(sessionId));
+  }
+
+  /**
+   * Runs `work` under the common lock, or without the lock if files can't be locked. Returns undefined, without
+   * running `work`, if another session holds the common lock for too long.
    */
   runLocked<T>(work: (isLocked: boolean) => T): T | undefined {
     const lock = this.#takeCommonLock(true);
@@ -62,44 +71,48 @@ export class Sessions {
     }
   }
 
-  /** Whether each of these sessions is alive. Makes no file. */
-  livenessOf(sessions: ReadonlySet<string>): Map<string, Liveness> {
-    const liveness = new Map<string, Liveness>([...sessions].map((it) => [it, "dead"]));
-    const others = [...sessions].filter((it) => !this.#dead.has(it));
-    if (others.length === 0) return liveness;
+  /** Returns whether each of these sessions is alive. Makes no file. */
+  livenessOf(sessionIds: ReadonlySet<string>): Map<string, Liveness> {
+    const liveness = new Map<string, Liveness>([...sessionIds].map((id) => [id, "dead"]));
+    const untested = [...sessionIds].filter((id) => !this.#dead.has(id));
+    if (untested.length === 0) return liveness;
     const lock = this.#takeCommonLock(false);
     const isLocked = typeof lock === "object";
-    for (const it of others) liveness.set(it, isLocked ? this.testLiveness(it) : "unknown");
+    for (const id of untested) liveness.set(id, isLocked ? this.testLiveness(id) : "unknown");
     if (isLocked) lock.release();
     return liveness;
   }
 
-  /** Whether a session is alive. Only under the common lock: the test takes the session's lock for a moment. */
-  testLiveness(session: string): Liveness {
-    if (session === this.#ownSession) return "alive";
-    if (this.#dead.has(session)) return "dead";
-    const lock = this.#lock(session, false);
+  /**
+   * Tests whether a session is alive. The caller has to hold the common lock, since the test takes the session's lock
+   * for a moment.
+   */
+  testLiveness(sessionId: string): Liveness {
+    if (sessionId === this.#ownSessionId) return "alive";
+    if (this.#dead.has(sessionId)) return "dead";
+    const lock = this.#lock(sessionId, false);
     if (lock === "held") return "alive";
     if (lock === "failed") return "unknown";
-    // A dead session's file is removed before its lock. With a file and no lock, it could not lock.
-    if (lock === "missing" && this.#disk.stat(this.fileOf(session))) return "unknown";
+    // A dead session's file is removed before the lock file. So a session with a file but without a lock file could
+    // not lock.
+    if (lock === "missing" && this.#disk.stat(this.filePath(sessionId))) return "unknown";
     if (typeof lock === "object") lock.release();
-    this.#dead.add(session);
+    this.#dead.add(sessionId);
     return "dead";
   }
 
   #takeCommonLock(make: boolean): Lock | LockFailure {
-    const lock = this.#lock(commonLock, make, this.#waitMs);
-    // Waiting blocks the process: after one wait in vain, the next calls do not wait.
+    const lock = this.#lock(commonLockName, make, this.#waitMs);
+    // A wait blocks the process. After one failed wait, the next calls do not wait.
     this.#waitMs = lock === "held" ? 0 : maxWaitMs;
     return lock;
   }
 
-  #lock(session: string, make: boolean, waitMs = 0): Lock | LockFailure {
-    return this.#disk.lock(this.#lockPath(session), { make, waitMs });
+  #lock(name: string, make: boolean, waitMs = 0): Lock | LockFailure {
+    return this.#disk.lock(this.#lockPath(name), { make, waitMs });
   }
 
-  #lockPath(session: string): string {
-    return join(this.#folder, `${session}.lock`);
+  #lockPath(name: string): string {
+    return join(this.#folder, `${name}.lock`);
   }
 }

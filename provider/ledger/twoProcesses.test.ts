@@ -1,4 +1,7 @@
-/** Real processes with one ledger: what each leaves is whole, and who is alive is known (G1). */
+/**
+ * Tests real processes that share one ledger. No record is damaged, and each process knows which others are alive, so
+ * that no created instance is lost (G1).
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -21,7 +24,9 @@ afterEach(async () => {
   await Promise.all(children.map((child) => child.kill()));
 });
 
+/** A process that runs `testing/ledgerProcess.ts` with these arguments. */
 class Child {
+  /** What the process has printed so far. */
   printed = "";
   readonly #process: ChildProcess;
   readonly ended: Promise<unknown>;
@@ -39,7 +44,7 @@ class Child {
     children.push(this);
   }
 
-  /** Of what it prints, the first lines. */
+  /** Resolves to the lines that the process has printed, once there are at least `count`. */
   async lines(count: number): Promise<string[]> {
     const lines = () => this.printed.split("\n").slice(0, -1);
     while (lines().length < count) {
@@ -55,24 +60,26 @@ class Child {
 }
 
 const warnings: string[] = [];
-const look = (session = "me") => new Ledger(folder, session, (text) => warnings.push(text), clock);
+/** Opens the ledger in this process. */
+const openLedger = (sessionId = "me") =>
+  new Ledger(folder, sessionId, (message) => warnings.push(message), clock);
 const only = (entries: readonly LedgerEntry[]) => {
   expect(entries).toHaveLength(1);
   return entries[0];
 };
 
-/** Children that are at it at the same time. */
-async function atOnce(...all: string[][]): Promise<Child[]> {
-  const started = all.map((args) => new Child(...args));
+/** Starts one process for each list of arguments, and lets all of them begin their work at the same time. */
+async function startTogether(...argumentLists: string[][]): Promise<Child[]> {
+  const started = argumentLists.map((args) => new Child(...args));
   await Promise.all(started.map((child) => child.lines(1)));
   writeFileSync(join(folder, "start"), "");
   return started;
 }
 
-test("a session is alive as long as its process, and dead after `kill -9`", async () => {
+test("a session is alive as long as its process runs, and dead after `kill -9`", async () => {
   const child = new Child("other", "hold");
   const [key = ""] = await child.lines(1);
-  const ledger = look();
+  const ledger = openLedger();
   expect(only(ledger.read())).toMatchObject({
     ...{ record: { key, stage: "sending" }, inFlight: true, own: false, unlockable: false },
   });
@@ -82,39 +89,39 @@ test("a session is alive as long as its process, and dead after `kill -9`", asyn
   expect(only(ledger.read())).toMatchObject({ record: { key }, inFlight: false });
   expect(ledger.take(key)).toBe(true);
   expect(only(ledger.read())).toMatchObject({ inFlight: true, own: true });
-  expect(only(look("third").read())).toMatchObject({ inFlight: true, own: false });
+  expect(only(openLedger("third").read())).toMatchObject({ inFlight: true, own: false });
   await ledger.close();
   expect(child.printed).toBe(`${key}\n`);
 });
 
-test("of two processes that take the same records at once, each gets what the other does not", async () => {
-  const left = await Promise.all(
+test("if two processes take the same records at once, each record goes to one of them", async () => {
+  const records = await Promise.all(
     Array.from({ length: 60 }, (_, n) => leaveOpen(folder, `web${n}`, { stage: "unknown" })),
   );
-  const keys = left.map(({ key }) => key);
-  const takers = await atOnce(["one", "take", ...keys], ["two", "take", ...keys]);
+  const keys = records.map(({ key }) => key);
+  const takers = await startTogether(["one", "take", ...keys], ["two", "take", ...keys]);
   const taken = await Promise.all(
     takers.map(async (child) => JSON.parse((await child.lines(2))[1] ?? "") as string[]),
   );
   expect(taken.flat().sort()).toEqual(keys.sort());
   const owners = new Map(
-    look()
+    openLedger()
       .read()
       .map(({ record, inFlight }) => [record.key, { owner: record.owner, inFlight }]),
   );
-  taken.forEach((ofIt, n) => {
+  taken.forEach((takenKeys, n) => {
     const owner = ["one", "two"][n];
-    for (const key of ofIt) expect(owners.get(key)).toEqual({ owner, inFlight: true });
+    for (const key of takenKeys) expect(owners.get(key)).toEqual({ owner, inFlight: true });
   });
 });
 
-test("nothing comes back when files are pruned while others settle in them (defect 30)", async () => {
-  const left = [];
+test("no removed file comes back if files are pruned while other processes settle records in them", async () => {
+  const records = [];
   for (let n = 0; n < 80; n++) {
-    left.push(await leaveOpen(folder, `web${n}`, { stage: "accepted", id: `i-${n}` }));
+    records.push(await leaveOpen(folder, `web${n}`, { stage: "accepted", id: `i-${n}` }));
   }
-  const keys = left.map(({ key }) => key);
-  await atOnce(
+  const keys = records.map(({ key }) => key);
+  await startTogether(
     ["one", "settle", ...keys],
     ["two", "settle", ...[...keys].reverse()],
     ["three", "prune", "60"],
@@ -123,7 +130,7 @@ test("nothing comes back when files are pruned while others settle in them (defe
 
   expect(children.map(({ printed }) => printed)).toEqual(children.map(() => "ready\n"));
   expect(
-    look()
+    openLedger()
       .read()
       .filter(({ record }) => record.stage !== "settled"),
   ).toEqual([]);
@@ -131,16 +138,16 @@ test("nothing comes back when files are pruned while others settle in them (defe
   expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
 });
 
-test("two processes that hammer one ledger spoil nothing of each other", async () => {
+test("two processes that write to one ledger all the time damage no record", async () => {
   const rounds = 150;
   const names = ["one", "two"];
   mkdirSync(folder, { recursive: true });
   await Promise.all(names.map((name) => new Child(name, "hammer", `${rounds}`).ended));
 
   expect(children.map(({ printed }) => printed)).toEqual(["", ""]);
-  const entries = look().read();
-  const open = entries.filter(({ record }) => record.stage === "sending");
-  expect(open.map(({ record }) => record.name).sort()).toEqual(
+  const entries = openLedger().read();
+  const sending = entries.filter(({ record }) => record.stage === "sending");
+  expect(sending.map(({ record }) => record.name).sort()).toEqual(
     names.flatMap((name) => Array.from({ length: rounds }, (_, n) => `${name}-${n}`)).sort(),
   );
   const shared = entries.filter(({ record }) => record.name === "shared");

@@ -1,7 +1,8 @@
 /**
- * Takes one listing, as complete as the service allows. The first request has no filter. Where the service
- * has more, the cursor is followed if one is configured. If that does not list everything, one request for
- * each status finds more instances, but never proves absence (G3).
+ * Fetches one listing, as complete as the service allows. The first request has no filter. If the service has
+ * more instances, the following pages are fetched with the cursor, if one is configured. If that does not list
+ * everything, one request for each status finds more instances, but the listing then never proves that an
+ * instance is absent (G3).
  */
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
@@ -9,35 +10,39 @@ import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ListingContent } from "./listing";
 
-/** In the order of an instance's life: one that moves on between two requests is listed twice, not missed. */
+/**
+ * The statuses in the order of an instance's life. An instance whose status changes between two requests is then
+ * listed twice rather than missed.
+ */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];
 
-/** Ends the paging of a service that always has more. */
+/** The most pages of one listing, in case that the service always promises another page. */
 const maxPages = 500;
 
 interface CollectOptions {
-  /** `compute:cursorParameter`. */
+  /** The setting `compute:cursorParameter`. Undefined if none is configured. */
   cursorParameter: string | undefined;
-  /** Told why the cursor did not list everything. */
-  onCursorIgnored: (why: string) => void;
-  /** A smaller page than the service allows shows with few instances whether the cursor pages. */
+  /** Called with the reason if the cursor did not list everything. */
+  onCursorFailed: (reason: string) => void;
+  /** The page size. A small one shows with few instances whether the cursor works. */
   pageSize?: number;
 }
 
 /**
- * Takes one listing ("GET /v2/instances").
+ * Fetches one listing (section "GET /v2/instances" of the service's API document).
  *
- * @throws RequestError where a request fails, unless it is the cursor that the service refuses
+ * @throws RequestError if a request fails, unless the service refuses the cursor
+ * @throws the reason of `signal`
  */
 export async function collect(
   api: Pick<ComputeApi, "listPage">,
-  { cursorParameter, onCursorIgnored, pageSize = pageLimit.max }: CollectOptions,
+  { cursorParameter, onCursorFailed, pageSize = pageLimit.max }: CollectOptions,
   signal: AbortSignal,
 ): Promise<ListingContent> {
   const items = new Map<string, ListItem>();
   let unreadable = 0;
-  /** False if an earlier page showed one of these instances. */
-  const add = (page: Page): boolean => {
+  /** Adds a page to the listing. Returns false if an earlier page already had one of the page's instances. */
+  const addPage = (page: Page): boolean => {
     const isNew = page.items.every(({ id }) => !items.has(id));
     for (const item of page.items) items.set(item.id, item);
     unreadable += page.unreadable;
@@ -45,37 +50,40 @@ export async function collect(
   };
 
   const first = await api.listPage({ limit: pageSize }, signal);
-  add(first);
-  let isCompleteFor = !first.hasMore;
-  if (!isCompleteFor && cursorParameter) {
+  addPage(first);
+  let isComplete = !first.hasMore;
+  if (!isComplete && cursorParameter) {
     const listAfter = (value: string) =>
       api.listPage({ limit: pageSize, cursor: { parameter: cursorParameter, value } }, signal);
-    const problem = await followCursor(first, listAfter, add);
-    isCompleteFor = problem === undefined;
-    if (problem !== undefined) onCursorIgnored(problem);
+    const problem = await followCursor(first, listAfter, addPage);
+    isComplete = problem === undefined;
+    if (problem !== undefined) onCursorFailed(problem);
   }
 
   const completeStatuses = new Set<InstanceStatus>();
-  if (!isCompleteFor) {
+  if (!isComplete) {
     for (const status of statusOrder) {
       const page = await api.listPage({ limit: pageLimit.max, status }, signal);
-      // The listing is not complete anyway: its unreadable items are counted once, above.
+      // Unreadable items are counted only above, since the page of a status may repeat them.
       for (const item of page.items) items.set(item.id, item);
       if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
     }
   }
-  return { items, complete: isCompleteFor && unreadable === 0, unreadable, completeStatuses };
+  return { items, complete: isComplete && unreadable === 0, unreadable, completeStatuses };
 }
 
-/** Lists to the end, while each page shows only new instances. Resolves to what went wrong otherwise. */
+/**
+ * Fetches pages to the end, as long as each page has only new instances. Resolves to the problem if there is one,
+ * or to undefined if everything was listed.
+ */
 async function followCursor(
   first: Page,
   listAfter: (lastId: string) => Promise<Page>,
-  add: (page: Page) => boolean,
+  addPage: (page: Page) => boolean,
 ): Promise<string | undefined> {
   let last = first.items.at(-1);
-  if (!last) return "no instance of a page could be read";
-  for (let count = 2; count <= maxPages; count++) {
+  if (!last) return "no instance of the first page could be read";
+  for (let pageNumber = 2; pageNumber <= maxPages; pageNumber++) {
     let page: Page;
     try {
       page = await listAfter(last.id);
@@ -83,16 +91,16 @@ async function followCursor(
       if (isCursorRefused(error)) return error.message;
       throw error;
     }
-    if (!add(page)) return "a page repeated instances already seen";
+    if (!addPage(page)) return "a page repeated instances of an earlier page";
     last = page.items.at(-1);
-    // A parameter that the service takes for something else can end a list early (G3).
-    if (!last) return "a page that should have more was empty";
+    // A parameter that means something else to the service can end a list early (G3).
+    if (!last) return "a page had no readable instance, although more were promised";
     if (!page.hasMore) return undefined;
   }
-  return `${maxPages} pages had no end`;
+  return `the list had not ended after ${maxPages} pages`;
 }
 
-/** 401 and 403 are about the token, and a transient error says nothing about the cursor. */
+/** Whether the service refused the cursor. A 401 or 403 is about the token, and a transient error about neither. */
 function isCursorRefused(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
   return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;

@@ -1,3 +1,4 @@
+/** Tests how callers share listings, and how new a listing has to be for them. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
@@ -5,68 +6,68 @@ import { VirtualClock } from "../testing/virtualClock";
 import { ListingSource, recentMs } from "./listing";
 
 const never = new AbortController().signal;
-type Findings = Awaited<ReturnType<ConstructorParameters<typeof ListingSource>[0]>>;
+type Content = Awaited<ReturnType<ConstructorParameters<typeof ListingSource>[0]>>;
 
-/** Listings that end when they are told to. */
-function controlled() {
+/** A listing source whose listings end only when the test calls `end` with their number. */
+function controlledListings() {
   const clock = new VirtualClock();
-  const taken: PromiseWithResolvers<Findings>[] = [];
+  const requested: PromiseWithResolvers<Content>[] = [];
   const listings = new ListingSource(
     () => {
-      const one = Promise.withResolvers<Findings>();
-      taken.push(one);
-      return one.promise;
+      const pending = Promise.withResolvers<Content>();
+      requested.push(pending);
+      return pending.promise;
     },
     clock,
     () => never,
   );
   const end = (n: number) =>
-    taken[n]?.resolve({
+    requested[n]?.resolve({
       items: new Map(),
       complete: true,
       unreadable: 0,
       completeStatuses: new Set(),
     });
-  return { clock, listings, taken, end };
+  return { clock, listings, requested, end };
 }
 
 test("Reads that arrive together share one listing (G7)", async () => {
-  const { listings, taken, end } = controlled();
+  const { listings, requested, end } = controlledListings();
   const reads = Array.from({ length: 300 }, () => listings.get(listings.recent, never));
   end(0);
   const shared = new Set(await Promise.all(reads));
-  expect(taken.length).toBe(1);
+  expect(requested.length).toBe(1);
   expect(shared.size).toBe(1);
 });
 
 test("a listing is shared for two seconds, and no longer", async () => {
-  const { clock, listings, taken, end } = controlled();
+  const { clock, listings, requested, end } = controlledListings();
   const first = listings.get(listings.recent, never);
   end(0);
   await first;
   await clock.advance(recentMs);
   await listings.get(listings.recent, never);
-  expect(taken.length).toBe(1);
+  expect(requested.length).toBe(1);
   await clock.advance(1);
   void listings.get(listings.recent, never);
-  expect(taken.length).toBe(2);
+  expect(requested.length).toBe(2);
 });
 
-test("a Read never takes a listing begun before this process's last write (G3)", async () => {
-  const { listings, taken, end } = controlled();
+test("a Read never uses a listing that began before this process's last write (G3)", async () => {
+  const { listings, requested, end } = controlledListings();
   const early = listings.get(listings.recent, never);
   const write = listings.markWrite();
   const late = listings.get(listings.recent, never);
   end(0);
   await early;
   await new Promise(setImmediate);
-  expect(taken.length).toBe(2);
+  expect(requested.length).toBe(2);
   end(1);
   expect((await late).begun).toBeGreaterThan(write);
 });
 
-test("those for whom the listing under way is too old share the one after it", async () => {
-  const { listings, taken, end } = controlled();
+test("callers for whom the current listing is too old share the next one", async () => {
+  const { listings, requested, end } = controlledListings();
   const early = listings.get(listings.recent, never);
   listings.markWrite();
   const late = Array.from({ length: 50 }, () => listings.get(listings.recent, never));
@@ -75,11 +76,11 @@ test("those for whom the listing under way is too old share the one after it", a
   await new Promise(setImmediate);
   end(1);
   await Promise.all(late);
-  expect(taken.length).toBe(2);
+  expect(requested.length).toBe(2);
 });
 
-test("who wants a listing from later on gets one begun then", async () => {
-  const { clock, listings, end } = controlled();
+test("a listing with a later `notBefore` begins at that time", async () => {
+  const { clock, listings, end } = controlledListings();
   const early = listings.get(listings.recent, never);
   end(0);
   await early;
@@ -89,19 +90,19 @@ test("who wants a listing from later on gets one begun then", async () => {
   expect((await later).begunAt).toBe(3000);
 });
 
-test("a listing that fails does so for all who wait for it, and the next begins anew", async () => {
-  const { listings, taken, end } = controlled();
+test("a listing that fails rejects for all callers, and the next call begins a new listing", async () => {
+  const { listings, requested, end } = controlledListings();
   const both = [listings.get({}, never), listings.get({}, never)];
   const error = new Error("no");
-  taken[0]?.reject(error);
+  requested[0]?.reject(error);
   expect(await Promise.all(both.map(errorOf))).toEqual([error, error]);
   const next = listings.get({}, never);
   end(1);
   expect((await next).complete).toBe(true);
 });
 
-test("who gives up ends neither the listing nor the others' wait", async () => {
-  const { listings, end } = controlled();
+test("an aborted caller ends neither the listing nor the wait of other callers", async () => {
+  const { listings, end } = controlledListings();
   const impatient = new AbortController();
   const one = listings.get({}, impatient.signal);
   const other = listings.get({}, never);
@@ -111,9 +112,9 @@ test("who gives up ends neither the listing nor the others' wait", async () => {
   expect((await other).complete).toBe(true);
 });
 
-test("who has been ended begins no listing", async () => {
-  const { listings, taken } = controlled();
+test("a caller that is aborted already begins no listing", async () => {
+  const { listings, requested } = controlledListings();
   const error = await errorOf(listings.get({}, AbortSignal.abort(new Canceled())));
   expect(error).toBeInstanceOf(Canceled);
-  expect(taken.length).toBe(0);
+  expect(requested.length).toBe(0);
 });

@@ -1,31 +1,34 @@
-/** Listings of the service's instances, and the source that shares one among all who ask at a time (G7). */
+/**
+ * Listings of the service's instances, and the source that fetches them. Callers that ask at the same time share
+ * one listing, so that many operations cost few requests (G7).
+ */
 import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
-/** The instances that one round of requests showed, and what that proves ("List envelope"). */
+/** The instances in one listing, and what the listing proves (section "List envelope"). */
 export interface ListingContent {
-  /** By id. */
+  /** The listed instances by id. */
   readonly items: ReadonlyMap<string, ListItem>;
-  /** Unfiltered and without a gap: only such a listing can prove that an instance is absent (G3). */
+  /** Whether the listing has no filter and no gap. Only such a listing can prove that an instance is absent (G3). */
   readonly complete: boolean;
-  /** How many items could not be read; each may be any instance. */
+  /** How many items could not be read. Each of them may be any instance. */
   readonly unreadable: number;
   /** The statuses of which every instance is listed. */
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
-/** What the service shows in one round of requests. */
+/** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
-  /** Where it began in the order of this process's listings and writes (`ListingSource.mark`). */
+  /** The mark at which the listing began, in the order of this process's listings and writes (`mark`). */
   readonly begun: number;
-  /** Clock time at which its first request was begun. */
+  /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
-  /** Clock time at which its last request was answered. */
+  /** The clock time at which the listing's last request was answered. */
   readonly endedAt: number;
 }
 
-/** Whether the listing shows every instance of these statuses; of all statuses where none is given. */
+/** Whether the listing shows every instance of these statuses, or of all statuses if none is given. */
 export function isCompleteFor(
   { complete, completeStatuses }: Listing,
   statuses: readonly string[],
@@ -34,20 +37,20 @@ export function isCompleteFor(
   return complete || (statuses.length > 0 && statuses.every(isListed));
 }
 
-/** How new a listing has to be. */
+/** How new a listing has to be. Without a field, any listing is new enough. */
 export interface ListingRequirement {
-  /** Begun after this mark (`ListingSource.mark`). */
+  /** The listing has to begin after this mark (`ListingSource.mark`). */
   after?: number;
-  /** Begun at this clock time or later. */
+  /** The listing has to begin at this clock time or later. */
   notBefore?: number;
 }
 
-/** How old a listing may be that answers a Read or is a create's baseline. */
+/** The maximum age of a listing that answers a Read or is a create's baseline. */
 export const recentMs = 2000;
 
-/** Takes listings for a session. Who asks while one is under way, or soon after, is given the same one. */
+/** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
 export class ListingSource {
-  readonly #take: (signal: AbortSignal) => Promise<ListingContent>;
+  readonly #fetchListing: (signal: AbortSignal) => Promise<ListingContent>;
   readonly #clock: Clock;
   readonly #signal: () => AbortSignal;
   #lastMark = 0;
@@ -56,26 +59,26 @@ export class ListingSource {
   #underWay: (Pick<Listing, "begun" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
   /**
-   * @param take takes one listing
-   * @param signal gives what ends a listing. It ends with the session: a listing is shared, so the end of
-   *   one caller must not end it.
+   * @param fetchListing fetches one listing
+   * @param signal returns the signal that ends a listing. The signal is the session's, since the end of one
+   *   caller must not end a listing that other callers share.
    */
   constructor(
-    take: (signal: AbortSignal) => Promise<ListingContent>,
+    fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
     clock: Clock,
     signal: () => AbortSignal,
   ) {
-    this.#take = take;
+    this.#fetchListing = fetchListing;
     this.#clock = clock;
     this.#signal = signal;
   }
 
-  /** The next number in the order of this process's listings and writes. */
+  /** Returns the next number in the order of this process's listings and writes. */
   mark(): number {
     return ++this.#lastMark;
   }
 
-  /** Marks a write that has ended, or whose outcome is open. Listings begun earlier may not show it. */
+  /** Marks a write that has ended, or whose outcome is open. Listings that began earlier may not show the write. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
@@ -86,15 +89,15 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** What a Read needs: at most `recentMs` old, and begun after this process's last write (G3). */
+  /** The requirement of a Read: begun at most `recentMs` ago, and after this process's last write (G3). */
   get recent(): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - recentMs };
   }
 
   /**
-   * A listing that is as new as required. Waits until `notBefore`, if that is in the future.
+   * Returns a listing that is as new as required. Waits until `notBefore` if that time is in the future.
    *
-   * @throws whatever the listing throws, and the reason of `signal`
+   * @throws the error of a failed listing, or the reason of `signal`
    */
   async get(required: ListingRequirement, signal: AbortSignal): Promise<Listing> {
     signal.throwIfAborted();
@@ -105,7 +108,7 @@ export class ListingSource {
       const current = this.#underWay;
       if (!current) return raceAbort(this.#begin(), signal);
       if (isNewEnough(current, required)) return raceAbort(current.listing, signal);
-      // All who need a newer one share the listing that follows.
+      // All callers that need a newer listing share the one that follows.
       const ended = current.listing.catch(() => undefined);
       await raceAbort(ended, signal);
     }
@@ -114,7 +117,7 @@ export class ListingSource {
   #begin(): Promise<Listing> {
     const begun = this.mark();
     const begunAt = this.#clock.now();
-    const listing = this.#take(this.#signal())
+    const listing = this.#fetchListing(this.#signal())
       .then((content) => {
         this.#latest = { begun, begunAt, endedAt: this.#clock.now(), ...content };
         return this.#latest;

@@ -1,3 +1,4 @@
+/** Tests what listings have to show before an instance counts as gone (G3). */
 import { expect, test } from "@jest/globals";
 import { answered, fail } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
@@ -7,37 +8,37 @@ const never = new AbortController().signal;
 const find = ({ session }: Scene, id = "i-1", settledAt = 0) =>
   search(id, session.listings, { ...session.settings, settledAt }, never);
 
-test("an instance that is listed is found, for one listing", async () => {
+test("a listed instance is found with one listing", async () => {
   const world = scene();
   world.service.has("i-1");
   expect(await find(world)).toMatchObject({ kind: "found", item: { id: "i-1" } });
   expect(world.service.count("list")).toBe(1);
 });
 
-test("gone takes two complete listings, a poll interval apart (G3)", async () => {
+test("an instance is gone only after two complete listings a poll interval apart (G3)", async () => {
   const world = scene();
-  const begun: number[] = [];
-  const note = () => void begun.push(world.clock.now());
-  world.service.listFaults.push(note, note);
+  const beginTimes: number[] = [];
+  const noteTime = () => void beginTimes.push(world.clock.now());
+  world.service.listFaults.push(noteTime, noteTime);
   expect(await find(world)).toMatchObject({ kind: "gone" });
-  expect(begun).toHaveLength(2);
-  const [first = 0, second = 0] = begun;
+  expect(beginTimes).toHaveLength(2);
+  const [first = 0, second = 0] = beginTimes;
   expect(second - first).toBeGreaterThanOrEqual(world.session.settings.pollIntervalMs);
 });
 
-test("an instance that one listing leaves out is not gone (G3)", async () => {
+test("an instance that only one listing lacks is not gone (G3)", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => void world.service.has("i-1"));
   expect(await find(world)).toMatchObject({ kind: "found" });
 });
 
-test("lacking in a listing that has more is no evidence (G3)", async () => {
+test("absence from a listing with more pages is no evidence (G3)", async () => {
   const world = scene();
   for (let n = 2; n < 200; n++) world.service.has(`i-${n}`);
   expect(await find(world)).toMatchObject({ kind: "unproven" });
 });
 
-test("lacking in a second listing that is not complete is no evidence either (G3)", async () => {
+test("absence from a second listing that is not complete is no evidence (G3)", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => {
     world.service.unreadable = 1;
@@ -69,7 +70,7 @@ test.each([401, 403, 500])(
   },
 );
 
-test("hundreds of searches at once share their listings (G7)", async () => {
+test("hundreds of simultaneous searches share their listings (G7)", async () => {
   const world = scene();
   const results = await Promise.all(
     Array.from({ length: 200 }, (_, n) => find(world, `gone-${n}`)),
@@ -78,11 +79,11 @@ test("hundreds of searches at once share their listings (G7)", async () => {
   expect(world.service.count("list")).toBe(2);
 });
 
-test("one that may not be listed yet is not gone before it had the time to be (G3)", async () => {
-  const late = scene();
-  void late.clock.sleep(30_000).then(() => late.service.has("i-1"));
-  expect(await find(late, "i-1", 60_000)).toMatchObject({ kind: "found" });
-  const never = scene();
-  expect(await find(never, "i-1", 60_000)).toMatchObject({ kind: "gone" });
-  expect(never.clock.now()).toBeGreaterThanOrEqual(60_000);
+test("an instance that may not be listed yet is not gone before the settling time is over (G3)", async () => {
+  const listedLate = scene();
+  void listedLate.clock.sleep(30_000).then(() => listedLate.service.has("i-1"));
+  expect(await find(listedLate, "i-1", 60_000)).toMatchObject({ kind: "found" });
+  const neverListed = scene();
+  expect(await find(neverListed, "i-1", 60_000)).toMatchObject({ kind: "gone" });
+  expect(neverListed.clock.now()).toBeGreaterThanOrEqual(60_000);
 });

@@ -1,35 +1,38 @@
-/** Whether an instance exists, with the proof that G3 asks for before it is called gone. */
+/**
+ * Finds out from listings whether an instance exists. An instance counts as gone only with proof (G3).
+ * `instance/existence.ts` uses this search.
+ */
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";
 
-/** What the listings show of one instance. */
+/** What the listings show about one instance. */
 export type SearchResult =
   | { kind: "found"; item: ListItem }
-  /** Two complete listings, begun a poll interval apart, lack the instance. */
+  /** Two complete listings lack the instance. The second began at least a poll interval after the first ended. */
   | { kind: "gone"; proof: Listing }
-  /** A listing that is not complete lacks the instance: no evidence. */
+  /** A listing lacks the instance, but the listing is not complete and so proves nothing. */
   | { kind: "unproven"; incomplete: Listing }
-  /** Two complete listings lack the instance, and have no id in common: the ids can't be relied on. */
+  /** Two complete listings lack the instance, but have no id in common, so the service's ids are not reliable. */
   | { kind: "unstable" };
 
 /**
- * Looks for the instance in listings begun after this process's last write, until one of the results is
+ * Looks for the instance in listings that began after this process's last write, until one of the results is
  * certain.
  *
- * @throws whatever a failed listing throws, and the reason of `signal`
+ * @throws the error of a failed listing, or the reason of `signal`
  */
 export async function search(
   id: string,
   listings: ListingSource,
-  /** `settledAt`: clock time until which a listing may lack the instance although it exists. */
+  /** `settledAt` is the clock time until which a listing may lack the instance although the instance exists. */
   { pollIntervalMs, settledAt }: { pollIntervalMs: number; settledAt: number },
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { after = 0, ...recent } = listings.recent;
   let previous: Listing | undefined;
   for (;;) {
-    const age = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
-    const listing = await listings.get({ after, ...age }, signal);
+    const requiredAge = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
+    const listing = await listings.get({ after, ...requiredAge }, signal);
     const item = listing.items.get(id);
     if (item) return { kind: "found", item };
     if (!listing.complete) return { kind: "unproven", incomplete: listing };

@@ -85,7 +85,7 @@ export class Session {
           api,
           {
             cursorParameter: settings.cursorParameter,
-            onCursorIgnored: (why) => {
+            onCursorFailed: (why) => {
               if (!this.#isFirstOf("cursor")) return;
               ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
             },

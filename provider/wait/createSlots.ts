@@ -1,6 +1,6 @@
 /**
- * At most 100 creates at a time where the service has no cursor: its listing then shows 100 instances of
- * each status, and an instance that is listed while it is PROVISIONING is seen with its address.
+ * Limits a session to 100 creates at a time if no cursor is configured. Without a cursor, a listing shows only 100
+ * instances of each status. With at most 100 in PROVISIONING, each is listed, and is seen with its address.
  */
 import { raceAbort } from "../abort";
 import { pageLimit } from "../api/serviceConstants";
@@ -9,31 +9,31 @@ import { pageLimit } from "../api/serviceConstants";
 export class CreateSlots {
   readonly #size: number;
   readonly #holders = new Set<string>();
-  /** By URN, in the order they came: those who wait for a slot. */
+  /** The creates that wait for a slot, in the order they came: the URN, and the function that ends the wait. */
   readonly #waiting = new Map<string, () => void>();
 
   constructor({ hasCursor }: { hasCursor: boolean }) {
     this.#size = hasCursor ? Infinity : pageLimit.max;
   }
 
-  /** Resolves once the create of this URN holds a slot. Calls `onHeld` if it has to wait. */
-  async enter(urn: string, signal: AbortSignal, onHeld: () => void): Promise<void> {
+  /** Resolves once the create of this URN holds a slot. Calls `onWait` first if the create has to wait. */
+  async enter(urn: string, signal: AbortSignal, onWait: () => void): Promise<void> {
     if (this.#holders.has(urn) || this.#holders.size < this.#size) {
       this.#holders.add(urn);
       return;
     }
-    onHeld();
+    onWait();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.set(urn, resolve);
     await raceAbort(promise, signal).finally(() => this.#waiting.delete(urn));
   }
 
-  /** Hands the slot of this URN, if it holds one, to the create that has waited longest. */
+  /** Passes the slot of this URN to the create that has waited longest. Does nothing if the URN has no slot. */
   leave(urn: string): void {
     if (!this.#holders.delete(urn)) return;
-    for (const [next, resolve] of this.#waiting) {
-      this.#waiting.delete(next);
-      this.#holders.add(next);
+    for (const [nextUrn, resolve] of this.#waiting) {
+      this.#waiting.delete(nextUrn);
+      this.#holders.add(nextUrn);
       return resolve();
     }
   }

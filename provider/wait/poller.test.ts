@@ -1,3 +1,4 @@
+/** Tests when the poller looks at listings, and how its waits end. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { answered, fail, failed } from "../testing/fakeService";
@@ -5,13 +6,14 @@ import { errorOf, scene, type Scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 
+/** Waits for an instance. `problems` has the problem of each look, or undefined for a look without one. */
 function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
   const onLook = (_: unknown, problem: string | undefined) => void problems.push(problem);
   return { verdict: session.poller.leaveProvisioning(id, { after, signal, onLook }), problems };
 }
 
-/** Whoever is listed is ACTIVE from that moment on. */
+/** From this clock time on, every listed instance is ACTIVE. */
 function activeAt({ service, clock }: Scene, ms: number): void {
   service.page = () => {
     if (clock.now() < ms) return undefined;
@@ -20,7 +22,7 @@ function activeAt({ service, clock }: Scene, ms: number): void {
   };
 }
 
-test("hundreds of waits cost the listings of one (G7)", async () => {
+test("many waits cost as many listings as one wait (G7)", async () => {
   const costs: number[] = [];
   for (const count of [1, 90]) {
     const world = scene();
@@ -34,7 +36,10 @@ test("hundreds of waits cost the listings of one (G7)", async () => {
   expect(costs[1]).toBe(costs[0]);
 });
 
-/** When the service was asked for the first page of a listing. */
+/**
+ * Returns an array that collects the clock times at which listings begin. After `until`, every listed instance is
+ * ACTIVE.
+ */
 function lookTimes({ service, clock }: Scene, until: number): number[] {
   const looks: number[] = [];
   service.page = ({ cursor, status }) => {
@@ -47,7 +52,7 @@ function lookTimes({ service, clock }: Scene, until: number): number[] {
   return looks;
 }
 
-test("it looks soon at first, then ever less often, up to the poll interval", async () => {
+test("the pauses between looks grow from short ones up to the poll interval", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   const looks = lookTimes(world, 60_000);
@@ -58,7 +63,7 @@ test("it looks soon at first, then ever less often, up to the poll interval", as
   expect(pauses).toEqual([...pauses].sort((a, b) => a - b));
 });
 
-test("a wait that begins while others last long is looked at as soon", async () => {
+test("a new wait gets its first looks early even if other waits have lasted long", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   const looks = lookTimes(world, 70_000);
@@ -71,7 +76,7 @@ test("a wait that begins while others last long is looked at as soon", async () 
   expect(looks.slice(before, before + 3)).toEqual([60_100, 60_300, 60_600]);
 });
 
-test("creates that follow each other take half of the rate limit at most, and looks go on", async () => {
+test("successive creates use at most half of the rate limit for looks, and looks go on", async () => {
   const world = scene({ cursorParameter: "after" });
   world.service.cursorParameter = "after";
   for (let n = 0; n < 900; n++) world.service.has(`other-${n}`);
@@ -82,14 +87,14 @@ test("creates that follow each other take half of the rate limit at most, and lo
     waits.push(wait(world, `i-${n}`).verdict);
     await world.clock.sleep(60);
   }
-  // Of 12 s, with ten pages a look.
+  // The looks of 12 s, with ten pages each.
   expect(world.service.count("list")).toBeLessThan(120);
   const pauses = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
   expect(Math.max(...pauses)).toBeLessThan(1500);
   await Promise.all(waits);
 });
 
-test("a look that fails is told and tried again", async () => {
+test("a failed look is reported and repeated", async () => {
   const world = scene();
   world.service.has("i-1");
   world.service.listFaults.push(
@@ -113,7 +118,7 @@ test.each([401, 403])("a look refused with %i ends every wait with that error", 
   expect(await Promise.all(both.map(errorOf))).toEqual([error, error]);
 });
 
-test("one wait that ends early leaves the others", async () => {
+test("a wait that is aborted does not end the other waits", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   world.service.has("i-2", { status: "PROVISIONING" });
@@ -126,7 +131,7 @@ test("one wait that ends early leaves the others", async () => {
   expect(await other).toMatchObject({ kind: "settled" });
 });
 
-test("a defect met at one wait ends that one, and neither the poller nor the others (G1)", async () => {
+test("an error in one wait's callback ends neither the poller nor the other waits (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   world.service.has("i-2", { status: "PROVISIONING" });
@@ -139,12 +144,12 @@ test("a defect met at one wait ends that one, and neither the poller nor the oth
       throw defect;
     },
   });
-  const sound = wait(world, "i-2").verdict;
+  const healthy = wait(world, "i-2").verdict;
   expect(await errorOf(broken)).toBe(defect);
-  expect(await sound).toMatchObject({ kind: "settled" });
+  expect(await healthy).toMatchObject({ kind: "settled" });
 });
 
-test("a listing begun before the 202 is not looked at", async () => {
+test("a listing that began before the 202 is ignored", async () => {
   const world = scene();
   world.service.has("i-1", { status: "ACTIVE" });
   const { verdict, problems } = wait(world, "i-1", never, Infinity);
@@ -158,7 +163,7 @@ test("a listing begun before the 202 is not looked at", async () => {
   expect(problems).toEqual([]);
 });
 
-test("when nobody waits any more, no timer and no request is left", async () => {
+test("after the last wait, no timer and no request is left", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   const impatient = new AbortController();

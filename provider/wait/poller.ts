@@ -1,6 +1,6 @@
 /**
- * One poller for every instance in PROVISIONING (G7): however many are waited for, each look takes one
- * listing and shows it to all of them.
+ * Waits for the instances in PROVISIONING. Each look of the poller fetches one listing and shows the listing to all
+ * waits, so that many waits cost few requests (G7). All waits of a session use one poller.
  */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
@@ -9,21 +9,24 @@ import type { Clock } from "../clock";
 import type { Listing, ListingSource } from "../listing/listing";
 import { WaitState, type WaitResult } from "./waitState";
 
+/** The wait for one instance. */
 interface Wait {
-  /** Clock time at which the wait began. */
-  since: number;
-  after: number;
+  /** The clock time at which the wait began. */
+  startedAt: number;
+  /** Listings that did not begin after this mark (`ListingSource.mark`) are ignored. */
+  afterMark: number;
   state: WaitState;
+  /** Called after each look, with the listing or with the problem that the look met. */
   onLook: (listing: Listing | undefined, problem: string | undefined) => void;
   resolve: (result: WaitResult) => void;
   reject: (error: unknown) => void;
 }
 
-/** When the first looks are taken, after the begin of the newest wait: a sandbox may be ready at once. */
+/** When the first looks are due after the start of the newest wait. A sandbox may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
-const shortestPauseMs = 500;
-/** The part of the rate limit of GET that looks take at most. */
+const minPauseMs = 500;
+/** The part of the rate limit of GET that looks use at most. */
 const shareOfRateLimit = 0.5;
 
 /** Waits for the instances of one session. */
@@ -31,12 +34,13 @@ export class Poller {
   readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
+  /** The time that one request of a look uses up of the looks' share of the rate limit. */
   readonly #msPerRequest: number;
   readonly #waits = new Set<Wait>();
   #isRunning = false;
-  /** Clock time of the next look. */
+  /** The clock time of the next look. */
   #nextLook = Infinity;
-  /** Clock time before which another look would take more than its share of the rate limit. */
+  /** The clock time before which another look would use more than its share of the rate limit. */
   #earliestLook = 0;
   /** Ends the pause between two looks. */
   #pause = new AbortController();
@@ -54,41 +58,43 @@ export class Poller {
   }
 
   /**
-   * Resolves once the instance has left PROVISIONING. A look that failed is repeated, unless repeating
-   * can't help (401, 403).
+   * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
+   * is repeated.
    *
-   * @throws RequestError where a look can't be repeated, whatever `onLook` throws, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), whatever `onLook` throws, and the reason of `signal`
    */
   async leaveProvisioning(
     id: string,
     options: {
-      /** Listings begun before this mark need not show the instance. */
+      /** The mark of the 202. Listings that began before this mark may not show the instance. */
       after: number;
-      /** Clock time at which the settling time since its 202 is over. */
+      /** The clock time until which a listing may lack the instance. */
       settledAt?: number;
       signal: AbortSignal;
-      /** Given the listing of each look, or why the look failed. */
+      /** Called after each look, with the listing or with the message of the transient error. */
       onLook: Wait["onLook"];
     },
   ): Promise<WaitResult> {
     const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
     const { after, settledAt = 0, signal, onLook } = options;
     const state = new WaitState(id, this.#pollIntervalMs, settledAt);
-    const wait: Wait = { since: this.#clock.now(), after, state, onLook, resolve, reject };
+    const startedAt = this.#clock.now();
+    const wait: Wait = { startedAt, afterMark: after, state, onLook, resolve, reject };
     this.#waits.add(wait);
-    // Others may wait for an earlier look.
-    this.#nextLook = Math.min(this.#nextLook, this.#lookAfter(wait.since));
+    // Another wait may need an earlier look.
+    this.#nextLook = Math.min(this.#nextLook, this.#nextLookFor(startedAt));
     this.#pause.abort(notNeeded);
     void this.#run();
     try {
       return await raceAbort(promise, signal);
     } finally {
       this.#waits.delete(wait);
-      // Else the timer would keep the process alive.
+      // The timer would keep the process alive.
       if (this.#waits.size === 0) this.#pause.abort(notNeeded);
     }
   }
 
+  /** Looks until no wait is left. Does nothing if it is running already. */
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -102,25 +108,28 @@ export class Poller {
       const requests = await this.#look();
       const costMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
       this.#earliestLook = this.#clock.now() + costMs;
-      this.#nextLook = this.#lookAfter(Math.max(...[...this.#waits].map(({ since }) => since)));
+      this.#nextLook = this.#nextLookFor(
+        Math.max(...[...this.#waits].map(({ startedAt }) => startedAt)),
+      );
     }
     this.#isRunning = false;
     this.#nextLook = Infinity;
   }
 
   /**
-   * Clock time of the look that follows, if the newest wait began at `since`: quick at first, then after a
-   * tenth of the time that it has lasted, up to the poll interval.
+   * Returns the clock time of the next look if the newest wait started at `startedAt`. The first looks are quick.
+   * Later looks follow after a tenth of the wait's duration so far, and at most after the poll interval.
    */
-  #lookAfter(since: number): number {
+  #nextLookFor(startedAt: number): number {
     const now = this.#clock.now();
-    const ageMs = now - since;
-    const firstMs = firstLooksMs.find((ms) => ms > ageMs);
-    const pauseMs = firstMs === undefined ? Math.max(shortestPauseMs, ageMs / 10) : firstMs - ageMs;
+    const waitedMs = now - startedAt;
+    const firstMs = firstLooksMs.find((ms) => ms > waitedMs);
+    const pauseMs =
+      firstMs === undefined ? Math.max(minPauseMs, waitedMs / 10) : firstMs - waitedMs;
     return Math.max(this.#earliestLook, now + Math.min(this.#pollIntervalMs, pauseMs));
   }
 
-  /** Takes one listing and shows it to every wait. Resolves to about how many requests that took. */
+  /** Fetches one listing and shows it to every wait. Resolves to an estimate of how many requests that took. */
   async #look(): Promise<number> {
     let listing: Listing;
     try {
@@ -134,7 +143,7 @@ export class Poller {
       return 1;
     }
     this.#forEachWait((wait) => {
-      if (listing.begun <= wait.after) return;
+      if (listing.begun <= wait.afterMark) return;
       wait.onLook(listing, undefined);
       const result = wait.state.see(listing);
       if (result) wait.resolve(result);
@@ -143,11 +152,14 @@ export class Poller {
     return listing.complete ? pages : pages + instanceStatuses.length;
   }
 
-  /** A defect at one wait ends that one; the others, and the poller, go on (G1). */
-  #forEachWait(tell: (wait: Wait) => void): void {
+  /**
+   * Calls `action` for every wait. An error ends only the wait in question, so that no other created instance is
+   * lost (G1).
+   */
+  #forEachWait(action: (wait: Wait) => void): void {
     for (const wait of this.#waits) {
       try {
-        tell(wait);
+        action(wait);
       } catch (error) {
         wait.reject(error);
       }

@@ -1,35 +1,39 @@
-/** What the listings so far prove about one instance that is waited for (G3). */
+/**
+ * Judges what a series of listings proves about one instance. The poller uses it to end the wait for the instance.
+ * An instance counts as gone only with proof (G3).
+ */
 import type { ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
 
-/** How the wait for an instance has ended. */
+/** The result of the wait for an instance. */
 export type WaitResult =
-  /** It is listed with another status than PROVISIONING. */
+  /** The instance is listed with a status other than PROVISIONING. */
   | { kind: "settled"; item: ListItem }
-  /** It has left PROVISIONING, but there are too many instances for a listing to show it. */
+  /** The instance has left PROVISIONING, but there are so many instances that the listing does not show it. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
-  /** It was listed, and is now proven gone (G3). */
+  /** The instance was listed before, and is now proven gone. */
   | { kind: "deleted" };
 
-/** Judges the listings of one instance, one after the other. */
+/** The state of the wait for one instance. It is given the listings one after the other. */
 export class WaitState {
   readonly #id: string;
   readonly #pollIntervalMs: number;
   readonly #settledAt: number;
+  /** The instance as a listing last showed it. */
   #lastSeen: ListItem | undefined;
-  /** The first of the complete listings in a row that lack the instance. */
+  /** The first of the latest complete listings in a row that lack the instance. */
   #firstWithout: Listing | undefined;
-  /** How many complete listings of PROVISIONING lacked the instance. */
-  #absentFromProvisioning = 0;
+  /** How many listings of all PROVISIONING instances lacked the instance. */
+  #absentCount = 0;
 
-  /** @param settledAt clock time until which a listing may lack the instance, even after one showed it */
+  /** @param settledAt the clock time until which a listing may lack the instance, even if an earlier one had it */
   constructor(id: string, pollIntervalMs: number, settledAt: number) {
     this.#id = id;
     this.#pollIntervalMs = pollIntervalMs;
     this.#settledAt = settledAt;
   }
 
-  /** Takes the next listing, begun after the 202. Undefined while nothing is proven. */
+  /** Judges the next listing, which began after the 202. Returns undefined as long as nothing is proven. */
   see(listing: Listing): WaitResult | undefined {
     const item = listing.items.get(this.#id);
     if (item) {
@@ -42,7 +46,10 @@ export class WaitState {
     return listing.complete ? this.#seeComplete(listing) : this.#seePartial(listing);
   }
 
-  /** Gone takes two complete listings, a poll interval apart. What was never listed may yet appear. */
+  /**
+   * Judges a complete listing that lacks the instance. Two such listings, a poll interval apart, prove that the
+   * instance is gone. An instance that was never listed may still appear.
+   */
   #seeComplete(listing: Listing): WaitResult | undefined {
     if (!this.#lastSeen) return undefined;
     this.#firstWithout ??= listing;
@@ -51,11 +58,12 @@ export class WaitState {
     return isSecond ? { kind: "deleted" } : undefined;
   }
 
+  /** Judges a listing that lacks the instance and is not complete. */
   #seePartial({ completeStatuses }: Listing): WaitResult | undefined {
     this.#firstWithout = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
-    this.#absentFromProvisioning++;
-    const hasLeft = this.#lastSeen !== undefined || this.#absentFromProvisioning >= 2;
+    this.#absentCount++;
+    const hasLeft = this.#lastSeen !== undefined || this.#absentCount >= 2;
     const mayBeUnlisted = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
     return hasLeft && mayBeUnlisted ? { kind: "notListed", lastSeen: this.#lastSeen } : undefined;
   }

@@ -1,32 +1,32 @@
-/** The messages for errors of the network (G9), also for those that a test can't bring about with sockets. */
+/** Tests the messages for network errors (G9), including errors that a test can't cause with sockets. */
 import { expect, test } from "@jest/globals";
 import { isCertificateError, networkErrorMessage } from "./networkError";
 
 const service = new URL("https://api.example.com/v2");
 const local = new URL("http://127.0.0.1:8080/v2");
-const fault = (code: string, message = "") => Object.assign(new Error(message), { code });
+const errorWith = (code: string, message = "") => Object.assign(new Error(message), { code });
 
 test.each([
   ["ECONNREFUSED", "the connection to api.example.com was refused"],
   ["ENOTFOUND", "the host of api.example.com could not be found"],
-  ["EAI_AGAIN", "the host of api.example.com could not be looked up just now"],
-  ["ETIMEDOUT", "no connection to api.example.com: it timed out"],
-  ["UND_ERR_CONNECT_TIMEOUT", "no connection to api.example.com: it timed out"],
+  ["EAI_AGAIN", "the host of api.example.com could not be looked up at the moment"],
+  ["ETIMEDOUT", "the connection to api.example.com timed out"],
+  ["UND_ERR_CONNECT_TIMEOUT", "the connection to api.example.com timed out"],
   ["HPE_INVALID_EOF_STATE", "the answer was cut short"],
-  ["HPE_INVALID_CONSTANT", "what api.example.com answered is not HTTP"],
+  ["HPE_INVALID_CONSTANT", "the answer of api.example.com is not HTTP"],
   ["UND_ERR_HEADERS_OVERFLOW", "the headers of the answer are too long"],
   ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection could be made with api.example.com"],
   ["CERT_HAS_EXPIRED", "has expired (CERT_HAS_EXPIRED): it has to be renewed at the service"],
   ["CERT_NOT_YET_VALID", "is not valid yet (CERT_NOT_YET_VALID): this machine's clock"],
   ["HOSTNAME_MISMATCH", "is for another host (HOSTNAME_MISMATCH): compute:baseUrl"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "is not trusted (SELF_SIGNED_CERT_IN_CHAIN)"],
-])("%s: %s", (code, words) => {
-  expect(networkErrorMessage(fault(code), service, "sent")).toContain(words);
+])("%s: %s", (code, message) => {
+  expect(networkErrorMessage(errorWith(code), service, "sent")).toContain(message);
 });
 
-test("a proxy's fault is told as the proxy's", () => {
+test("a message about a failed proxy names the proxy", () => {
   const [tls, refused] = [
-    fault("UND_ERR_PRX_TLS", "why"),
+    errorWith("UND_ERR_PRX_TLS", "why"),
     new Error("Proxy response (407) !== 200"),
   ];
   expect(networkErrorMessage(tls, service, "connecting")).toBe("the proxy could not be used (why)");
@@ -35,22 +35,22 @@ test("a proxy's fault is told as the proxy's", () => {
   );
 });
 
-test("how far the request had come is told where the connection broke", () => {
-  const words = (stage: "connecting" | "sent" | "answering", where = service) =>
-    networkErrorMessage(fault("ECONNRESET"), where, stage);
-  expect(words("connecting")).toContain("broke while it was being made");
-  expect(words("sent")).toBe("the connection broke before an answer came");
-  expect(words("sent", local)).toContain("(is it an https address?)");
-  expect(words("answering")).toContain("in the middle of the answer");
+test("the message about a broken connection says how far the request had come", () => {
+  const messageAt = (stage: "connecting" | "sent" | "answering", baseUrl = service) =>
+    networkErrorMessage(errorWith("ECONNRESET"), baseUrl, stage);
+  expect(messageAt("connecting")).toContain("broke while it was being made");
+  expect(messageAt("sent")).toBe("the connection broke before an answer came");
+  expect(messageAt("sent", local)).toContain("(is it an https address?)");
+  expect(messageAt("answering")).toContain("in the middle of the answer");
 });
 
-test("a fault of no known code keeps its own words, and its code", () => {
-  expect(networkErrorMessage(fault("EODD", "odd"), service, "sent")).toBe("odd (EODD)");
-  expect(networkErrorMessage(fault("", ""), service, "sent")).toBe("Error");
+test("an error with an unknown code keeps its own message and its code", () => {
+  expect(networkErrorMessage(errorWith("EODD", "odd"), service, "sent")).toBe("odd (EODD)");
+  expect(networkErrorMessage(errorWith("", ""), service, "sent")).toBe("Error");
 });
 
-test("only a certificate's fault is one that lasts", () => {
-  expect(isCertificateError(fault("CERT_HAS_EXPIRED"))).toBe(true);
-  expect(isCertificateError(fault("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
+test("only an error code about a certificate is a certificate error", () => {
+  expect(isCertificateError(errorWith("CERT_HAS_EXPIRED"))).toBe(true);
+  expect(isCertificateError(errorWith("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
   expect(isCertificateError(new Error("no code"))).toBe(false);
 });

@@ -1,27 +1,29 @@
-/** Errors of the network, in words a person can use (G9). */
+/** Turns errors of undici and Node into messages that tell the user what to do (G9). `transport.ts` uses them. */
 import { isLoopback } from "./loopback";
 
-/** How far a request had come. */
+/** How far a request had come when the connection failed. */
 type Stage = "connecting" | "sent" | "answering";
 
-/** Codes of OpenSSL and Node for a certificate that does not prove who the service is. */
+/** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
 const certificateCodes =
   /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE|DECRYPT)|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)/;
 
+/** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
+/** The message for each error code whose meaning is certain. */
 const messages: Readonly<Record<string, (host: string) => string>> = {
   ECONNREFUSED: (host) => `the connection to ${host} was refused`,
   ENOTFOUND: (host) => `the host of ${host} could not be found`,
-  EAI_AGAIN: (host) => `the host of ${host} could not be looked up just now`,
-  UND_ERR_CONNECT_TIMEOUT: (host) => `no connection to ${host}: it timed out`,
-  ETIMEDOUT: (host) => `no connection to ${host}: it timed out`,
+  EAI_AGAIN: (host) => `the host of ${host} could not be looked up at the moment`,
+  UND_ERR_CONNECT_TIMEOUT: (host) => `the connection to ${host} timed out`,
+  ETIMEDOUT: (host) => `the connection to ${host} timed out`,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => "the answer was cut short",
   HPE_INVALID_EOF_STATE: () => "the answer was cut short",
   UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
 };
 
-/** What happened, with the host of the service, and with the error's code if its meaning is not certain. */
+/** Returns what happened, as a part of a sentence. Names the error's code if its meaning is not certain. */
 export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): string {
   const { host } = baseUrl;
   const code = codeOf(error);
@@ -31,7 +33,7 @@ export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): s
     return brokenConnection(baseUrl, stage);
   }
   if (code === "HPE_INVALID_CONSTANT") {
-    return `what ${host} answered is not HTTP${otherScheme(baseUrl)}`;
+    return `the answer of ${host} is not HTTP${otherScheme(baseUrl)}`;
   }
   if (code.startsWith("UND_ERR_PRX_")) return `the proxy could not be used (${error.message})`;
   if (error.message.startsWith("Proxy response")) {
@@ -46,24 +48,26 @@ export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): s
   return code && !text.includes(code) ? `${text} (${code})` : text;
 }
 
-/** Whether the certificate did not prove who the service is; the next try would end in the same way. */
+/** Whether the certificate did not prove the service's identity. A retry would then fail as well. */
 export function isCertificateError(error: Error): boolean {
   const code = codeOf(error);
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
 
+/** Returns the message about a connection that broke at this stage of the request. */
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
       return `the connection to ${baseUrl.host} broke while it was being made${otherScheme(baseUrl)}`;
     case "sent":
-      // A TLS server closes a plain http connection without a word.
+      // A TLS server closes a plain http connection without an answer.
       return `the connection broke before an answer came${isTls(baseUrl) ? "" : otherScheme(baseUrl)}`;
     case "answering":
       return "the connection broke in the middle of the answer";
   }
 }
 
+/** Returns the end of the message about a certificate, with the next step for the user. */
 function certificateProblem(code: string): string {
   switch (code) {
     case "CERT_HAS_EXPIRED":
@@ -78,7 +82,10 @@ function certificateProblem(code: string): string {
   }
 }
 
-/** A wrong scheme shows only as a broken connection. Plain http is allowed on loopback only. */
+/**
+ * Returns a question about the scheme for the end of a message. A wrong scheme shows only as a broken
+ * connection. Plain http is allowed on loopback only, so elsewhere an https address gets no question.
+ */
 function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (is it an https address?)";
   return isLoopback(baseUrl.hostname) ? " (is it a plain http address?)" : "";

@@ -1,16 +1,18 @@
+/** Tests when the rate limit gives permits, and how it backs off after a 429 (G6). */
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../testing/virtualClock";
 import { type Permit, type RequestEnd, createRateLimit } from "./rateLimit";
 
 const answered: RequestEnd = { sent: true, status: 200 };
+/** A request that was sent, but got no response. */
 const lost: RequestEnd = { sent: true };
 const tooMany = (retryAfterMs?: number): RequestEnd => ({ sent: true, status: 429, retryAfterMs });
 const never = new AbortController().signal;
 
 type Method = "GET" | "POST";
 
-/** `limit` is what is used of the service's own. */
+/** Makes a rate limit. `limit` is the part of the service's limit that the client uses, per minute. */
 function setUp(limit: number, random = 0.5) {
   const clock = new VirtualClock();
   const pauses: number[] = [];
@@ -23,7 +25,7 @@ function setUp(limit: number, random = 0.5) {
   const enter = (method: Method, signal = never): Promise<Use> =>
     acquire(method, "/v2/instances", signal).then(inUse);
   const order: string[] = [];
-  /** A request that ends at once, noted with the second it went out. */
+  /** Sends a request that ends at once. `order` gets its name and the second in which it was sent. */
   const request = (name: string, method: Method = "GET", ending = answered) =>
     enter(method).then(({ end }) => {
       order.push(`${name}@${clock.now() / 1000}`);
@@ -33,7 +35,9 @@ function setUp(limit: number, random = 0.5) {
   return { clock, enter, pauses, order, namesOf, request };
 }
 
+/** A permit that is in use. */
 interface Use {
+  /** Ends the request of the permit. */
   end: (ending: RequestEnd) => void;
 }
 
@@ -43,7 +47,7 @@ function inUse(permit: Permit): Use {
   return { end };
 }
 
-test("the limit goes out at once, the rest when a window has passed, in order", async () => {
+test("as many requests as the limit go at once, and the others in order after a window", async () => {
   const { clock, order, request } = setUp(2);
   for (const name of ["a", "b", "c", "d", "e"]) void request(name);
   await clock.advance(180_000);
@@ -51,7 +55,7 @@ test("the limit goes out at once, the rest when a window has passed, in order", 
   expect(clock.sleeping).toBe(0);
 });
 
-test("GET and POST have a window each: a thousand creates hold up no look (G6)", async () => {
+test("GET and POST have separate windows, so that many creates delay no GET (G6)", async () => {
   const { clock, order, namesOf, request } = setUp(20);
   for (let n = 0; n < 30; n++) void request("POST", "POST");
   for (let n = 0; n < 20; n++) void request("GET");
@@ -63,7 +67,7 @@ test("GET and POST have a window each: a thousand creates hold up no look (G6)",
   expect(clock.sleeping).toBe(0);
 });
 
-test("a 429 that the own count explains leaves the windows apart", async () => {
+test("after a 429 that the client's own requests explain, the windows stay separate", async () => {
   const { clock, namesOf, request } = setUp(20);
   for (let n = 0; n < 19; n++) await request("POST", "POST", n < 18 ? answered : tooMany(1000));
   for (let n = 0; n < 20; n++) void request("GET");
@@ -71,8 +75,8 @@ test("a 429 that the own count explains leaves the windows apart", async () => {
   expect(namesOf().filter((name) => name === "GET")).toHaveLength(20);
 });
 
-describe("after a 429 that the own count does not explain", () => {
-  test("the requests of a path count together, those before it too", async () => {
+describe("after a 429 that the client's own requests don't explain", () => {
+  test("all requests of the path count together, including earlier ones", async () => {
     const { clock, order, request } = setUp(4);
     await request("GET");
     await request("POST", "POST");
@@ -85,7 +89,7 @@ describe("after a 429 that the own count does not explain", () => {
     expect(order).toHaveLength(3);
   });
 
-  test("they go at even distances and take turns, so that writes don't starve reads", async () => {
+  test("requests go at even distances and take turns, so that writes don't starve reads", async () => {
     const { clock, namesOf, order, request } = setUp(60);
     await request("POST", "POST");
     await request("GET", "GET", tooMany(1000));
@@ -94,7 +98,7 @@ describe("after a 429 that the own count does not explain", () => {
     for (let n = 0; n < 100; n++) void request("POST", "POST");
     for (let n = 0; n < 10; n++) void request("GET");
     await clock.advance(60_000);
-    // Every other one, but for the distances that the 429 makes between GETs.
+    // GETs and POSTs alternate, except that the 429 makes the distances between GETs longer.
     const first = namesOf().slice(0, 30);
     expect(first.filter((name) => name === "GET")).toHaveLength(10);
     const times = order.map((entry) => Number(entry.split("@")[1]));
@@ -103,7 +107,7 @@ describe("after a 429 that the own count does not explain", () => {
     }
   });
 
-  test("a pause is still of one method", async () => {
+  test("a pause still holds only one method", async () => {
     const { clock, order, request } = setUp(60);
     await request("POST", "POST", tooMany(9000));
     void request("POST", "POST");
@@ -113,7 +117,7 @@ describe("after a 429 that the own count does not explain", () => {
   });
 });
 
-test("a request that takes long keeps its place until a window after its end", async () => {
+test("a long request counts until a window after its end", async () => {
   const { clock, enter, order, request } = setUp(1);
   const slow = await enter("POST");
   void request("next", "POST");
@@ -124,7 +128,7 @@ test("a request that takes long keeps its place until a window after its end", a
   expect(order).toEqual(["next@150.001"]);
 });
 
-test("a hundred writes go at a time, each that ends lets the next one go, and reads go past them", async () => {
+test("at most a hundred writes are under way, and they don't hold reads", async () => {
   const { clock, enter, order, request } = setUp(1000);
   const [first] = await Promise.all(Array.from({ length: 100 }, () => enter("POST")));
   void request("POST", "POST");
@@ -137,7 +141,7 @@ test("a hundred writes go at a time, each that ends lets the next one go, and re
   expect(clock.sleeping).toBe(0);
 });
 
-test("what was never sent gives its place back", async () => {
+test("a request that was not sent does not count", async () => {
   const { clock, order, request } = setUp(1);
   void request("refused", "GET", { sent: false });
   void request("next");
@@ -145,7 +149,7 @@ test("what was never sent gives its place back", async () => {
   expect(order).toEqual(["refused@0", "next@0"]);
 });
 
-test("a request that waits is aborted at once, and leaves neither a place nor a timer", async () => {
+test("a waiting request can be aborted at once, and then neither counts nor leaves a timer", async () => {
   const { clock, enter, order, request } = setUp(1);
   await request("first", "POST");
   const abort = new AbortController();
@@ -162,7 +166,7 @@ test("a request that waits is aborted at once, and leaves neither a place nor a 
   expect(order).toEqual(["first@0", "next@60.001"]);
 });
 
-test("after a 429 every request of its kind pauses for as long as the service asks", async () => {
+test("after a 429 the endpoint's requests pause for as long as the service asks", async () => {
   const { clock, order, pauses, request } = setUp(100);
   await request("a", "POST", tooMany(7000));
   void request("b", "POST");
@@ -174,7 +178,7 @@ test("after a 429 every request of its kind pauses for as long as the service as
   expect(pauses).toEqual([7000]);
 });
 
-test("without guidance pauses double from about 1 s to 30 s, and start anew after a success", async () => {
+test("without Retry-After, pauses double from about 1 s to 30 s, and are short again after a success", async () => {
   const { clock, pauses, request } = setUp(1000);
   for (let time = 0; time < 7; time++) {
     void request("x", "GET", tooMany());
@@ -191,13 +195,16 @@ test("without guidance pauses double from about 1 s to 30 s, and start anew afte
 test.each([
   [0, 750],
   [0.999, 1249.5],
-])("pauses are jittered: with chance %d the first takes %d ms", async (random, ms) => {
-  const { pauses, request } = setUp(10, random);
-  await request("x", "GET", tooMany());
-  expect(pauses[0]).toBeCloseTo(ms);
-});
+])(
+  "pauses have jitter: with the random number %d the first pause takes %d ms",
+  async (random, ms) => {
+    const { pauses, request } = setUp(10, random);
+    await request("x", "GET", tooMany());
+    expect(pauses[0]).toBeCloseTo(ms);
+  },
+);
 
-test("a burst that runs into the same wall makes one pause, not one each", async () => {
+test("a burst whose requests all get a 429 causes only one pause", async () => {
   const { clock, enter, pauses } = setUp(100);
   const burst = await Promise.all(Array.from({ length: 20 }, () => enter("GET")));
   for (const permit of burst) permit.end(tooMany());
@@ -205,7 +212,7 @@ test("a burst that runs into the same wall makes one pause, not one each", async
   expect(pauses).toEqual([1000]);
 });
 
-test("after a pause one request tries the way, and only its success lets the others follow", async () => {
+test("after a pause one request is the probe, and only its success lets the others follow", async () => {
   const { clock, enter, order, request } = setUp(100);
   const early = await enter("GET");
   await request("a", "GET", tooMany());
@@ -214,7 +221,7 @@ test("after a pause one request tries the way, and only its success lets the oth
   void request("b");
   void request("c");
   await clock.advance(1000);
-  // An answer to what set out before the pause says nothing about now.
+  // The response to a request from before the pause does not end the pause.
   early.end(answered);
   await clock.advance(10_000);
   expect(probe).toBeDefined();
@@ -226,7 +233,7 @@ test("after a pause one request tries the way, and only its success lets the oth
   expect(order).toEqual(["a@0", "b@13", "c@14.2"]);
 });
 
-test("the request that tries the way waits until those from before the pause have ended", async () => {
+test("the probe waits until the requests from before the pause have ended", async () => {
   const { clock, enter, order, request } = setUp(100);
   const slow = await enter("POST");
   await request("refused", "POST", tooMany());
@@ -238,8 +245,8 @@ test("the request that tries the way waits until those from before the pause hav
   expect(order).toEqual(["refused@0", "next@10"]);
 });
 
-test("after a pause there is no burst: half the limit's rate, then more of it with time, then all", async () => {
-  // 10 a second.
+test("after a pause there is no burst, but half the limit's rate, which grows back to the limit", async () => {
+  // The limit is 10 requests per second.
   const { clock, order, request } = setUp(600);
   await request("refused", "GET", tooMany());
   for (let n = 0; n < 500; n++) void request("x");
@@ -257,7 +264,7 @@ test("after a pause there is no burst: half the limit's rate, then more of it wi
   expect(clock.sleeping).toBe(0);
 });
 
-test("a wall halves the rate once, however often it is run into", async () => {
+test("several 429 responses in a row halve the rate only once", async () => {
   const { clock, order, request } = setUp(600);
   for (const tries of [3, 1]) {
     for (let n = 0; n < tries; n++) {
@@ -272,11 +279,11 @@ test("a wall halves the rate once, however often it is run into", async () => {
   void request("b");
   await clock.advance(30_000);
   const [a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]));
-  // From 10 a second to 5, to 2.5; and what the first two that were let in added.
+  // The rate was halved twice, from 10 requests per second to 2.5, and two successes have increased it a little.
   expect(1 / (b - a)).toBeCloseTo(2.59, 1);
 });
 
-test("a try that is lost lets the next one try", async () => {
+test("after a probe without a response, the next request is the probe", async () => {
   const { clock, order, request } = setUp(100);
   await request("a", "GET", tooMany());
   void request("b", "GET", lost);
@@ -302,7 +309,7 @@ const arrival = fc.record({
   abortAfter: fc.option(fc.integer({ min: 0, max: 90_000 }), { freq: 5 }),
 });
 
-test("for any pattern of arrivals, no 60 seconds hold more of an endpoint than the limit, at either end of the wire", async () => {
+test("for any pattern of arrivals, no 60 seconds have more requests of an endpoint than the limit, by their begin or end", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 10, max: 12 })),

@@ -1,73 +1,82 @@
 /**
- * The service's rate limit as this client keeps it (G6): a sliding window for each endpoint, which is a
- * method and a path ("Limits"), and a back-off after a 429. If the requests of an endpoint can't explain
- * a 429, the service counts by path, or others use the token too. From then on the endpoints of that path
- * are counted together, get permits at even distances, and take turns.
+ * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section
+ * "Limits" of the service's API document), has a sliding window, and a back-off after a 429. If the requests
+ * of an endpoint can't explain a 429, then the service counts by path, or other clients use the token too.
+ * From then on the endpoints of that path are counted together, get permits at even distances and take turns.
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
 import type { ClientOptions, CreatePermit } from "../client";
 
-type Options = Pick<ClientOptions, "clock" | "random" | "requestsPerMinute" | "onSlowedDown">;
+type RateLimitOptions = Pick<
+  ClientOptions,
+  "clock" | "random" | "requestsPerMinute" | "onSlowedDown"
+>;
 
 const windowMs = 60_000;
-/** The part of the service's limit that is used. The rest is left to other users of the token. */
+/** The part of the service's limit that this client uses. The rest is left to other users of the token. */
 const usedPart = 0.95;
-/** Requests that fill less than this part of the limit don't explain a 429. */
+/** Requests that fill less than this part of the client's limit don't explain a 429. */
 const explainingPart = 0.9;
 /**
- * How many permits for other methods than GET may be out. Each POST has a connection of its own, and all
- * of them would meet the same 429. A hundred fill the documented limit unless a response takes over 6 s.
+ * The most permits of one endpoint that are in use at a time, for methods other than GET. Each POST has a
+ * connection of its own, and all of them would meet the same 429. A hundred requests at a time are enough
+ * to use the documented limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
+/** The length of the first pause after a 429 without Retry-After. Each further pause is twice as long. */
 const firstPauseMs = 1000;
-const longestPauseMs = 30_000;
-/** Part of the limit: the lowest rate after a 429, and what each second without a 429 adds to the rate. */
+const maxPauseMs = 30_000;
+/** The lowest rate after a 429, and what each second without a 429 adds to the rate, as parts of the limit. */
 const rateStep = 0.01;
 
 /** How a request ended. */
 export interface RequestEnd {
-  /** Whether the first byte left this machine. A request that was not sent does not count. */
+  /** Whether the first byte left this machine. A request that was not sent does not count towards the limit. */
   sent: boolean;
-  /** The HTTP status; undefined if no response came. */
+  /** The HTTP status. Undefined if no response came. */
   status?: number;
-  /** How long a 429 asks to wait, if it does. */
+  /** The wait that a 429 asks for with Retry-After. */
   retryAfterMs?: number | undefined;
 }
 
-/** Lets one request go. */
+/** Allows one request to be sent. */
 export interface Permit extends CreatePermit {
-  /** Returns what has to be called at the end of the request; undefined if used or released before. */
+  /**
+   * Uses the permit. Returns a function that has to be called when the request has ended, or undefined if the
+   * permit was already used or released.
+   */
   use(): ((end: RequestEnd) => void) | undefined;
 }
 
 /**
- * Resolves when a request may be sent, and rejects with the signal's reason if that comes first. `path`
- * is a template if the path holds an id.
+ * Resolves when a request may be sent. Rejects with the signal's reason if the signal is aborted before that.
+ * If the path contains an id, `path` is the path's template.
  */
 export type AcquirePermit = (method: string, path: string, signal: AbortSignal) => Promise<Permit>;
 
-/** Makes the rate limit of one client. Two clients do not know of each other. */
-export function createRateLimit(options: Options): AcquirePermit {
+/** Makes the rate limit of one client. Two clients do not share a rate limit. */
+export function createRateLimit(options: RateLimitOptions): AcquirePermit {
   const { clock, random, requestsPerMinute, onSlowedDown } = options;
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
   const endpoints: Endpoint[] = [];
   const pathsCountedTogether = new Set<string>();
   const queues = new KeyedLocks();
+  /** Aborted and replaced whenever a request ends, so that waiting requests look again. */
   let requestEnded = new AbortController();
 
   return (method, path, signal) => {
-    const known = endpoints.find((it) => it.method === method && it.path === path);
-    const endpoint = known ?? new Endpoint(method, path, limit, random);
-    if (!known) endpoints.push(endpoint);
-    // First come, first served.
+    const existing = endpoints.find((it) => it.method === method && it.path === path);
+    const endpoint = existing ?? new Endpoint(method, path, limit, random);
+    if (!existing) endpoints.push(endpoint);
+    // The queue serves requests in the order in which they came.
     return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
-        for (let ms = msToWait(endpoint); ms > 0; ms = msToWait(endpoint)) {
+        for (let waitMs = msToWait(endpoint); waitMs > 0; waitMs = msToWait(endpoint)) {
           const wake = AbortSignal.any([signal, requestEnded.signal]);
-          // No longer than a minute, since `ms` may be Infinity.
-          await clock.sleep(Math.min(ms, windowMs), wake).catch(() => signal.throwIfAborted());
+          // The sleep lasts a minute at most, since `waitMs` may be Infinity.
+          await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
         }
       } finally {
         endpoint.isWaiting = false;
@@ -76,50 +85,54 @@ export function createRateLimit(options: Options): AcquirePermit {
     });
   };
 
-  /** How long until this endpoint may have a permit. Infinity: until a request under way ends. */
+  /** Milliseconds until this endpoint may get a permit. Infinity if a request under way has to end first. */
   function msToWait(endpoint: Endpoint): number {
     const now = clock.now();
     const { method, underWay } = endpoint;
     if (method !== "GET" && underWay >= maxWritesUnderWay) return Infinity;
     const isFull = requestsInWindow(endpoint, now) >= limit;
-    const ends = countedWith(endpoint).map(({ endTimes: [first = Infinity] }) => first);
-    const toFreeMs = isFull ? Math.min(...ends) + windowMs + 1 - now : 0;
-    return Math.max(toFreeMs, msToSlot(endpoint, now), endpoint.msToWait(now));
+    const oldestEnds = countedWith(endpoint).map(({ endTimes: [oldest = Infinity] }) => oldest);
+    const windowWaitMs = isFull ? Math.min(...oldestEnds) + windowMs + 1 - now : 0;
+    return Math.max(windowWaitMs, msToSlot(endpoint, now), endpoint.msToWait(now));
   }
 
   /**
-   * Endpoints that are counted together go at even distances and take turns. Otherwise a burst of one would
-   * use up the window, and keep the others out for a minute.
+   * Milliseconds until the endpoint's turn. Endpoints that are counted together get permits at even distances
+   * and take turns. Otherwise a burst of one endpoint would use up the window for a minute.
    */
   function msToSlot(endpoint: Endpoint, now: number): number {
-    const counted = countedWith(endpoint);
-    if (counted.length === 1) return 0;
+    const group = countedWith(endpoint);
+    if (group.length === 1) return 0;
     const slotMs = windowMs / limit;
-    const lastPermitAt = Math.max(...counted.map((it) => it.lastPermitAt));
-    const turns = counted.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
-    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + turns * slotMs) - now;
+    const lastPermitAt = Math.max(...group.map((it) => it.lastPermitAt));
+    const waitingCount = group.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
+    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + waitingCount * slotMs) - now;
   }
 
+  /** The endpoints whose requests count towards the same window, including the endpoint itself. */
   function countedWith(endpoint: Endpoint): Endpoint[] {
     if (!pathsCountedTogether.has(endpoint.path)) return [endpoint];
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
+  /** How many requests of these endpoints count at this time. */
   function requestsInWindow(endpoint: Endpoint, now: number): number {
     return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
   }
 
+  /** Returns a permit for the endpoint, which counts from now on. */
   function permitFor(endpoint: Endpoint): Permit {
     endpoint.start(clock.now());
-    let isPending = true;
+    let isUnused = true;
     const use = () => {
-      if (!isPending) return undefined;
-      isPending = false;
+      if (!isUnused) return undefined;
+      isUnused = false;
       return (end: RequestEnd) => endRequest(endpoint, end);
     };
     return { use, release: () => use()?.({ sent: false }) };
   }
 
+  /** Counts the end of a request, and lets waiting requests look again. */
   function endRequest(endpoint: Endpoint, end: RequestEnd): void {
     const now = clock.now();
     const { method, path } = endpoint;
@@ -133,9 +146,10 @@ export function createRateLimit(options: Options): AcquirePermit {
 }
 
 /**
- * The window and the back-off of one endpoint. After a 429 comes a pause, then one request at a time until
- * one is not refused, then even distances that grow shorter. A burst after the pause would take all that
- * came free, and keep out others who share the token and want a single request (docs/scaling.md).
+ * The window and the back-off of one endpoint. A 429 begins a pause. After the pause, requests go one at a
+ * time until one is answered without a 429. Then requests go at even distances, which become shorter. A burst
+ * after the pause would use all that is free of the limit, and other clients that share the token could not
+ * send a single request (docs/scaling.md).
  */
 class Endpoint {
   readonly method: string;
@@ -143,19 +157,21 @@ class Endpoint {
   /** Whether a request waits for the next permit. */
   isWaiting = false;
   lastPermitAt = -Infinity;
-  /** Permits whose request has not ended. */
+  /** The number of permits whose request has not ended. */
   underWay = 0;
-  /** When the requests of the last minute ended, in that order. */
+  /** The clock times at which the requests of the last minute ended, oldest first. */
   readonly endTimes: number[] = [];
+  /** The client's limit in requests per second. */
   readonly #perSecond: number;
   readonly #random: () => number;
-  /** Pauses since a request was last answered with another status than 429. */
+  /** The number of pauses since a response last had a status other than 429. */
   #pausesInARow = 0;
   #pausedUntil = 0;
-  /** Whether the one request is under way that shows if the pause was long enough. */
+  /** Whether the probe is under way: the one request that shows if the pause was long enough. */
   #isProbing = false;
-  /** Part of the limit at which requests go; at 1 there are no distances. */
+  /** The part of the limit at which requests go. At 1, requests go without distances. */
   #rate = 1;
+  /** The time between the last permit and the next one. */
   #distanceMs = 0;
 
   constructor(method: string, path: string, requestsPerMinute: number, random: () => number) {
@@ -165,33 +181,37 @@ class Endpoint {
     this.#random = random;
   }
 
-  /** A request counts from its permit until a minute after its end. The service counts it in between. */
+  /**
+   * The number of requests that count at this time. A request counts from its permit until a minute after its
+   * end, since the service counts the request at some moment between permit and end.
+   */
   requestsInWindow(now: number): number {
     while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
     return this.underWay + this.endTimes.length;
   }
 
-  /** How long the back-off holds the next request. Infinity: until a request under way ends. */
+  /** Milliseconds for which the back-off holds the next request. Infinity if a request has to end first. */
   msToWait(now: number): number {
     if (this.#pausesInARow === 0) return this.lastPermitAt + this.#distanceMs - now;
-    // A request under way is the probe, or began before the pause and would be taken for the probe.
+    // The request under way is the probe, or began before the pause and has to end before the probe begins.
     return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
   }
 
+  /** Counts a permit that is given now, and sets the distance to the next permit. */
   start(now: number): void {
     this.underWay++;
     this.#isProbing = this.#pausesInARow > 0;
     this.lastPermitAt = now;
-    const evenMs = 1000 / (this.#rate * this.#perSecond);
-    this.#distanceMs = this.#rate < 1 ? evenMs * (0.5 + this.#random()) : 0;
+    const evenDistanceMs = 1000 / (this.#rate * this.#perSecond);
+    this.#distanceMs = this.#rate < 1 ? evenDistanceMs * (0.5 + this.#random()) : 0;
   }
 
-  /** Returns the length of the pause that begins; undefined if none does. */
+  /** Counts the end of a request. Returns the length of the pause that begins, or undefined if no pause begins. */
   end(now: number, { sent, status, retryAfterMs }: RequestEnd): number | undefined {
     this.underWay--;
     if (sent) this.endTimes.push(now);
     if (this.#pausesInARow > 0 && !this.#isProbing) {
-      // It began before the pause: its 429 belongs to the same burst, and its success proves nothing.
+      // The request began before the pause. Its 429 is of the same burst, and its success proves nothing.
       if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
       return undefined;
     }
@@ -203,8 +223,8 @@ class Endpoint {
       return undefined;
     }
     if (this.#pausesInARow === 0) this.#rate = Math.max(rateStep, this.#rate / 2);
-    const ownMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + this.#random() / 2);
-    const pauseMs = retryAfterMs ?? Math.min(longestPauseMs, ownMs);
+    const backoffMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + this.#random() / 2);
+    const pauseMs = retryAfterMs ?? Math.min(maxPauseMs, backoffMs);
     this.#pausesInARow++;
     this.#pausedUntil = now + pauseMs;
     return pauseMs;

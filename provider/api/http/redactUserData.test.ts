@@ -1,4 +1,4 @@
-/** An error response may repeat the request, but no part of its user data is shown (G8). */
+/** Tests that an error message shows no part of the request's user data (G8). */
 import { expect, test } from "@jest/globals";
 import type { CreateBody } from "../contract";
 import { redactUserData } from "./redactUserData";
@@ -13,7 +13,8 @@ const script = [
   "note: acme-web-1-hunter2",
 ].join("\n");
 
-function shown(message: string, more: Partial<CreateBody> = {}): string {
+/** Returns the message after the redaction for a create with the script above. */
+function redacted(message: string, more: Partial<CreateBody> = {}): string {
   const user_data = Buffer.from(script).toString("base64");
   const body = {
     ...createBody,
@@ -25,38 +26,38 @@ function shown(message: string, more: Partial<CreateBody> = {}): string {
   return redactUserData(body, (text) => text)(message);
 }
 
-test("a part of a line is redacted, however it was cut", () => {
-  expect(shown("bad value 'Tr0ub4dor&3' in user_data")).toBe("bad value '[secret] in user_data");
-  expect(shown("…sswd: {list: 'root:Tr0ub…")).toBe("…[secret]…");
-  expect(shown("near Tr0ub4***")).toBe("near [secret]***");
-  expect(shown("(token: abcdef)")).toBe("([secret])");
+test("a part of a line is redacted, wherever the line was cut", () => {
+  expect(redacted("bad value 'Tr0ub4dor&3' in user_data")).toBe("bad value '[secret] in user_data");
+  expect(redacted("…sswd: {list: 'root:Tr0ub…")).toBe("…[secret]…");
+  expect(redacted("near Tr0ub4***")).toBe("near [secret]***");
+  expect(redacted("(token: abcdef)")).toBe("([secret])");
 });
 
-test("so are lines that were joined, and parts of the Base64", () => {
+test("joined lines and parts of the Base64 are redacted", () => {
   const base64 = Buffer.from(script).toString("base64");
-  expect(shown(`sent ${script.replaceAll("\n", " ").slice(3, 200)}`)).toBe(
+  expect(redacted(`sent ${script.replaceAll("\n", " ").slice(3, 200)}`)).toBe(
     "sent [secret] acme-web-1 [secret] debian-12-slim [secret]",
   );
-  expect(shown(`user_data ${base64.slice(7, 15)}... is no YAML`)).toBe(
+  expect(redacted(`user_data ${base64.slice(7, 15)}... is no YAML`)).toBe(
     "user_data [secret]... is no YAML",
   );
 });
 
-test("a word of another field stays, if it stands alone", () => {
-  expect(shown("image debian-12-slim not found")).toBe("image debian-12-slim not found");
-  expect(shown('no flavor for "debian-12-slim", "acme-web-1".')).toBe(
+test("a whole word of another field stays", () => {
+  expect(redacted("image debian-12-slim not found")).toBe("image debian-12-slim not found");
+  expect(redacted('no flavor for "debian-12-slim", "acme-web-1".')).toBe(
     'no flavor for "debian-12-slim", "acme-web-1".',
   );
-  expect(shown("acme-web-1-hunter2")).toBe("[secret]");
-  expect(shown("acme-web-1", { name: "other" })).toBe("[secret]");
+  expect(redacted("acme-web-1-hunter2")).toBe("[secret]");
+  expect(redacted("acme-web-1", { name: "other" })).toBe("[secret]");
 });
 
 test("shorter runs and other words stay", () => {
-  expect(shown("the token is too short, abcde")).toBe("the token is too short, abcde");
-  expect(shown("flavor_id is missing")).toBe("flavor_id is missing");
+  expect(redacted("the token is too short, abcde")).toBe("the token is too short, abcde");
+  expect(redacted("flavor_id is missing")).toBe("flavor_id is missing");
 });
 
-test("what was redacted before is left as it is", () => {
+test("an earlier redaction mark stays as it is", () => {
   const user_data = Buffer.from("password: my-secret").toString("base64");
   const hide = redactUserData({ ...createBody, user_data }, (text) =>
     text.replace("token", "[secret]"),
@@ -64,7 +65,7 @@ test("what was redacted before is left as it is", () => {
   expect(hide("token my-secret")).toBe("[secret] [secret]");
 });
 
-test("a script of 8 MB is searched, too", () => {
+test("a script of 8 MB is searched too", () => {
   const noise = Buffer.from(Uint8Array.from({ length: 6_000_000 }, (_, n) => (n * 40_503) >>> 7));
   const long = Buffer.from(`password: 0123456789\n${noise.toString("base64")}`).toString("base64");
   const hide = redactUserData({ ...createBody, user_data: long }, (text) => text);

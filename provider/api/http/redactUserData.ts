@@ -1,16 +1,17 @@
 /**
- * A service, or a proxy before it, may repeat a request in an error page. User data is a secret (G8), so
- * whatever part of it comes back is redacted.
+ * Redacts user data in error responses to a create. The service, or a proxy in front of the service, may repeat
+ * a request in an error page. User data is a secret (G8), so every repeated part of the user data is redacted.
  */
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
 
-/** Characters. A shorter match is chance, and shows nothing. */
+/** In characters. A shorter match is likely to be chance, and tells nothing about the script. */
 const shortestMatch = 6;
 
 /**
- * Extends `redact` to every run of characters that is also in the script of this body, or in its Base64.
- * A whole word that another field of the body holds too (the name, an image) stays.
+ * Returns a function that does what `redact` does, and also redacts every run of characters that is in the script
+ * of this body or in the script's Base64. A whole word stays if another field of the body (the name, the image)
+ * contains the word too.
  */
 export function redactUserData(
   body: CreateBody,
@@ -21,7 +22,8 @@ export function redactUserData(
   const otherFields = [...Object.keys(body), ...Object.values(others).flat()].join("\n");
   return (text) => {
     const redacted = redact(text);
-    // Decoded only now, since most requests are not refused. White space is as `oneLine` leaves it.
+    // The script is decoded only here, since most requests are not refused. Its white space becomes what `oneLine`
+    // makes of white space.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const matches = commonParts([script, encoded], redacted);
     if (matches.size === 0) return redacted;
@@ -30,10 +32,10 @@ export function redactUserData(
   };
 }
 
-/** The parts of `shortestMatch` characters that `text` has in common with one of the sources. */
+/** Returns the parts of `shortestMatch` characters that `text` has in common with one of the sources. */
 function commonParts(sources: readonly string[], text: string): ReadonlySet<string> {
   const wanted = new Set<string>();
-  // A script may have megabytes, so only parts with the hash of a wanted one are cut out of it.
+  // A script may have megabytes, so only a part with the hash of a wanted part is cut out and compared.
   const wantedHashes = new Uint8Array(2 ** 16);
   for (let at = 0; at + shortestMatch <= text.length; at++) {
     wanted.add(text.slice(at, at + shortestMatch));
@@ -50,21 +52,22 @@ function commonParts(sources: readonly string[], text: string): ReadonlySet<stri
   return found;
 }
 
-/** 16 bits, made of every other character of a part. */
+/** Returns a hash of 16 bits. The hash uses every other character of the part that begins at `at`. */
 function hashOfPart(text: string, at: number): number {
   const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 2), text.charCodeAt(at + 4)];
   return (a ^ (b << 5) ^ (c << 10)) & 0xffff;
 }
 
+/** Replaces the matches in `text` with the redaction mark, except whole words of the other fields. */
 function hideMatches(text: string, matches: ReadonlySet<string>, otherFields: string): string {
   const isHidden = new Uint8Array(text.length);
   for (let at = 0; at + shortestMatch <= text.length; at++) {
     if (matches.has(text.slice(at, at + shortestMatch))) isHidden.fill(1, at, at + shortestMatch);
   }
-  for (const { 0: whole, index } of text.matchAll(/\S+/g)) {
-    const word = whole.replace(/^["'`([{<]+|["'`)\]}>.,:;!?]+$/g, "");
+  for (const { 0: wordWithQuotes, index } of text.matchAll(/\S+/g)) {
+    const word = wordWithQuotes.replace(/^["'`([{<]+|["'`)\]}>.,:;!?]+$/g, "");
     if (word.length < shortestMatch || !otherFields.includes(word)) continue;
-    const at = index + whole.indexOf(word);
+    const at = index + wordWithQuotes.indexOf(word);
     isHidden.fill(0, at, at + word.length);
   }
   let result = "";
@@ -72,8 +75,8 @@ function hideMatches(text: string, matches: ReadonlySet<string>, otherFields: st
     while (end < text.length && isHidden[end] === isHidden[start]) end++;
     const run = text.slice(start, end);
     const secret = run.trim();
-    const hides = isHidden[start] === 1 && secret.length >= shortestMatch;
-    result += hides ? run.replace(secret, () => redactionMark) : run;
+    const isSecret = isHidden[start] === 1 && secret.length >= shortestMatch;
+    result += isSecret ? run.replace(secret, () => redactionMark) : run;
   }
   return result;
 }

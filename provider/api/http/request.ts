@@ -1,17 +1,21 @@
-/** The way of each request: rate limit, sending, debug log, error status, reading, and retries. */
+/**
+ * Takes each request of the client through all steps: rate limit, sending, debug log, error status, reading
+ * of the body, and retries.
+ */
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
-/** Tries of a request in all. Those that end with a 429 are not counted. */
+/** The most tries of one request. Tries that end with a 429 are not counted. */
 const maxTries = 4;
 const firstDelayMs = 500;
 
 /**
- * Sends a request and gives what `read` makes of a 2xx. Rejects with `RequestError`, or with the reason of
- * the signal that cancelled the request. A POST needs a permit, and is sent at most once (G2).
+ * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or
+ * with the reason of the signal that cancelled the request. Without a `permit`, each try first waits for
+ * the rate limit. A POST is sent at most once (no create is blindly retried, G2).
  */
 export type Send = <T>(
   request: HttpRequest,
@@ -29,7 +33,7 @@ export function createSend(
 
   const sendOnce: Send = async (request, read, createPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit. A create has waited before, and brings its permit.
+    // Wait for the rate limit. A create has waited already and passes its permit.
     const permit = createPermit ?? (await acquire(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
@@ -44,12 +48,12 @@ export function createSend(
       const { status } = response;
       const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
-      // A status that is no success is an error.
+      // Throw for every status other than 2xx.
       if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
       // Read the body.
       return read(response);
     } finally {
-      // Tell the rate limit how the request ended, so that a 429 holds back the next one.
+      // Report the end to the rate limit, so that a 429 holds back the next request.
       endPermit(end);
     }
   };
@@ -61,7 +65,7 @@ export function createSend(
       } catch (error) {
         if (request.method === "POST" || !(error instanceof RequestError)) throw error;
         onFailedTry?.(error);
-        // A 429 fails nothing (G6): the rate limit holds the next try back, for as long as it takes.
+        // A 429 never fails a request (G6). The rate limit holds the next try back for as long as needed.
         if (error.status === 429) continue;
         failedTries++;
         if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
@@ -72,28 +76,31 @@ export function createSend(
   };
 }
 
-/** COMPUTE_DEBUG=1: writes one redacted line a request, with nothing of a body but the request_id (G8). */
+/**
+ * Writes one redacted line for each request if COMPUTE_DEBUG=1. The only part of a body in the line is the
+ * `request_id` of an error, so that no secret is logged (G8).
+ */
 async function logged(
   { method, path, target }: HttpRequest,
   sending: Promise<HttpResponse>,
   { clock, redact, debug }: ClientOptions,
 ): Promise<HttpResponse> {
   if (!debug) return sending;
-  const begun = clock.now();
+  const begunAt = clock.now();
   const log = (outcome: string) => {
-    const ms = Math.round(clock.now() - begun);
+    const ms = Math.round(clock.now() - begunAt);
     debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
   };
   try {
     const response = await sending;
     const { status, body } = response;
-    const inBody = isSuccess(status) ? undefined : readEnvelope(response)?.requestId;
-    const requestId = inBody ?? header(response, "x-request-id") ?? "";
+    const idInBody = isSuccess(status) ? undefined : readEnvelope(response)?.requestId;
+    const requestId = idInBody ?? header(response, "x-request-id") ?? "";
     log(`${status} ${body.length} bytes${requestId && ` ${requestId}`} in`);
     return response;
   } catch (error) {
     if (!(error instanceof RequestError)) log("aborted after");
-    // Without method and path, which begin the line.
+    // Method and path are at the beginning of the line, so they are cut from the message.
     else log(`${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`);
     throw error;
   }

@@ -1,4 +1,7 @@
-/** Reads responses of the service: the body of a success, and of an error what the service said (G9). */
+/**
+ * Reads responses of the service. The body of a success becomes a value. An error response becomes an error with
+ * the service's own message (G9). `createClient` and `request.ts` use this file.
+ */
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import type { Page } from "../client";
@@ -8,19 +11,23 @@ import type { Accepted } from "../postOutcome";
 import type { HttpResponse } from "./transport";
 
 /**
- * GET /v2/account. Its response is "not shown", so JSON, text and an empty body all count.
- * @throws RequestError (`unreadable`) if the body is too long.
+ * Reads the response of GET /v2/account. The service's API document does not show this response, so JSON, plain
+ * text and an empty body are all accepted. Returns undefined for an empty body.
+ *
+ * @throws RequestError (`unreadable`) if the body is too long
  */
 export function readAccount(response: HttpResponse): unknown {
   const json = parseJson(response);
   if ("value" in json) return json.value;
-  if (response.isTruncated) throw unreadable(response, json.problem);
+  if (response.isTruncated) throw unreadableError(response, json.problem);
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
 /**
- * GET /v2/instances. Items are read one by one: an odd one never spoils the others.
- * @throws RequestError (`unreadable`) if the body is no list.
+ * Reads the response of GET /v2/instances. Items are read one by one, so that a malformed item does not make the
+ * rest of the page unreadable.
+ *
+ * @throws RequestError (`unreadable`) if the body is not a list envelope
  */
 export function readPage(response: HttpResponse): Page {
   const { data, has_more } = readAs(tolerant.list, response);
@@ -29,41 +36,51 @@ export function readPage(response: HttpResponse): Page {
 }
 
 /**
- * The 202 of POST /v2/instances. Only the id is needed: with it, everything else can be looked up (G1).
- * @throws RequestError (`unreadable`) if the body has no id.
+ * Reads the 202 of POST /v2/instances. Only the id is required. With the id, the rest can be looked up, so no
+ * created instance is lost (G1).
+ *
+ * @throws RequestError (`unreadable`) if no id can be read from the body
  */
 export function readAccepted(response: HttpResponse): Accepted {
   const { id, name, status, created_at, networks } = readAs(tolerant.accepted, response);
-  const readable = readEach(tolerant.network, networks ?? []);
-  return { id, name, status, createdAt: created_at, networks: readable };
+  const readableNetworks = readEach(tolerant.network, networks ?? []);
+  return { id, name, status, createdAt: created_at, networks: readableNetworks };
 }
 
-function readEach<T extends z.ZodType>(type: T, values: readonly unknown[]): z.infer<T>[] {
+/** Returns the values that fit the schema, and drops the others. */
+function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z.infer<T>[] {
   return values
-    .map((value) => type.safeParse(value))
+    .map((value) => schema.safeParse(value))
     .flatMap((it) => (it.success ? [it.data] : []));
 }
 
-function readAs<T extends z.ZodType>(type: T, response: HttpResponse): z.infer<T> {
+/**
+ * Reads the body with the schema.
+ *
+ * @throws RequestError (`unreadable`) if the body is not JSON or does not fit the schema
+ */
+function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
   const json = parseJson(response);
-  if ("problem" in json) throw unreadable(response, json.problem);
-  const read = type.safeParse(json.value);
-  if (read.success) return read.data;
-  // Names the fields, never their values.
-  const fields = read.error.issues.map((issue) => issue.path.join(".") || "the answer as a whole");
+  if ("problem" in json) throw unreadableError(response, json.problem);
+  const parsed = schema.safeParse(json.value);
+  if (parsed.success) return parsed.data;
+  // The message names the fields, but never their values.
+  const fields = parsed.error.issues.map(
+    (issue) => issue.path.join(".") || "the answer as a whole",
+  );
   const names = [...new Set(fields)].join(", ");
-  throw unreadable(response, `has wrong or missing fields: ${names}`);
+  throw unreadableError(response, `has wrong or missing fields: ${names}`);
 }
 
-function unreadable({ status, request }: HttpResponse, problem: string): RequestError {
+function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
   const { method, path } = request;
   const cause = `the body of the answer ${problem}`;
   return new RequestError({ kind: "unreadable", method, path, status, cause });
 }
 
 /**
- * The error of a response that is no success. A redirect is not followed, so that the token goes nowhere
- * else (G8) and a POST is not sent twice (G2).
+ * Returns the error for a response that is not a 2xx. A redirect is not followed, so that no other server gets
+ * the token (no secret leaks, G8) and a POST is not sent twice (G2).
  */
 export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
@@ -71,7 +88,7 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const failure = { kind: "answered", method, path, status } as const;
   const location = status < 400 ? header(response, "location") : undefined;
   if (location !== undefined) {
-    return new RequestError({ ...failure, cause: redact(redirected(location, baseUrl)) });
+    return new RequestError({ ...failure, cause: redact(redirectMessage(location, baseUrl)) });
   }
   const service = readEnvelope(response);
   const excerpt = service ? "" : excerptOf(response);
@@ -80,97 +97,108 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   return new RequestError({ ...failure, service, cause });
 }
 
-/** Names only the origin, since path and query may hold what is not for the screen. */
-function redirected(location: string, baseUrl: string): string {
+/** Returns the message about a redirect. It names only the origin, since path and query may hold secrets. */
+function redirectMessage(location: string, baseUrl: string): string {
   const url = URL.parse(location, baseUrl);
   const { origin } = new URL(baseUrl);
-  const refused = "which is not followed: nothing was sent there";
+  const notFollowed = "which is not followed: nothing was sent there";
   if (!url || !["http:", "https:"].includes(url.protocol)) {
-    return `redirected to an address that cannot be used, ${refused}`;
+    return `redirected to an address that cannot be used, ${notFollowed}`;
   }
-  const where = url.origin === origin ? `another path of ${origin}` : url.origin;
-  return `redirected to ${where}, ${refused}. If the service is there, set compute:baseUrl to it`;
+  const target = url.origin === origin ? `another path of ${origin}` : url.origin;
+  return `redirected to ${target}, ${notFollowed}. If the service is there, set compute:baseUrl to it`;
 }
 
-/** The error envelope ("Errors"), with every field fit to be shown; undefined if the body is none. */
+/**
+ * Reads the error envelope (section "Error envelope"), with every field redacted and shortened. Returns undefined
+ * if the body is not an error envelope.
+ */
 export function readEnvelope(response: HttpResponse): ServiceError | undefined {
   const json = parseJson(response);
-  const read = "value" in json ? tolerant.error.safeParse(json.value) : undefined;
-  if (!read?.success) return undefined;
-  const { code, message, doc_url, request_id } = read.data.error;
-  const shown = (text: string | undefined, maxLength: number) =>
-    (text && oneLine(text, maxLength, response.request.redact)) || undefined;
+  const parsed = "value" in json ? tolerant.error.safeParse(json.value) : undefined;
+  if (!parsed?.success) return undefined;
+  const { code, message, doc_url, request_id } = parsed.data.error;
+  const display = (value: string | undefined, maxLength: number) =>
+    (value && oneLine(value, maxLength, response.request.redact)) || undefined;
   return {
-    code: shown(code, 100),
-    message: shown(message, 1000),
-    docUrl: shown(doc_url, 300),
-    requestId: shown(request_id, 100),
+    code: display(code, 100),
+    message: display(message, 1000),
+    docUrl: display(doc_url, 300),
+    requestId: display(request_id, 100),
   };
 }
 
+/** Parses the body as JSON. Returns the value, or what is wrong with the body. */
 function parseJson(response: HttpResponse): { value: unknown } | { problem: string } {
   if (response.isTruncated) return { problem: "is too long" };
   // Unlike `toString`, this drops a byte order mark.
   const text = new TextDecoder().decode(response.body);
   if (!text.trim()) return { problem: "is empty" };
   try {
-    // Without keys that would change the prototype of an object they are copied to.
+    // A `__proto__` key would change the prototype of an object to which it is copied, so it is dropped.
     const reviver = (key: string, value: unknown) => (key === "__proto__" ? undefined : value);
     return { value: JSON.parse(text, reviver) as unknown };
   } catch (error) {
-    // The parser's own message quotes the text, which may hold anything. The reviver's calls are nested.
+    // The parser's own message quotes the body, which may hold secrets. A RangeError comes from the nested calls
+    // of the reviver.
     if (error instanceof RangeError) return { problem: "is nested too deep" };
   }
   const encoding = header(response, "content-encoding");
-  // Never decoded, since a few bytes could become gigabytes.
+  // An encoded body is never decoded, since a few bytes could become gigabytes.
   if (encoding) {
-    const shown = oneLine(encoding, 30, response.request.redact);
-    return { problem: `is encoded (${shown}), which was not asked for` };
+    const encodingName = oneLine(encoding, 30, response.request.redact);
+    return { problem: `is encoded (${encodingName}), which was not asked for` };
   }
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
 
-/** The part of a text that is read: enough to fill a line after redaction, and quick to go through. */
+/** The most characters of a string that are redacted and shown. They fill a line and are quick to search. */
 const maxTextLength = 16_384;
 
-/** Text from outside as one line, redacted before it is cut: half a secret would not be recognised. */
+/**
+ * Makes one line of at most `maxLength` characters from a string of the service. The line is redacted before it is
+ * cut, since half a secret would not be recognised.
+ */
 export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
   const line = redact(text.slice(0, maxTextLength).replace(/\s+/g, " ")).trim();
   return (line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line).toWellFormed();
 }
 
-function beginning({ body }: HttpResponse): string {
+/** Returns the part of the body that may be shown after redaction. */
+function beginningOf({ body }: HttpResponse): string {
   return body.subarray(0, maxTextLength).toString("utf8");
 }
 
 function isHtml(response: HttpResponse): boolean {
   const type = header(response, "content-type") ?? "";
-  return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning(response));
+  return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginningOf(response));
 }
 
+/** Returns the beginning of the body as one line, without the tags of an HTML page. */
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
-  const text = beginning(response);
+  const text = beginningOf(response);
   if (!isHtml(response)) return oneLine(text, 200, redact);
   const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;
 }
 
-/** The first value of a header; `name` is in small letters. */
+/** Returns the first value of a header. `name` is the lower-case name of the header. */
 export function header({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** A service that asks for a longer pause is asked again after this time. */
-const longestRetryAfterMs = 5 * 60_000;
+/** If the service asks for a longer pause, the next request is sent after this time. */
+const maxRetryAfterMs = 5 * 60_000;
 
 /**
- * Milliseconds to wait by the Retry-After header, which holds seconds or an HTTP date (RFC 9110, 10.2.3).
- * Undefined if it gives no time in the future. The document says nothing of the header ("Limits").
+ * Returns the milliseconds that a Retry-After header asks to wait. The header holds seconds or an HTTP date (RFC
+ * 9110, 10.2.3). Returns undefined if the value is not a time in the future. The document does not mention this
+ * header (section "Limits").
  */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
-  return ms > 0 ? Math.min(ms, longestRetryAfterMs) : undefined;
+  return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }

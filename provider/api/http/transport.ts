@@ -1,6 +1,6 @@
 /**
- * One HTTP request over undici, and what is known for sure when it fails: whether a byte of it left this
- * machine, and whether a response had begun.
+ * Sends one HTTP request over undici. A failed request is reported with what is known for sure: whether a
+ * byte of the request left this machine, and whether a response had begun. `createClient` uses this file.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
@@ -12,48 +12,53 @@ import { isCertificateError, networkErrorMessage } from "./networkError";
 /** A request on its way to the service. */
 export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
-  /** As the document writes it (/v2/…), without the query: for errors. */
+  /** The path as the service's API document writes it (/v2/…), without the query. Errors show this path. */
   path: string;
-  /** What the rate limit counts by, with the method: the path, or its template if the path holds an id. */
+  /** The path, or the template of a path with an id. The rate limit counts by method and endpoint. */
   endpoint: string;
-  /** Path and query as they go over the wire. */
+  /** The path and query that are sent to the service. */
   target: string;
-  /** JSON; never logged, never in an error (G8). */
+  /** A JSON string. The body is never logged and never part of an error (no secret is shown, G8). */
   body?: string;
-  /** Cancels the request while no byte of it was sent. */
+  /** Cancels the request as long as no byte of the request was sent. */
   cancelUnsent: AbortSignal;
-  /** Cancels the wait for the response. The same signal as `cancelUnsent`, but for a POST. */
+  /** Cancels the wait for the response. For a GET or DELETE this is the same signal as `cancelUnsent`. */
   cancelSent: AbortSignal;
-  /** Makes text of the response fit to be shown: without secrets, also without the user data sent. */
+  /** Removes secrets from a string of the response, including the user data that the request sent. */
   redact: (text: string) => string;
 }
 
-/** What the service answered. */
+/** The service's response to one request. */
 export interface HttpResponse {
   request: HttpRequest;
   status: number;
-  /** By names in small letters. */
+  /** The header values by lower-case header name. */
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
-  /** `body` is only the beginning. */
+  /** Whether `body` holds only the beginning of the response body. */
   isTruncated: boolean;
 }
 
 /** Sends requests to the service. */
 export interface Transport {
   /**
-   * Calls `onSend` when the first byte leaves. Rejects with `RequestError`, or with the reason of the
-   * signal that cancelled the request; a POST cancelled after `onSend` gives a `RequestError` (G2).
+   * Calls `onSend` when the first byte is about to leave. Rejects with a `RequestError`, or with the reason
+   * of the signal that cancelled the request. A POST that is cancelled after `onSend` always rejects with a
+   * `RequestError`, because the service may have acted (an unclear create is never blindly retried, G2).
    */
   send(request: HttpRequest, onSend: () => void): Promise<HttpResponse>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** The reading of a longer response body ends there. A page of 100 instances has some 20 kB. */
+/** A response body is cut after this many bytes. A page of 100 instances has about 20 kB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** @throws if a proxy variable is not an address. */
+/**
+ * Makes the transport of one client.
+ *
+ * @throws Error if a proxy variable of the environment is not an address
+ */
 export function createTransport(baseUrl: URL, options: ClientOptions): Transport {
   const { clock, requestTimeoutMs } = options;
   const { origin, host } = baseUrl;
@@ -63,21 +68,21 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     "accept-encoding": "identity",
     "user-agent": options.userAgent,
   };
-  const connect = options.connect ?? connector(baseUrl, options);
-  const kept = connect();
+  const makeDispatcher = options.connect ?? dispatcherFactory(baseUrl, options);
+  const sharedDispatcher = makeDispatcher();
 
   return {
     async send(request, onSend) {
-      // A POST opens a connection of its own. If an idle one were reset, nobody would know whether the
-      // service had read the POST (G2).
-      const own = request.method === "POST" ? connect() : undefined;
+      // A POST opens a connection of its own. If a POST on an idle connection met a reset, nobody would know
+      // whether the service had read the POST (G2).
+      const postDispatcher = request.method === "POST" ? makeDispatcher() : undefined;
       try {
-        return await sendOver(own ?? kept, request, onSend);
+        return await sendOver(postDispatcher ?? sharedDispatcher, request, onSend);
       } finally {
-        void own?.destroy();
+        void postDispatcher?.destroy();
       }
     },
-    close: () => kept.close(),
+    close: () => sharedDispatcher.close(),
   };
 
   function sendOver(
@@ -87,10 +92,10 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   ): Promise<HttpResponse> {
     const { method, path, body, cancelUnsent, cancelSent } = request;
     const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
-    /** Aborted when the outcome is known. */
+    /** Aborted when the outcome is known. This stops the time-out and the listeners below. */
     const settled = new AbortController();
     const { signal } = settled;
-    /** Set when there is a connection and the first byte is about to leave: from then on it is sent. */
+    /** Set when a connection exists and the first byte is about to leave. From then on the request is sent. */
     let controller: Dispatcher.DispatchController | undefined;
     let head: { status: number; headers: HttpResponse["headers"] } | undefined;
     const chunks: Buffer[] = [];
@@ -103,26 +108,28 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     }
     function respond(isTruncated: boolean): void {
       const { status, headers } = head ?? { status: 0, headers: {} };
-      const all = Buffer.concat(chunks);
-      settle(() => resolve({ request, status, headers, body: all, isTruncated }));
+      const received = Buffer.concat(chunks);
+      settle(() => resolve({ request, status, headers, body: received, isTruncated }));
     }
-    function fail(cause: string, lasting = false): void {
+    function fail(cause: string, isLasting = false): void {
       const { status } = head ?? {};
-      // A 429 says that the service did not act, and the success of a DELETE needs no body.
+      // With a 429 the service did not act. A successful DELETE needs no body.
       if (status === 429 || (method === "DELETE" && isSuccess(status))) return respond(true);
       const kind = controller ? "unanswered" : "unreachable";
-      settle(() => reject(new RequestError({ kind, method, path, status, cause, lasting })));
+      settle(() =>
+        reject(new RequestError({ kind, method, path, status, cause, lasting: isLasting })),
+      );
     }
-    /** Called after settling, so that the error which undici then reports is not taken for a failure. */
+    /** Ends the exchange. Called after `settle`, so that the error which undici then reports is ignored. */
     function drop(): void {
       controller?.abort(new Error("given up"));
     }
     function onCancel(): void {
-      const canceled = controller ? cancelSent : cancelUnsent;
-      if (!canceled.aborted) return;
-      // The service may have acted on a POST that was sent: the error says that this is not known (G2).
+      const cancelSignal = controller ? cancelSent : cancelUnsent;
+      if (!cancelSignal.aborted) return;
+      // The service may have acted on a POST that was sent. The error says that this is not known (G2).
       if (controller && method === "POST") fail("given up while waiting for the answer");
-      else settle(() => reject(canceled.reason as Error));
+      else settle(() => reject(cancelSignal.reason as Error));
       drop();
     }
     function onTimeout(): void {
@@ -148,15 +155,15 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         method,
         headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
         ...(body === undefined ? {} : { body }),
-        // Sends `connection: close`.
+        // This makes undici send `connection: close`.
         reset: method === "POST",
-        // The time-out above is for the whole request: a slow drip of bytes does not put it off.
+        // The time-out above is for the whole request. A slow drip of bytes does not put the time-out off.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
       {
         onRequestStart(started) {
-          // A second start would send the request again, which only request.ts may decide (G2).
+          // A second start would send the request again. Only `request.ts` may decide on that (G2).
           if (signal.aborted || controller) return started.abort(new Error("given up"));
           controller = started;
           onSend();
@@ -183,34 +190,39 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   }
 }
 
-/** Whether it is a 2xx. */
+/** Whether the HTTP status is a 2xx. */
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Makes what connects to the service, through the proxy of the environment if there is one. */
-function connector(
+/**
+ * Returns a function that makes dispatchers to the service. They use the proxy that the environment names.
+ *
+ * @throws Error if a proxy variable is not an address
+ */
+function dispatcherFactory(
   { hostname }: URL,
   { env, requestTimeoutMs }: Pick<ClientOptions, "env" | "requestTimeoutMs">,
 ): () => Dispatcher {
-  // As with curl, the name in small letters wins. A proxy would look for loopback on its own machine.
-  const read = (name: string) =>
+  // The lower-case name wins, as in curl. A loopback address is reached without the proxy, because the proxy
+  // would connect to its own machine.
+  const readVariable = (name: string) =>
     isLoopback(hostname) ? "" : env[name.toLowerCase()] || env[name] || "";
   function proxyAddress(name: string): string {
-    const value = read(name);
+    const value = readVariable(name);
     const address = value === "" || value.includes("://") ? value : `http://${value}`;
     // The value may hold a password, so the message does not repeat it.
     if (address && !URL.canParse(address)) throw new Error(`${name} is not the address of a proxy`);
     return address;
   }
   const options = {
-    // With HTTP/2, undici repeats requests by itself after a GOAWAY. A POST must never be repeated (G2).
+    // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
     allowH2: false,
     connectTimeout: Math.min(10_000, requestTimeoutMs),
-    // Empty strings where they are not set, or undici would read process.env.
+    // A variable that is not set is passed as an empty string. Otherwise undici would read `process.env`.
     httpProxy: proxyAddress("HTTP_PROXY"),
     httpsProxy: proxyAddress("HTTPS_PROXY"),
-    noProxy: read("NO_PROXY"),
+    noProxy: readVariable("NO_PROXY"),
   };
   return () => new EnvHttpProxyAgent(options);
 }

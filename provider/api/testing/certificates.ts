@@ -1,14 +1,16 @@
 /**
- * A certificate authority of no worth, and servers of the tests by it. The private keys here guard
- * nothing: no machine trusts this authority, whose own key was not kept. Made with `openssl ca`, valid
- * for a hundred years.
+ * A certificate authority for tests, and server certificates by that authority. The private keys here protect
+ * nothing, since no machine trusts the authority, and the authority's own key was not kept. The certificates were made
+ * with `openssl ca` and are valid for a hundred years, unless stated otherwise.
  */
 
+/** A server certificate and its private key, as PEM strings. */
 export interface TestCertificate {
   cert: string;
   key: string;
 }
 
+/** The certificate of the authority, as a PEM string. */
 export const testAuthority = `-----BEGIN CERTIFICATE-----
 MIIBdzCCARygAwIBAgICEAAwCgYIKoZIzj0EAwIwITEfMB0GA1UEAwwWY29tcHV0
 ZS10ZXN0LWF1dGhvcml0eTAgFw0yNjAxMDEwMDAwMDBaGA8yMTI2MDEwMTAwMDAw
@@ -20,7 +22,7 @@ AZ2IbTAKBggqhkjOPQQDAgNJADBGAiEA4FqpBKj5cxkD77KDHa6D0oQ7c+7VEguh
 5GOVmBXNMBYCIQDVrHEDU7lZpz0Gut8l+3ZA1tD5QoqulQBSRzyqeqnKHw==
 -----END CERTIFICATE-----`;
 
-/** For `localhost` and `compute.test`, by the authority. */
+/** A certificate for `localhost` and `compute.test` by the authority. */
 export const testServer: TestCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBrDCCAVKgAwIBAgICEAEwCgYIKoZIzj0EAwIwITEfMB0GA1UEAwwWY29tcHV0
@@ -40,7 +42,7 @@ d5o1mjIrdWTrjkBiOTeFkzJ6NG2hRANCAATEzakwARj0wafo0cTwh2eQZT1/bN8e
 -----END PRIVATE KEY-----`,
 };
 
-/** The same, valid until the end of 2020. */
+/** A certificate for the same hosts by the authority, which expired at the end of 2020. */
 export const expired: TestCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBqTCCAVCgAwIBAgICEAIwCgYIKoZIzj0EAwIwITEfMB0GA1UEAwwWY29tcHV0
@@ -60,7 +62,7 @@ CtSBiqOjy/ggE8ZUSMpF6eQAyH34UDWdYkfE1uPsUMXr4jphcWnjgS1A
 -----END PRIVATE KEY-----`,
 };
 
-/** By the authority, for `other.test`. */
+/** A certificate for `other.test` by the authority. */
 export const forAnotherName: TestCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnzCCAUWgAwIBAgICEAMwCgYIKoZIzj0EAwIwITEfMB0GA1UEAwwWY29tcHV0
@@ -80,7 +82,7 @@ M3yLMNjkayM1RECd2qWQws25DxTuiuUUBf+HM+QAoq59awlT7fNZJd/R
 -----END PRIVATE KEY-----`,
 };
 
-/** The same, by nobody but itself. */
+/** A self-signed certificate for `localhost` and `compute.test`. */
 export const selfSigned: TestCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS6gAwIBAgICEAQwCgYIKoZIzj0EAwIwHjEcMBoGA1UEAwwTY29tcHV0

@@ -1,14 +1,15 @@
-/** A proxy that opens every tunnel to one port of this machine, whatever it is asked for. */
+/** A fake proxy for tests. It connects every tunnel to one port of this machine, whatever host the client names. */
 import * as net from "node:net";
 
+/** A running proxy. */
 export interface ConnectProxy {
   url: string;
-  /** First line and headers of each request. */
+  /** The first line and the headers of each request. */
   seen: string[];
   stop(): Promise<void>;
 }
 
-/** With a `status` it refuses instead. */
+/** Starts a proxy for tunnels to `port`. With a `status` other than 200, the proxy refuses every tunnel. */
 export async function startConnectProxy(port: number, status = 200): Promise<ConnectProxy> {
   const seen: string[] = [];
   const open = new Set<net.Socket>();

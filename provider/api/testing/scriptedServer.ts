@@ -1,36 +1,46 @@
 /**
- * A server that knows beforehand which requests it gets, in which order, and does with each what its
- * script says, over real sockets. A request that is not expected, or does not come, fails the test.
+ * A server for tests over real sockets. Its script lists the expected requests in order, with the reaction to each of
+ * them. An unexpected request, or a missing one, fails the test.
  */
 import * as net from "node:net";
 import * as tls from "node:tls";
 
+/** A request that the server received. */
 export interface SeenRequest {
   method: string;
-  /** Path and query. */
+  /** The path and the query. */
   target: string;
   headers: Record<string, string>;
   body: string;
-  /** Counts connections from 1: two requests with the same number came over the same one. */
+  /** The number of the connection, from 1. Requests with the same number came over the same connection. */
   connection: number;
 }
 
-/** What is done with one request once it was read as a whole. */
+/** What the server does after it has received a whole request. */
 export type Reaction = (socket: net.Socket, request: SeenRequest) => void;
 
+/** A step of a script. */
 export interface Step {
-  /** Like "GET /v2/instances?limit=1"; "connect" is a connection that is reset before it is read. */
+  /**
+   * The expected request, for example "GET /v2/instances?limit=1". With "connect", the reaction follows as soon as a
+   * connection is made.
+   */
   expect: string;
   react: Reaction;
 }
 
+/** A server that follows a script. */
 export class ScriptedServer {
+  /** The requests that the server received, in order. */
   readonly seen: SeenRequest[] = [];
+  /** How many connections were made. */
   connections = 0;
   readonly #server: net.Server;
   readonly #script: Step[];
-  readonly #open = new Set<net.Socket>();
-  readonly #wrong: string[] = [];
+  readonly #sockets = new Set<net.Socket>();
+  /** Descriptions of the unexpected requests. */
+  readonly #unexpected: string[] = [];
+  /** Resolves with the next request. */
   #arrived = Promise.withResolvers<void>();
 
   private constructor(script: Step[], certificate?: tls.TlsOptions) {
@@ -40,10 +50,11 @@ export class ScriptedServer {
     this.#server.on("tlsClientError", () => undefined);
   }
 
+  /** Starts a server, for TLS if there is a certificate. */
   static async start(script: Step[], certificate?: tls.TlsOptions): Promise<ScriptedServer> {
     const server = new ScriptedServer(script, certificate);
     await new Promise<void>((listening) => server.#server.listen(0, "127.0.0.1", listening));
-    // A test that fails before it stops its server must not keep Jest from ending.
+    // A test that fails before it stops its server must not prevent Jest from ending.
     server.#server.unref();
     return server;
   }
@@ -52,31 +63,35 @@ export class ScriptedServer {
     return (this.#server.address() as net.AddressInfo).port;
   }
 
-  /** The base address, for plain http. */
+  /** The base address for plain http. */
   get baseUrl(): string {
     return `http://127.0.0.1:${this.port}/v2`;
   }
 
-  /** Resolves once `count` requests were read as a whole. */
+  /** Resolves once the server has received `count` whole requests. */
   async received(count: number): Promise<void> {
     while (this.seen.length < count) await this.#arrived.promise;
   }
 
-  /** Stops, and throws when the requests were not those of the script. */
+  /**
+   * Stops the server.
+   *
+   * @throws Error if the requests were not those of the script
+   */
   async done(): Promise<void> {
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await new Promise((closed) => this.#server.close(closed));
     const missing = this.#script.map(({ expect }) => `missing: ${expect}`);
-    const problems = [...this.#wrong, ...missing];
+    const problems = [...this.#unexpected, ...missing];
     if (problems.length) throw new Error(problems.join("; "));
   }
 
   #accept(socket: net.Socket): void {
     const connection = ++this.connections;
-    this.#open.add(socket.unref());
-    socket.on("error", () => undefined).on("close", () => this.#open.delete(socket));
+    this.#sockets.add(socket.unref());
+    socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
     if (this.#script[0]?.expect === "connect")
-      return void this.#script.shift()?.react(socket, none);
+      return void this.#script.shift()?.react(socket, noRequest);
     let received: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
@@ -93,7 +108,7 @@ export class ScriptedServer {
     const step = this.#script.shift();
     if (step?.expect === arrived) step.react(socket, request);
     else {
-      this.#wrong.push(`${arrived} came instead of ${step?.expect ?? "nothing"}`);
+      this.#unexpected.push(`${arrived} came instead of ${step?.expect ?? "nothing"}`);
       answer(418, { error: { code: "unexpected" } })(socket, request);
     }
     this.#arrived.resolve();
@@ -101,8 +116,10 @@ export class ScriptedServer {
   }
 }
 
-const none: SeenRequest = { method: "", target: "", headers: {}, body: "", connection: 0 };
+/** Stands for the request of a "connect" step. */
+const noRequest: SeenRequest = { method: "", target: "", headers: {}, body: "", connection: 0 };
 
+/** Parses the received bytes. Returns undefined as long as the request is not complete. */
 function parse(received: Buffer, connection: number): SeenRequest | undefined {
   const end = received.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -119,12 +136,13 @@ function parse(received: Buffer, connection: number): SeenRequest | undefined {
   return { method, target, headers, body: body.toString(), connection };
 }
 
+/** Returns the status line and the headers of a response. */
 function head(status: number, headers: Record<string, string | number>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`;
 }
 
-/** Answers; a body that is no string is sent as JSON. */
+/** Sends a response. A body that is not a string is sent as JSON. */
 export const answer =
   (status: number, body: unknown = "", headers: Record<string, string> = {}): Reaction =>
   (socket) => {
@@ -133,26 +151,27 @@ export const answer =
     socket.write(bytes);
   };
 
+/** Sends a redirect. */
 export const redirect = (status: number, location: string): Reaction =>
   answer(status, "", { location });
 
-/** RST, which the other side sees as ECONNRESET. */
+/** Resets the connection with RST, which the client sees as ECONNRESET. */
 export const reset: Reaction = (socket) => void socket.resetAndDestroy();
 
-/** FIN without a word. */
+/** Closes the connection with FIN, without a response. */
 export const close: Reaction = (socket) => void socket.end();
 
-/** Never answers. */
+/** Never sends a response. */
 export const hang: Reaction = () => undefined;
 
-/** Promises `length` bytes, sends `part` of them and goes away. */
+/** Announces a body of `length` bytes, sends only `part` and closes the connection. */
 export const cut =
   (status: number, part: string, length = 10_000): Reaction =>
   (socket) => {
     socket.end(head(status, { "content-length": length }) + part);
   };
 
-/** A byte now and then, without end. */
+/** Sends a body slowly, one byte every few milliseconds. */
 export const drip =
   (status: number): Reaction =>
   (socket) => {
@@ -161,20 +180,20 @@ export const drip =
     socket.on("close", () => clearInterval(timer));
   };
 
-/** A body of `MiB` mebibytes, sent as fast as it is taken. */
+/** Sends a body of `MiB` mebibytes as fast as the client reads it. */
 export const flood =
   (status: number, MiB: number): Reaction =>
   (socket) => {
     const chunk = Buffer.alloc(1024 * 1024, "x");
     socket.write(head(status, { "content-length": MiB * chunk.length }));
-    let left = MiB;
-    const more = () => {
-      if (left-- > 0 && !socket.destroyed) socket.write(chunk, more);
+    let chunksLeft = MiB;
+    const sendChunk = () => {
+      if (chunksLeft-- > 0 && !socket.destroyed) socket.write(chunk, sendChunk);
     };
-    more();
+    sendChunk();
   };
 
-/** Bytes as they are. */
+/** Sends these bytes and closes the connection. */
 export const raw =
   (bytes: string): Reaction =>
   (socket) => {

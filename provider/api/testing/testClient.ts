@@ -1,4 +1,7 @@
-/** A client for tests. Neither chance nor real time has a part in it, unless a test overrides an option. */
+/**
+ * Makes the client for tests, and has helpers for its calls. The client uses neither real random numbers nor real time,
+ * unless a test overrides an option.
+ */
 import type { ClientOptions, ComputeApi } from "../client";
 import { createClient } from "../createClient";
 import type { CreateBody } from "../contract";
@@ -7,13 +10,14 @@ import type { PostOutcome } from "../postOutcome";
 import { type AutoAdvance, VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";
 
+/** The token of the test client. The redaction of the test client replaces it with [token]. */
 export const testToken = "sk_test_canary_4f1d";
 
 function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): ClientOptions {
   return {
     baseUrl,
     token: testToken,
-    // Further away than the clock jumps by itself, so that real sockets get the time they need.
+    // The clock never jumps this far by itself, so that real sockets get the time that they need.
     requestTimeoutMs: 3_600_000,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
@@ -25,18 +29,19 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   };
 }
 
-/** A clock on which a back-off takes no real time. With `quietMs`, a time-out takes at least that long. */
+/** Makes a clock on which a back-off takes no real time. With `quietMs`, a time-out takes at least that real time. */
 export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   const clock = new VirtualClock();
   clock.autoAdvance(options);
   return clock;
 }
 
+/** Makes a client for the service at this address. */
 export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
   return createClient(testOptions(baseUrl, more));
 }
 
-/** The error that a call ends with; fails the test if the call ends otherwise. */
+/** Resolves to the `RequestError` of a call. Fails the test if the call ends in another way. */
 export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
   const outcome = await call.then(
     (value) => ({ value }),
@@ -46,11 +51,13 @@ export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
   throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
 }
 
+/** A signal that is never aborted. */
 export const never = new AbortController().signal;
 
+/** A body for POST /v2/instances. */
 export const createBody: CreateBody = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
 
-/** Waits for a permit, and sends a POST. */
+/** Waits for a permit, and then sends a POST. */
 export async function create(
   client: ComputeApi,
   {
@@ -62,14 +69,14 @@ export async function create(
   return client.createInstance(body, permit, signals);
 }
 
-/** The error of a POST; fails the test if the POST has none. */
+/** Resolves to the `RequestError` of a POST. Fails the test if the POST has none. */
 export async function failedPost(post: Promise<PostOutcome>): Promise<RequestError> {
   const outcome = await post;
   if ("failure" in outcome && outcome.failure instanceof RequestError) return outcome.failure;
   throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
 }
 
-/** Runs a test against a scripted server, and fails it if the requests were not those of the script. */
+/** Runs a test against a scripted server. Fails the test if the requests were not those of the script. */
 export async function withServer<T>(
   script: Step[],
   test: (server: ScriptedServer) => Promise<T>,
@@ -82,4 +89,5 @@ export async function withServer<T>(
   }
 }
 
+/** Returns a script with the same step `count` times. */
 export const times = (count: number, step: Step): Step[] => Array<Step>(count).fill(step);

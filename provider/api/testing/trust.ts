@@ -1,10 +1,14 @@
+/** Makes the tests of TLS trust the certificates of `certificates.ts`. */
 import * as tls from "node:tls";
 import { afterAll, beforeAll } from "@jest/globals";
 import { testAuthority } from "./certificates";
 
-/** For the tests of a file or a `describe`: what NODE_EXTRA_CA_CERTS does at the start of a process. */
+/**
+ * Trusts the test authority during the tests of a file or a `describe`, as NODE_EXTRA_CA_CERTS does for a whole
+ * process.
+ */
 export function trustTestAuthority(): void {
-  const before = tls.getCACertificates("default");
-  beforeAll(() => tls.setDefaultCACertificates([...before, testAuthority]));
-  afterAll(() => tls.setDefaultCACertificates(before));
+  const originalCertificates = tls.getCACertificates("default");
+  beforeAll(() => tls.setDefaultCACertificates([...originalCertificates, testAuthority]));
+  afterAll(() => tls.setDefaultCACertificates(originalCertificates));
 }
