@@ -207,18 +207,19 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
   services: readonly S[],
   instances: readonly StackInstance[],
 ): Comparison<S> {
-  const managers = new Map<ListItem, Resource[]>();
+  const managingResources = new Map<ListItem, Resource[]>();
   const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], notComparable: [] };
   for (const instance of instances.filter(({ external }) => !external)) {
     const { stack, urn, id, origin } = instance;
-    const candidates = services.filter(
+    const possibleServices = services.filter(
       (it) => !origin || originDifference(origin, it.origin) === undefined,
     );
-    const item = candidates.map(({ listing }) => listing.items.get(id)).find(Boolean);
+    const item = possibleServices.map(({ listing }) => listing.items.get(id)).find(Boolean);
     // Only the token that last showed the instance certainly belongs to its tenant.
     const service =
-      candidates.find((it) => it.origin.tokenHash === origin?.tokenHash) ?? candidates[0];
-    if (item) managers.set(item, [...(managers.get(item) ?? []), { stack, urn }]);
+      possibleServices.find((it) => it.origin.tokenHash === origin?.tokenHash) ??
+      possibleServices[0];
+    if (item) managingResources.set(item, [...(managingResources.get(item) ?? []), { stack, urn }]);
     else if (service && origin) result.missing.push({ service, instance });
     else {
       const difference = origin && services[0] && originDifference(origin, services[0].origin);
@@ -232,7 +233,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
       .slice(0, index)
       .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
     for (const item of service.listing.items.values()) {
-      const resources = managers.get(item);
+      const resources = managingResources.get(item);
       if (resources) result.managed.push({ ...fieldsOf(item), resources });
       else if (!earlier.some(({ listing }) => listing.items.has(item.id))) {
         result.unmanaged.push({ service, item });
@@ -321,10 +322,10 @@ function findPendingCreates(
   const pendingIn = ({ stacks }: Look) =>
     stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
   const secondPending = pendingIn(second);
-  const ofStates = pendingIn(first).filter(({ stack, urn }) =>
+  const stateCreates = pendingIn(first).filter(({ stack, urn }) =>
     secondPending.some((it) => it.stack === stack && it.urn === urn),
   );
-  const ofLedger = creates
+  const ledgerCreates = creates
     .filter(({ isHere }) => isHere)
     .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
     .filter(
@@ -332,8 +333,8 @@ function findPendingCreates(
         ![...first.instances, ...second.instances].some((it) => it.id === id && it.urn === urn),
     );
   return [
-    ...ofLedger.map((it) => ({ ...ofStates.find(({ urn }) => urn === it.urn), ...it })),
-    ...ofStates.filter((it) => !ofLedger.some(({ urn }) => urn === it.urn)),
+    ...ledgerCreates.map((it) => ({ ...stateCreates.find(({ urn }) => urn === it.urn), ...it })),
+    ...stateCreates.filter((it) => !ledgerCreates.some(({ urn }) => urn === it.urn)),
   ];
 }
 

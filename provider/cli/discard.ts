@@ -93,7 +93,7 @@ function discard(keyOrUrn: string, io: Terminal): number {
     io.print(`There is no pending create for ${keyOrUrn}.`);
     return 1;
   }
-  // Stacks of two backends may have the same URN.
+  // Stacks of two backends may have a resource with the same URN.
   const here = found.filter(({ isHere }) => isHere);
   if (here.length === 0 && new Set(found.map(({ ledger }) => ledger)).size > 1) {
     io.warn(
@@ -101,8 +101,8 @@ function discard(keyOrUrn: string, io: Terminal): number {
     );
     return 1;
   }
-  const forgotten = (here.length > 0 ? here : found).map((create) => forget(create, io));
-  return forgotten.every(Boolean) ? 0 : 1;
+  const results = (here.length > 0 ? here : found).map((create) => forget(create, io));
+  return results.every(Boolean) ? 0 : 1;
 }
 
 /** Forgets one create, and prints the result. Returns whether the create is forgotten. */

@@ -19,10 +19,13 @@ import type { Terminal } from "./terminal";
 interface Options extends SettingOptions {
   out?: string;
   stack?: string;
+  /** The pattern for names, with `*` and `?`. */
   name?: string;
   /** The wanted statuses in upper case. */
   status?: string[];
+  /** The URN of the component that becomes the parent of the instances. */
   parent?: string;
+  /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider?: string;
 }
 
@@ -71,7 +74,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
  * @throws Error with the reason why there is no plan: see `explainError`.
  */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
-  const { stack, out, parent, provider, status: statuses = [] } = options;
+  const { stack, out, parent: parentUrn, provider: providerUrn, status: statuses = [] } = options;
   const settings = await readSettings(stack, options, io);
   const inStack = stack === undefined ? [] : (await readState(stack, io.env)).instances;
   const { listing, origin } = await listService(createSession(settings, io));
@@ -102,7 +105,9 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
   const resources: object[] = [];
   const leftOut: string[] = [];
-  const references = Object.entries({ parent, provider }).filter(([, urn]) => urn !== undefined);
+  const references = Object.entries({ parent: parentUrn, provider: providerUrn }).filter(
+    ([, urn]) => urn !== undefined,
+  );
   const uniqueName = uniqueNames(inStack.map(({ urn }) => logicalName(urn)));
   for (const item of wanted.filter((it) => !isInStack(it))) {
     const { id, name = "" } = item;

@@ -100,14 +100,14 @@ export async function checkSettings(
     const variable = settingEnvironment[name] ?? "";
     if (Object.hasOwn(args, name) || env[variable]) continue;
     const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
-    const found = `not given: looked for in ${option}${variable} and a stack's configuration (--stack NAME)`;
+    const found = `it is not set in ${option}${variable} or a stack's configuration (--stack NAME)`;
     problems.push({ check: checkOf(name), found });
   }
   const settings = problems.length === 0 ? resolveSettings(args, env) : undefined;
 
   const sourceOf = (name: SettingName) =>
     Object.hasOwn(args, name) ? labelOf(name) : settingEnvironment[name];
-  const others = Object.keys(args)
+  const explicitSettings = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
     .map((name) => `${name} (${labelOf(name)})`);
   const rows = [
@@ -124,15 +124,19 @@ export async function checkSettings(
     {
       check: "settings",
       found: [
-        ...others,
-        others.length > 0 ? "the others have their defaults" : "the defaults",
+        ...explicitSettings,
+        explicitSettings.length > 0
+          ? "the other settings have their defaults"
+          : "all have their defaults",
       ].join("; "),
-      next: "Correct each of them where it is set.",
+      next: "Correct each of these settings in the place where it is set.",
     },
   ];
   for (const { check, found, next } of rows) {
-    const reasons = problems.filter((it) => it.check === check).map((it) => it.found);
-    findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
+    const problemsFound = problems.filter((it) => it.check === check).map((it) => it.found);
+    findings.push(
+      problemsFound.length > 0 ? failed(check, problemsFound.join("; "), next) : ok(check, found),
+    );
   }
   return settings ? { findings, settings } : { findings };
 }

@@ -1,12 +1,13 @@
 /** The output of a command: the terminal it prints to, and the findings and counts that several commands print. */
 import { Redactor } from "../redaction";
 
-/** The terminal and the environment of a command. Tests pass their own instead of the one of the process. */
+/** The terminal and the environment of a command. Tests pass a Terminal that keeps the lines instead of printing them. */
 export interface Terminal {
-  /** Prints one redacted line to stdout (G8). */
+  /** Prints one line to stdout. Secrets are redacted, since no output may show them (G8). */
   print: (line: string) => void;
   /** Prints one redacted line to stderr. Everything but the result of the command goes there. */
   warn: (line: string) => void;
+  /** Hides the secrets in all output. */
   redactor: Redactor;
   env: NodeJS.ProcessEnv;
   /** The exit code of the process, which the command sets. */
@@ -42,7 +43,7 @@ export interface Finding {
   result: "ok" | "warning" | "FAILED" | "skipped";
   /** What the check found. */
   found: string;
-  /** What to do next. Every `warning` and every `FAILED` has it, and the other results never do (G9). */
+  /** The next step. Every problem names one (G9), so each `warning` and `FAILED` has it, and the other results never do. */
   next?: string;
 }
 

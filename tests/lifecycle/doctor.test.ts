@@ -175,9 +175,9 @@ test("each missing or wrong setting is named with the places where it is looked 
     const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
     const missing = await diagnose(world, [], none);
     expect(missing.checks["base URL"]).toMatch(
-      /^FAILED: not given: .*--base-url, COMPUTE_BASE_URL/,
+      /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
     );
-    expect(missing.checks["token"]).toMatch(/^FAILED: not given: looked for in COMPUTE_API_TOKEN/);
+    expect(missing.checks["token"]).toMatch(/^FAILED: it is not set in COMPUTE_API_TOKEN/);
     const wrong = await diagnose(world, [
       ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
       ...["--delete-policy", "destroy"],
