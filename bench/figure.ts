@@ -118,8 +118,8 @@ const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
 
 /** Returns the rows of the table in docs/performance.md ("all") or in README.md ("chosen"). */
 export function tableRows(which: "all" | "chosen"): string[][] {
-  const text = readFileSync(join(root, "bench", "results.json"), "utf8");
-  const { figures } = JSON.parse(text) as Results;
+  const json = readFileSync(join(root, "bench", "results.json"), "utf8");
+  const { figures } = JSON.parse(json) as Results;
   return figures
     .filter(
       ({ what, against }) =>

@@ -133,9 +133,9 @@ async function openScene(toolchain: Toolchain, example: string) {
     /** Draws the picture docs/NAME. @throws {ToolError} if it would show a secret or a fact about this machine */
     write(name: string, picture: Omit<Picture, "columns">) {
       const svg = drawPicture({ columns, ...picture });
-      const found = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
-      if (found !== undefined)
-        throw new ToolError(`The picture ${name} would show "${found}", so it was not written.`);
+      const exposed = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
+      if (exposed !== undefined)
+        throw new ToolError(`The picture ${name} would show "${exposed}", so it was not written.`);
       writeWhole(join(root, "docs", name), svg);
       say(`docs/${name}  ${Math.ceil(svg.length / 1024)} kB`);
     },

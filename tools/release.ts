@@ -19,8 +19,8 @@ import { root } from "./support/paths";
 
 const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   async check(tag) {
-    const found = disagreements(tag);
-    if (found.length > 0) throw new ToolError(found.join("\n"));
+    const problems = disagreements(tag);
+    if (problems.length > 0) throw new ToolError(problems.join("\n"));
     say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());
   },

@@ -64,12 +64,12 @@ async function main(minutes: string): Promise<void> {
   await wait(restMs);
 
   const posts = (await service.control.counts())["POST /v2/instances"] ?? 0;
-  const left = (await service.control.instances()).length;
+  const remaining = (await service.control.instances()).length;
   const openLast = openFiles(plugin);
-  say(`Instances created ${created}, POSTs ${posts}, left at the service ${left}`);
+  say(`Instances created ${created}, POSTs ${posts}, left at the service ${remaining}`);
   say(`Open files before ${openFirst}, after ${openLast}`);
   const failures =
-    left === 0 && posts === created
+    remaining === 0 && posts === created
       ? []
       : ["the service counted other instances or POSTs than the waves made"];
   if (openLast > openFirst + maxKeptOpen) failures.push("files stay open at rest");

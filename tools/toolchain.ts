@@ -53,7 +53,7 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
       if (script !== undefined) linkBeside(pulumi, basename(script.path));
     }
   }
-  // The hosts beside the Pulumi CLI come first; those built here only fill in for missing ones.
+  // The hosts in the folder of the Pulumi CLI come first. The hosts that were built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
 }

@@ -83,25 +83,25 @@ function listPending({ env, print, warn }: Terminal): void {
 function discard(keyOrUrn: string, io: Terminal): number {
   // The key also finds a create whose result was in a state: its record blocks the next create if the
   // delete of its instance would fail.
-  const found = readCreates(io.env, io.warn).filter(
+  const matching = readCreates(io.env, io.warn).filter(
     ({ record }) =>
       (record.key === keyOrUrn &&
         isAllowedChange(record, { stage: "settled", settled: "discarded" })) ||
       (record.urn === keyOrUrn && isPending(record)),
   );
-  if (found.length === 0) {
+  if (matching.length === 0) {
     io.print(`There is no pending create for ${keyOrUrn}.`);
     return 1;
   }
   // Stacks of two backends may have a resource with the same URN.
-  const here = found.filter(({ isHere }) => isHere);
-  if (here.length === 0 && new Set(found.map(({ ledger }) => ledger)).size > 1) {
+  const here = matching.filter(({ isHere }) => isHere);
+  if (here.length === 0 && new Set(matching.map(({ ledger }) => ledger)).size > 1) {
     io.warn(
       `Several state backends have a pending create for ${keyOrUrn}, and none of them is in use here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run \`discard\` again.`,
     );
     return 1;
   }
-  const results = (here.length > 0 ? here : found).map((create) => forget(create, io));
+  const results = (here.length > 0 ? here : matching).map((create) => forget(create, io));
   return results.every(Boolean) ? 0 : 1;
 }
 

@@ -100,7 +100,7 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
     if (error === slowedDown.signal.reason) {
       yield warning(check, (error as Error).message, tooManyRequests);
     } else if (error instanceof TimedOut) {
-      const found = `${host} gave no usable answer within ${error.seconds} s`;
+      const found = `${host} sent no usable answer within ${error.seconds} s`;
       yield failed(check === "account" ? "connection" : check, found, networkAdvice);
     } else if (error instanceof OperationFailed) {
       // For example, the value of a proxy variable is not an address.

@@ -79,8 +79,8 @@ export async function checkSettings(
       if (!(error instanceof PulumiError)) throw error;
       return { findings: [failed("stack", error.problem, error.next)] };
     }
-    const number = Object.keys(stackConfig).length;
-    findings.push(ok("stack", `${stack}: ${count(number, "setting")} of compute`));
+    const settingCount = Object.keys(stackConfig).length;
+    findings.push(ok("stack", `${stack}: ${count(settingCount, "setting")} of compute`));
   }
   hideToken(io, stackConfig);
 
@@ -113,12 +113,12 @@ export async function checkSettings(
   const rows = [
     {
       check: "base URL",
-      found: `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
+      found: `${settings?.baseUrl ?? "it is set"} (${sourceOf("baseUrl")})`,
       next: `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
     },
     {
       check: "token",
-      found: `${settings ? tokenKinds[settings.tokenKind] : "given"} (${sourceOf("apiToken")})`,
+      found: `${settings ? tokenKinds[settings.tokenKind] : "it is set"} (${sourceOf("apiToken")})`,
       next: `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
     },
     {

@@ -31,8 +31,8 @@ const steps: readonly Step[] = [
   {
     title: "versions agree",
     async run() {
-      const found = versionDisagreements();
-      if (found.length > 0) throw new ToolError(found.join("\n"));
+      const problems = versionDisagreements();
+      if (problems.length > 0) throw new ToolError(problems.join("\n"));
       const notes = releaseNotes() === undefined ? "no section in CHANGELOG.md yet" : "with notes";
       return `${metadata.version}, ${notes}`;
     },

@@ -9,10 +9,10 @@ const rule = `\n${"=".repeat(80)}\n\n`;
 
 /** Returns the packages to which these files belong, as paths in node_modules. */
 export function packagesOf(inputs: readonly string[]): string[] {
-  const found = inputs.flatMap(
+  const packages = inputs.flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [],
   );
-  return [...new Set(found)].sort();
+  return [...new Set(packages)].sort();
 }
 
 /** Returns the name of the package at this path in node_modules. */
@@ -55,7 +55,7 @@ export function licenceFiles(folder: string): string[] {
 
 /** Returns Node's licence. The packages for Windows have no LICENSE, but the text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
-  const own = join(root, await ensureRuntime(platform), "LICENSE");
-  if (existsSync(own)) return readFileSync(own, "utf8");
+  const platformLicence = join(root, await ensureRuntime(platform), "LICENSE");
+  if (existsSync(platformLicence)) return readFileSync(platformLicence, "utf8");
   return readFileSync(join(root, await ensureRuntime("linux-amd64"), "LICENSE"), "utf8");
 }

@@ -58,9 +58,9 @@ interface LockedPackage {
 
 /** Returns the entry of the package at this path: "node_modules/undici". @throws if there is none */
 export function lockedPackage(path: string): LockedPackage {
-  const text = readFileSync(join(root, "package-lock.json"), "utf8");
-  const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
-  const found = packages[path];
-  if (found === undefined) throw new Error(`package-lock.json lacks ${path}`);
-  return found;
+  const json = readFileSync(join(root, "package-lock.json"), "utf8");
+  const { packages } = JSON.parse(json) as { packages: Record<string, LockedPackage> };
+  const entry = packages[path];
+  if (entry === undefined) throw new Error(`package-lock.json lacks ${path}`);
+  return entry;
 }

@@ -23,11 +23,11 @@ let npmComponents: Component[];
 
 beforeAll(() => {
   const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
-  const text = execFileSync("npm", args, {
+  const json = execFileSync("npm", args, {
     ...{ cwd: root, encoding: "utf8", maxBuffer: Infinity, stdio: ["ignore", "pipe", "ignore"] },
     shell: process.platform === "win32",
   });
-  npmComponents = (JSON.parse(text) as { components: Component[] }).components;
+  npmComponents = (JSON.parse(json) as { components: Component[] }).components;
 });
 
 test("the bill names the packages of the files, and the runtimes, as npm does", () => {

@@ -14,19 +14,19 @@ export const goTag = `sdk/go/compute/v${version}`;
 
 /** Returns what must be fixed before `tag` can be released. Empty if nothing must be fixed. */
 export function disagreements(tag: string): string[] {
-  const found = versionDisagreements();
+  const problems = versionDisagreements();
   if (tag !== releaseTag) {
-    found.push(
+    problems.push(
       `The tag is ${tag}, but metadata.json says ${version}: the tag must be ${releaseTag}`,
     );
   }
   if (releaseNotes() === undefined) {
-    found.push(
+    problems.push(
       `CHANGELOG.md has no section \`## [${version}] - YYYY-MM-DD\`, or the section is empty: ` +
         "give the section [Unreleased] that title",
     );
   }
-  return found;
+  return problems;
 }
 
 /** Compares the versions in the files that are written by hand. `npm run check` compares the generated files. */

@@ -26,9 +26,9 @@ export function titleOf(language: ExampleLanguage): string {
 
 /** Returns the example as a fenced block of Markdown. */
 export function exampleBlock(language: ExampleLanguage): string {
-  const text = readFileSync(join(root, "examples", programs[language].file), "utf8");
+  const content = readFileSync(join(root, "examples", programs[language].file), "utf8");
   // A Pulumi.yaml begins with the project's settings, which are not part of the program.
-  const program = language === "yaml" ? text.slice(text.search(/^(variables|resources):/m)) : text;
+  const program = language === "yaml" ? content.slice(content.search(/^(variables|resources):/m)) : content;
   return `\`\`\`${language}\n${program.trimEnd()}\n\`\`\``;
 }
 

@@ -89,8 +89,8 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
       },
     );
     printFigures(readIfThere(figures) ?? "");
-    const text = readIfThere(results);
-    return { status, result: text === undefined ? undefined : (JSON.parse(text) as JestResult) };
+    const json = readIfThere(results);
+    return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

@@ -19,6 +19,7 @@ interface Product {
   make(): Promise<readonly string[]>;
 }
 
+/** The content of a stamp file: the inputs of the last build, and a hash of their sizes and times. */
 interface Stamp {
   inputs: readonly string[];
   fingerprint: string;
@@ -37,9 +38,9 @@ export async function ensureProduct(product: Product): Promise<void> {
 }
 
 function isFresh({ outputs, stamp }: Product): boolean {
-  const text = readIfThere(join(root, stamp));
-  if (text === undefined || outputs.some((path) => sizeAndTime(path) === "")) return false;
-  const { inputs, fingerprint } = JSON.parse(text) as Stamp;
+  const json = readIfThere(join(root, stamp));
+  if (json === undefined || outputs.some((path) => sizeAndTime(path) === "")) return false;
+  const { inputs, fingerprint } = JSON.parse(json) as Stamp;
   return fingerprintOf(inputs) === fingerprint;
 }
 
