@@ -1,6 +1,6 @@
 /**
- * Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. All commands of
- * this folder use it.
+ * Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. `doctor`,
+ * `audit` and `import-plan` use it.
  */
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";

@@ -131,7 +131,7 @@ export const sdkLanguages = {
 </dependency>
 \`\`\``,
     complete(directory) {
-      // The tests build this package with Maven, so the files for Gradle go.
+      // The tests build this package with Maven, so the files for Gradle are removed.
       for (const file of ["build.gradle", "settings.gradle"]) rmSync(join(directory, file));
       const values: Readonly<Record<string, string>> = {
         ...{ displayName, description, homepage, repository, license, publisher, version },
@@ -142,7 +142,7 @@ export const sdkLanguages = {
       const template = readFileSync(join(root, "tools", "sdk", "pom.xml"), "utf8");
       const pom = template.replace(/@(\w+)@/g, (_, name: string) => values[name] ?? "");
       writeFileSync(join(directory, "pom.xml"), pom);
-      // The generated code and the language host read these two.
+      // The generated code reads version.txt, and the language host reads plugin.json.
       const resources = join(
         directory,
         ...["src", "main", "resources", ...java.basePackage.split("."), metadata.name],
