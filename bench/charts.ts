@@ -1,41 +1,45 @@
-/** The charts of README.md: bars, as an SVG that suits a light page and a dark one. */
+/** Draws the bar charts of README.md, as SVG for light and for dark pages. tools/bench.ts uses it. */
 import { amount, type Figure } from "./figure";
 
-const us = "this provider";
+const ourLabel = "this provider";
 
-/** For each chart, by its path: its title, and which figures it shows. */
-const charts: Readonly<Record<string, { title: string; whats: readonly RegExp[] }>> = {
+/** The title of each chart, and the patterns of the figures that the chart shows, by the path of the chart. */
+const charts: Readonly<Record<string, { title: string; patterns: readonly RegExp[] }>> = {
   "docs/bench-peers.svg": {
     title: "Many instances: time and requests, beside peers",
-    whats: [/^up of \d+ instances/, /^preview with a refresh of/],
+    patterns: [/^up of \d+ instances/, /^preview with a refresh of/],
   },
   "docs/bench-startup.svg": {
     title: "Start-up: time and memory, beside peers",
-    whats: [/^start until the first answer/, /^memory after/, /^pulumi up of one/],
+    patterns: [/^start until the first answer/, /^memory after/, /^pulumi up of one/],
   },
 };
 
 interface Panel {
   heading: string;
-  /** Ours first, then those of the peers. */
+  /** The bar of this provider, then the bars of the peers. */
   bars: readonly { label: string; value: number; text: string }[];
 }
 
-/** The charts by path. A chart without figures is left out. */
+/** Draws the charts, and returns them by path. A chart without figures is left out. */
 export function drawCharts(figures: readonly Figure[]): Record<string, string> {
   const drawn: Record<string, string> = {};
-  for (const [path, { title, whats }] of Object.entries(charts)) {
-    const panels = whats.flatMap((what) => panelsOf(figures.filter((it) => what.test(it.what))));
+  for (const [path, { title, patterns }] of Object.entries(charts)) {
+    const panels = patterns.flatMap((pattern) =>
+      panelsOf(figures.filter((it) => pattern.test(it.what))),
+    );
     if (panels.length > 0) drawn[path] = drawChart(title, panels);
   }
   return drawn;
 }
 
-/** One panel for each thing that was measured. */
+/** Makes one panel for each measurement (`what`). */
 function panelsOf(figures: readonly Figure[]): Panel[] {
-  return [...Map.groupBy(figures, ({ what }) => what)].map(([heading, same]) => {
-    const ours = same.slice(0, 1).map((it) => ({ ...it, label: us, value: it.ours.median }));
-    const theirs = same.map((it) => ({ ...it, label: it.against, value: it.theirs.median }));
+  return [...Map.groupBy(figures, ({ what }) => what)].map(([heading, sameFigures]) => {
+    const ours = sameFigures
+      .slice(0, 1)
+      .map((it) => ({ ...it, label: ourLabel, value: it.ours.median }));
+    const theirs = sameFigures.map((it) => ({ ...it, label: it.against, value: it.theirs.median }));
     const bars = [...ours, ...theirs].map(({ label, value, unit }) => ({
       ...{ label, value, text: amount(value, unit) },
     }));
@@ -78,7 +82,7 @@ function drawChart(title: string, panels: readonly Panel[]): string {
       const x = padding + labelWidth;
       const length = Math.max(2, Math.round((value / largest) * longestBar));
       const size = `width="${length}" height="${rowHeight - 8}" rx="3"`;
-      const isOurs = label === us;
+      const isOurs = label === ourLabel;
       shapes.push(
         drawText("label", padding, y + 15, label),
         `<rect class="${isOurs ? "ours" : "theirs"}" x="${x}" y="${y + 2}" ${size}/>`,
@@ -95,7 +99,7 @@ function drawChart(title: string, panels: readonly Panel[]): string {
   const svg = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" width="${width}" height="${y}" role="img" aria-labelledby="title desc">`,
     `<title id="title">${escape(title)}</title>`,
-    // For readers who can't see the chart.
+    // The description is for readers who can't see the chart.
     `<desc id="desc">${escape(description.join(" "))}</desc>`,
     `<style>${style}</style>`,
     `<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${y - 1}" rx="9.5"/>`,

@@ -1,26 +1,27 @@
-/** A figure: a measurement of this provider beside the same of a peer, or beside a physical limit. */
+/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer or with a limit. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tools/support/paths";
 
 export type Unit = "ms" | "s" | "requests" | "requests/s" | "MB";
 
-/** What repeated runs gave. */
+/** The smallest value and the median of repeated runs. */
 interface Spread {
   min: number;
   median: number;
   runs: number;
 }
 
+/** A measurement of this provider (`ours`), compared with that of a peer or with a limit (`theirs`). */
 export interface Figure {
   /** What is measured, in a reader's words: "up of 90 instances". */
   what: string;
   unit: Unit;
   ours: Spread;
-  /** What it is compared with: a peer, or the limit. */
+  /** What `theirs` belongs to: the name of the peer or of the limit. */
   against: string;
   theirs: Spread;
-  /** Ours divided by theirs, of the medians. */
+  /** The median of `ours` divided by the median of `theirs`. */
   ratio: number;
 }
 
@@ -31,14 +32,21 @@ export interface Results {
   figures: readonly Figure[];
 }
 
-interface Measured extends Pick<Figure, "what" | "unit" | "against"> {
+/** The measured values, from which `figure` makes a Figure. */
+interface Measurements extends Pick<Figure, "what" | "unit" | "against"> {
   ours: readonly number[];
   theirs: readonly number[];
 }
 
-export function figure({ ours, theirs, ...rest }: Measured): Figure {
-  const [mine, other] = [spread(ours), spread(theirs)];
-  return { ...rest, ours: mine, theirs: other, ratio: mine.median / other.median };
+/** Makes a figure from measured values. @throws if there are no values */
+export function figure({ ours, theirs, ...rest }: Measurements): Figure {
+  const [ourSpread, theirSpread] = [spread(ours), spread(theirs)];
+  return {
+    ...rest,
+    ours: ourSpread,
+    theirs: theirSpread,
+    ratio: ourSpread.median / theirSpread.median,
+  };
 }
 
 function spread(values: readonly number[]): Spread {
@@ -53,15 +61,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? below : (below + above) / 2;
 }
 
-/** Functions that each measure one run of one peer. A peer that this machine does not have is undefined. */
+/** For each contestant, a function that measures one run. Undefined for a peer that this machine does not have. */
 type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
 type Samples<C extends Contestants> = {
   [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];
 };
 
 /**
- * Runs each contestant in turn, `runs` times, so that whatever else the machine does affects all of them alike. A first
- * round fills the caches and is not counted, unless `warm` is false.
+ * Runs the contestants in turn, `runs` times each, so that other load on the machine affects all of them alike. Unless
+ * `warm` is false, a first round only fills the caches and is not counted.
  */
 export async function takeTurns<C extends Contestants>(
   runs: number,
@@ -80,23 +88,24 @@ export async function takeTurns<C extends Contestants>(
   return samples as Samples<C>;
 }
 
-/** How many seconds `work` takes. */
+/** Runs `work`, and returns how many seconds it took. */
 export async function seconds(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;
 }
 
+/** Writes a value with its unit: "12.3 ms". */
 export function amount(value: number, unit: Unit): string {
   return `${round(value)} ${unit}`;
 }
 
-/** Three digits: a measurement is no more exact than that. */
+/** Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers. */
 export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** The figures that README.md shows: those by which a user chooses, each as what is measured and the peer. */
+/** The figures that README.md shows, since they help a user to choose a provider: what is measured, and the peer. */
 const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
   [/^1000 instances at once: until all/, /^the slowest/],
   [/^1000 instances within .*: until all/, /^the slowest/],
@@ -107,10 +116,10 @@ const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
   [/^the single executable: size to download/, /^a Go provider/],
 ];
 
-/** The rows of the table in docs/performance.md; in README.md, of the chosen figures. */
+/** Returns the rows of the table in docs/performance.md ("all") or in README.md ("chosen"). */
 export function tableRows(which: "all" | "chosen"): string[][] {
-  const text = readFileSync(join(root, "bench", "results.json"), "utf8");
-  const { figures } = JSON.parse(text) as Results;
+  const json = readFileSync(join(root, "bench", "results.json"), "utf8");
+  const { figures } = JSON.parse(json) as Results;
   return figures
     .filter(
       ({ what, against }) =>

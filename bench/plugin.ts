@@ -1,4 +1,4 @@
-/** A provider plugin as the engine runs it: a process with a port that is called over gRPC. */
+/** Runs a provider plugin as the engine does: as a process that is called over gRPC. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,8 +24,10 @@ export function inputsOf(name: string): PropertyMap {
   return propertyMap({ name, flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" });
 }
 
+/** A running plugin, with the client that calls it. */
 export type Plugin = Awaited<ReturnType<typeof startPlugin>>;
 
+/** Starts a plugin with its own Pulumi home. */
 export async function startPlugin(executable: string) {
   const engine = await TestEngine.start();
   const home = mkdtempSync(join(tmpdir(), "compute-bench-home-"));
@@ -40,10 +42,10 @@ export async function startPlugin(executable: string) {
   return {
     client,
     pid: child.pid,
-    /** From the start of the process to its answer to GetPluginInfo. */
+    /** The time from the start of the process to its answer to GetPluginInfo. */
     answerMs,
 
-    /** Prepares our own plugin for calls. `settings` come on top of those that each benchmark needs. */
+    /** Configures our own plugin. `settings` are added to the settings that every benchmark needs. */
     async configure(service: EmulatorProcess, settings: Record<string, PropertyValue> = {}) {
       await client.handshake(engine.address);
       const common = { requestsPerMinute: noLimit, cursorParameter };
@@ -51,10 +53,10 @@ export async function startPlugin(executable: string) {
       await client.configure(propertyMap({ ...access, ...common, ...settings }));
     },
 
-    /** Resident memory now. */
+    /** Returns the current resident memory. */
     memoryMB(): number {
-      const rss = execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)]);
-      return Number(rss.toString()) / 1024;
+      const residentKB = execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)]);
+      return Number(residentKB.toString()) / 1024;
     },
 
     async [Symbol.asyncDispose](): Promise<void> {

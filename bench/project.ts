@@ -1,4 +1,4 @@
-/** Projects of Pulumi and of Terraform, each with a state of its own, run by the real programs. */
+/** Makes projects of Pulumi and of Terraform, each with its own state, and runs the real programs in them. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,20 +8,25 @@ import { root } from "../tools/support/paths";
 import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 import type { Tools } from "./tools";
 
-/** The engine writes no snapshot after each step, so that a run takes only the time of its work. */
+/** With these variables, the engine writes no snapshot after each step, so that a run takes only the time of its work. */
 export const noCheckpoints = { PULUMI_SKIP_CHECKPOINTS: "true", PULUMI_EXPERIMENTAL: "true" };
 
-/** A project that is made of instances, in a temporary folder. */
+/** A project in a temporary folder, whose resources are instances. */
 export interface Project extends Disposable {
-  /** Runs a command of Pulumi or Terraform in it. */
+  /** Runs a command of Pulumi or Terraform in the project. */
   run(...args: string[]): Promise<void>;
 }
 
+/** A project of Pulumi. */
 export interface PulumiProject extends Project {
+  /** Runs a command with these variables added to the environment. */
   runWith(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void>;
 }
 
-/** A project with a stack and with the files that `write` writes. A peer without requests has no `service`. */
+/**
+ * Makes a project with a stack. `write` writes the program, and returns the fields of Pulumi.yaml. A peer that sends no
+ * requests has no `service`.
+ */
 async function createProject(
   { toolchain, folder: toolsFolder }: Tools,
   service: EmulatorProcess | undefined,
@@ -41,7 +46,7 @@ async function createProject(
       env: { ...projectEnv, ...env },
     });
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(folder, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...write(folder) }));
   await runWith({}, "stack", "init", "bench");
   return {
@@ -51,7 +56,7 @@ async function createProject(
   };
 }
 
-/** `count` instances in Pulumi YAML, with the plugin in `pluginFolder`. */
+/** Makes a project of `count` instances in Pulumi YAML, with the plugin in `pluginFolder`. */
 export async function yamlProject(
   tools: Tools,
   options: { count: number; pluginFolder: string; service?: EmulatorProcess },
@@ -76,7 +81,7 @@ export async function yamlProject(
 
 const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" };
 
-/** `count` instances, with the dynamic provider in peers/. */
+/** Makes a project of `count` instances with the dynamic provider in peers/. */
 export function dynamicProject(tools: Tools, count: number, service: EmulatorProcess) {
   return createProject(tools, service, { COUNT: String(count) }, (folder) => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
@@ -85,14 +90,14 @@ export function dynamicProject(tools: Tools, count: number, service: EmulatorPro
   });
 }
 
-/** The peer that is not Pulumi: Terraform with its generic REST provider (restapi). */
+/** Makes a project of the peer that is not Pulumi: Terraform with its generic REST provider (restapi). */
 export function terraformProject(
   { command, providers }: NonNullable<Tools["terraform"]>,
   count: number,
   { url }: EmulatorProcess,
 ): Project {
   const folder = mkdtempSync(join(tmpdir(), "compute-bench-terraform-"));
-  // Terraform takes the provider from this folder. It asks no registry and needs no `terraform init`.
+  // Terraform loads the provider from this folder, so it needs neither a registry nor `terraform init`.
   writeFileSync(
     join(folder, "terraform.rc"),
     `provider_installation {
@@ -101,7 +106,7 @@ export function terraformProject(
 }
 `,
   );
-  // `read_search` is what the provider documents for a service without a call for one object.
+  // The documentation of the provider recommends `read_search` for a service that has no call for one object.
   writeFileSync(
     join(folder, "main.tf"),
     `terraform {
@@ -129,7 +134,7 @@ resource "restapi_object" "web" {
 }
 `,
   );
-  // The same parallelism as that of the Pulumi engine.
+  // The parallelism is the same as that of the Pulumi engine.
   const flags = ["-input=false", "-no-color", `-parallelism=${count}`];
   const env = { ...process.env, TF_CLI_CONFIG_FILE: "terraform.rc", CHECKPOINT_DISABLE: "1" };
   return {

@@ -1,4 +1,4 @@
-/** The emulator as a process of its own, with its control API. */
+/** Starts the emulator as its own process, with its control API. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,15 +8,16 @@ import { root } from "../tools/support/paths";
 
 export const token = "sk_test_bench";
 
-/** So high that no measurement contains a wait for the rate limit. */
+/** A rate limit (requests per minute) so high that no measurement contains a wait for it. */
 export const noLimit = 10_000_000;
 
-/** The emulator's cursor parameter. Without one, a listing would show 100 instances at most. */
+/** The emulator's cursor parameter. Without a cursor, a listing would show at most 100 instances. */
 export const cursorParameter = "starting_after";
 
+/** A running emulator, with the client of its control API. */
 export type EmulatorProcess = Awaited<ReturnType<typeof startService>>;
 
-/** Starts it on any free port. `flags` as on its command line (`npm run emulator -- --help`). */
+/** Starts the emulator on any free port. `flags` are its command line options (`npm run emulator -- --help`). */
 export async function startService(flags: Readonly<Record<string, string | number>> = {}) {
   const defaults = {
     "provisioning-seconds": 0,
@@ -44,7 +45,7 @@ export async function startService(flags: Readonly<Record<string, string | numbe
   };
 }
 
-/** List requests, and all requests, since `forgetRequests`. */
+/** Returns the number of list requests and of all requests since `forgetRequests`. */
 export async function requestCounts({
   control,
 }: EmulatorProcess): Promise<{ listings: number; all: number }> {

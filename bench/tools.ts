@@ -1,4 +1,4 @@
-/** What the benchmarks run: our plugin, the Pulumi CLI, the peers. */
+/** Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, the peers. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,27 +10,30 @@ import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
 import { ensureToolchain, type Toolchain } from "../tools/toolchain";
 
-/** A plugin: the folder that a project names, and the executable in it. */
+/** The executable of a plugin, and its folder, which a project names. */
 interface PluginFiles {
   folder: string;
   executable: string;
 }
 
+/** All programs that the benchmarks run. */
 export interface Tools extends Disposable {
   toolchain: Toolchain;
+  /** Our plugin, which runs on the Node of this checkout. */
   ours: PluginFiles;
-  /** Ours as one executable with its Node inside, and the archive it is installed from. */
+  /** Our plugin as a single executable with its Node inside, and the archive from which the executable is installed. */
   single: { executable: string; archive: string };
   /** A minimal provider on pulumi-go-provider. */
   go: PluginFiles;
   /** A provider that answers at once, on the server of `@pulumi/pulumi/provider`. */
   stock: PluginFiles;
-  /** Terraform with the generic REST provider; undefined where there is no Terraform. */
+  /** Terraform with the generic REST provider. Undefined if there is no Terraform on PATH. */
   terraform: { command: string; providers: string } | undefined;
-  /** A temporary folder, first on the engine's PATH: it has the program that runs dynamic providers. */
+  /** A temporary folder that is first on the engine's PATH. It has the program that runs dynamic providers. */
   folder: string;
 }
 
+/** Builds what is not up to date, and finds the rest on PATH. */
 export async function gatherTools(): Promise<Tools> {
   const toolchain = await ensureToolchain();
   const executable = await ensureBuilt();
@@ -43,10 +46,10 @@ export async function gatherTools(): Promise<Tools> {
   const go = pluginFiles(join(folder, "go"));
   symlinkSync(goPeer, go.executable);
   const stock = pluginFiles(join(folder, "stock"));
-  launcher(stock.executable, join(root, "bench", "peers", "stock", "index.cjs"));
-  // An installed Pulumi has this program beside its language host; a Pulumi built from modules has not.
+  writeLauncher(stock.executable, join(root, "bench", "peers", "stock", "index.cjs"));
+  // An installed Pulumi has this program in the folder of its language host. A Pulumi built from modules does not.
   const dynamicProvider = join(root, "node_modules/@pulumi/pulumi/cmd/dynamic-provider/index.js");
-  launcher(join(folder, "pulumi-resource-pulumi-nodejs"), dynamicProvider);
+  writeLauncher(join(folder, "pulumi-resource-pulumi-nodejs"), dynamicProvider);
   return {
     toolchain,
     ours: { folder: dirname(executable), executable },
@@ -64,6 +67,6 @@ function pluginFiles(folder: string): PluginFiles {
   return { folder, executable: join(folder, pluginName) };
 }
 
-function launcher(path: string, script: string): void {
+function writeLauncher(path: string, script: string): void {
   writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`, { mode: 0o755 });
 }

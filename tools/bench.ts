@@ -1,10 +1,9 @@
 /**
- * `npm run bench`: what the provider costs in time, requests and memory, each figure beside a peer's
- * or a limit's of the same run. Takes a quarter of an hour; only a whole run replaces bench/results.json and
- * the charts.
+ * `npm run bench`: measures the time, requests and memory of the provider, and compares each figure with a peer's or a
+ * limit's of the same run. It takes a quarter of an hour. Only a complete run replaces bench/results.json and the charts.
  *
- *   --quick                  less of everything, in three minutes
- *   --only waiting,startup   some parts: waiting, limit, peers, refresh, startup, engine
+ *   --quick                  measures less of everything, in three minutes
+ *   --only waiting,startup   measures only these parts: waiting, limit, peers, refresh, startup, engine
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
@@ -47,15 +46,16 @@ async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Pr
     date: new Date().toISOString().slice(0, 10),
     figures,
   };
-  const isCompleteFor = !quick && chosen.length === partNames.length;
-  const folder = isCompleteFor ? root : join(toolsDir, "bench");
+  const isCompleteRun = !quick && chosen.length === partNames.length;
+  const folder = isCompleteRun ? root : join(toolsDir, "bench");
   const json = await format(JSON.stringify(results), { parser: "json", printWidth: 100 });
   const files = { "bench/results.json": json, ...drawCharts(figures) };
   for (const [path, content] of Object.entries(files)) {
     writeWhole(join(folder, path), content);
     say(relative(process.cwd(), join(folder, path)));
   }
-  if (isCompleteFor) say("`npm run generate` updates the tables in README.md and docs/performance.md.");
+  if (isCompleteRun)
+    say("`npm run generate` updates the tables in README.md and docs/performance.md.");
 }
 
 function print(name: string, figures: readonly Figure[]): void {
@@ -69,10 +69,10 @@ function print(name: string, figures: readonly Figure[]): void {
 runTool(
   { options: { quick: { type: "boolean", default: false }, only: { type: "string" } } },
   async ({ values: { quick, only } }) => {
-    const asked = only?.split(",").map((name) => oneOf("part", partNames, name)) ?? partNames;
+    const requested = only?.split(",").map((name) => oneOf("part", partNames, name)) ?? partNames;
     await main(
       quick,
-      partNames.filter((name) => asked.includes(name)),
+      partNames.filter((name) => requested.includes(name)),
     );
   },
 );

@@ -1,6 +1,6 @@
 /**
  * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles
- * the Node.js SDK. Does nothing if nothing has changed.
+ * the Node.js SDK. The command does nothing if nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -49,7 +49,7 @@ async function buildProvider(): Promise<readonly string[]> {
   const start = await bundle("provider/start/launched.ts", "bin/start.js");
 
   const bin = join(root, "bin");
-  // The code cache that V8 has written for the previous bundle.
+  // Removes the code cache that V8 has written for the previous bundle.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
   for (const { path, text } of [...provider.files, ...start.files]) writeWhole(path, text);
   const schema = join(root, "schema.json");
@@ -70,7 +70,7 @@ async function buildSdk(): Promise<readonly string[]> {
   rmSync(bin, { recursive: true, force: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   await captured(process.execPath, [tsc, "-p", project], { cwd: project });
-  // The compiled code reads its version and the plugin from there.
+  // The compiled code reads its version from this file, which also names the plugin.
   writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
   return [...toolSources, ...sources];
 }
@@ -83,7 +83,7 @@ function sdkSources(): string[] {
   return files.map((file) => `${sdk}/${file}`);
 }
 
-/** The launcher for a POSIX shell. It uses `exec`, so that the process which the engine starts is the provider itself. */
+/** Returns the launcher for a POSIX shell. The launcher uses `exec`, so that the process which the engine starts is the provider itself. */
 function shellLauncher(node: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node it was built with. Made by \`npm run build\`.
@@ -108,6 +108,7 @@ exec "$node" "\${self%/*}/start.js" "$@"
 `;
 }
 
+/** Returns the launcher for Windows. */
 function windowsLauncher(node: string): string {
   return [
     "@echo off",

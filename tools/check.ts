@@ -16,18 +16,18 @@ async function main(): Promise<void> {
   const failed: string[] = [];
   for (const [name, command] of Object.entries(checks)) {
     try {
-      // With the Node of this process, not with that of the command's `#!` line.
+      // Runs the check with the Node of this process, not with that of the command's `#!` line.
       await captured(process.execPath, command, { cwd: root });
       console.log(`ok     ${name}`);
     } catch (error) {
       failed.push(name);
-      const [, ...said] = (error as Error).message.split("\n");
-      console.log(`FAILED ${name}\n${said.join("\n").replace(/^/gm, "       ")}`);
+      const [, ...output] = (error as Error).message.split("\n");
+      console.log(`FAILED ${name}\n${output.join("\n").replace(/^/gm, "       ")}`);
     }
   }
   if (failed.length > 0) {
     const fix = failed.includes("format") ? " `npx prettier --write .` fixes the format." : "";
-    throw new ToolError(`${failed.join(", ")}: see above.${fix}`);
+    throw new ToolError(`These checks failed: ${failed.join(", ")}. Their output is above.${fix}`);
   }
 }
 

@@ -2,8 +2,8 @@
  * `npm run dist`: builds the plugin as a single executable with Node inside, for each platform, and packs it
  * in dist/ for `pulumi plugin install`.
  *
- *   --only linux-amd64,…   only for these platforms
- *   --dry-run              runs every other step of a release that can run here; publishes nothing
+ *   --only linux-amd64,…   builds only for these platforms
+ *   --dry-run              runs the other steps of a release that can run on this machine, and publishes nothing
  */
 import { createHash } from "node:crypto";
 import {
@@ -44,7 +44,7 @@ const toolSources = [
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
 ];
 
-/** Builds a platform's executable unless it is up to date, and returns its path. Takes seconds once its Node is here. */
+/** Builds a platform's executable unless it is up to date, and returns its path. Takes seconds once the platform's Node is downloaded. */
 export async function ensureExecutable(platform = thisPlatform()): Promise<string> {
   const path = executableOf(platform);
   await ensureProduct({
@@ -92,7 +92,7 @@ export async function packPlugin(
 /** Every file in an archive has this time, which is the one that npm uses. */
 const packedAt = new Date("1985-10-26T08:15:00Z");
 
-/** Packs an archive. The same entries always give the same bytes. */
+/** Packs an archive. The same entries always make the same bytes. */
 async function makeArchive(
   target: string,
   entries: Readonly<Record<string, { content: Buffer | string; executable?: boolean }>>,
@@ -103,7 +103,7 @@ async function makeArchive(
       writeFileSync(join(scratch, name), content);
       chmodSync(join(scratch, name), executable ? 0o755 : 0o644);
     }
-    // Portable: without the owner, and without other times.
+    // `portable` leaves out the owner and all other times.
     const options = { cwd: scratch, portable: true, mtime: packedAt, sync: true } as const;
     const file = join(scratch, "archive.tar");
     create({ ...options, file }, Object.keys(entries).sort());
@@ -120,9 +120,9 @@ function executableOf(platform: Platform): string {
 async function main(wanted: readonly Platform[]): Promise<void> {
   const written: string[] = [];
   for (const platform of wanted) {
-    const begun = performance.now();
+    const start = performance.now();
     const archive = await ensureArchive(platform);
-    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+    const seconds = ((performance.now() - start) / 1000).toFixed(0);
     say(`${relative(root, archive)}: ${megabytes(archive)} MB (${seconds} s)`);
     written.push(archive);
   }

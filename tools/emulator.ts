@@ -1,4 +1,4 @@
-/** `npm run emulator`: starts the emulator; emulator/cli.ts has its options. */
+/** `npm run emulator`: starts the emulator. emulator/cli.ts parses the options. */
 import { main } from "../emulator/cli";
 
 void main(process.argv.slice(2)).then((code) => {

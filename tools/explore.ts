@@ -1,10 +1,10 @@
 /**
- * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then removes
- * each rule of the protocol once (mutants): a promise must break without it. Prints what it found.
+ * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then it explores
+ * the protocol without each of its rules in turn (mutants), which must break a promise. It prints the outcome of each.
  *
- *   --slice NAME            only this slice
- *   --deep                  one more fault in each slice, and the slices that take minutes
- *   --trace SLICE:N,N,…     tells a history in words, as printed for a broken promise
+ *   --slice NAME            explores only this slice
+ *   --deep                  adds one fault to each slice, and explores also the slices that take minutes
+ *   --trace SLICE:N,N,…     prints a history in words. A broken promise prints its SLICE:N,N,…
  */
 import * as protocol from "../provider/instance/protocol";
 import { explore, tell } from "../tests/explorer/explore";
@@ -20,7 +20,7 @@ const sliceOf = (name: string): Slice => {
   return found;
 };
 
-/** Explores one slice, and returns how many states it has. @throws {ToolError} if a promise is broken */
+/** Explores one slice, and returns how many states the slice has. @throws {ToolError} if a promise is broken */
 function report(slice: Slice): number {
   const { states, depth, seconds, violation } = explore(slice, protocol);
   console.log(
@@ -29,20 +29,20 @@ function report(slice: Slice): number {
   if (!violation) return states;
   for (const line of tell(slice, protocol, violation.choices)) console.log(`    ${line}`);
   throw new ToolError(
-    `A promise is broken: ${violation.what}.\nAgain: npm run explore -- --trace "${slice.name}:${violation.choices.join()}"`,
+    `A promise is broken: ${violation.what}.\nTo see this history again: npm run explore -- --trace "${slice.name}:${violation.choices.join()}"`,
   );
 }
 
-/** @throws {ToolError} if the slice of a rule keeps all promises without the rule */
+/** Explores the protocol without each rule. @throws {ToolError} if no promise breaks without one of the rules */
 function reportMutants(): void {
   const mutants = readMutants();
   const survived: string[] = [];
   for (const mutant of mutants) {
     const slice = sliceOf(mutant.slice);
-    // Two faults are mostly enough to break a promise.
-    const small = { ...slice, mostFaults: Math.min(2, slice.mostFaults) };
+    // Two faults are usually enough to break a promise.
+    const smallSlice = { ...slice, mostFaults: Math.min(2, slice.mostFaults) };
     const violation =
-      explore(small, rulesWithout(mutant)).violation ??
+      explore(smallSlice, rulesWithout(mutant)).violation ??
       explore(slice, rulesWithout(mutant)).violation;
     console.log(
       violation
@@ -71,14 +71,14 @@ runTool(
       console.log(lines.join("\n"));
       return;
     }
-    const begun = performance.now();
+    const start = performance.now();
     const chosen = slice === undefined ? slices.filter((it) => deep || !it.deep) : [sliceOf(slice)];
     let states = 0;
     for (const it of chosen) {
       states += report(deep ? { ...it, mostFaults: it.mostFaults + 1 } : it);
     }
     if (slice === undefined) reportMutants();
-    const seconds = (performance.now() - begun) / 1000;
+    const seconds = (performance.now() - start) / 1000;
     console.log(`${states} states in ${chosen.length} slices, ${seconds.toFixed(0)} s in all`);
   },
 );

@@ -2,7 +2,7 @@
  * `npm run generate`, or `npm run sdk`: writes everything that is made from the provider's definitions: schema.json, the
  * SDKs, and the tables and examples in README.md and docs/.
  *
- *   --check   writes nothing, and fails if a committed file is not up to date
+ *   --check   writes nothing, and fails if a generated file in the repository is not up to date
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,15 +32,15 @@ async function main(check: boolean): Promise<void> {
       writeWhole(join(scratch, page), await pageWithTables(page, fills));
     }
 
-    const made = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
+    const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
     const stale = [
-      ...made.filter((file) => !same(join(scratch, file), join(root, file))),
+      ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
       ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),
     ];
     if (stale.length === 0) return say("Everything generated is up to date.");
     if (check) {
       throw new ToolError(
-        `Stale: ${stale.join(", ")}\nRun \`npm run generate\` and commit what it writes.`,
+        `These files are not up to date: ${stale.join(", ")}\nRun \`npm run generate\` and commit what it writes.`,
       );
     }
     for (const file of stale) {
@@ -53,8 +53,8 @@ async function main(check: boolean): Promise<void> {
   }
 }
 
-function same(made: string, there: string): boolean {
-  return existsSync(there) && readFileSync(made).equals(readFileSync(there));
+function isSame(generated: string, existing: string): boolean {
+  return existsSync(existing) && readFileSync(generated).equals(readFileSync(existing));
 }
 
 runTool({ options: { check: { type: "boolean", default: false } } }, ({ values }) =>

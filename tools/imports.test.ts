@@ -1,4 +1,4 @@
-/** There are no import cycles, not even of types. */
+/** Checks that the source files have no import cycles, not even of types. */
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -7,7 +7,7 @@ import { root, repositoryFiles } from "./support/paths";
 
 type Imports = ReadonlyMap<string, readonly string[]>;
 
-test("no file imports one that leads back to it", () => {
+test("no file imports a file that imports the first one again, directly or through others", () => {
   const files = repositoryFiles("provider", "emulator", "tools", "bench", "tests");
   const imports = new Map(
     files.filter((file) => file.endsWith(".ts")).map((file) => [file, importsOf(file)]),
@@ -30,11 +30,11 @@ function importsOf(file: string): string[] {
 /** Removes the files that import nothing or that nothing imports, until only cycles are left. */
 function filesInCycles(imports: Imports): Imports {
   const imported = new Set([...imports.values()].flat());
-  const left = new Map(
+  const remaining = new Map(
     [...imports]
       .filter(([file]) => imported.has(file))
-      .map(([file, of]) => [file, of.filter((it) => imports.has(it))] as const)
-      .filter(([, of]) => of.length > 0),
+      .map(([file, targets]) => [file, targets.filter((it) => imports.has(it))] as const)
+      .filter(([, targets]) => targets.length > 0),
   );
-  return left.size === imports.size ? left : filesInCycles(left);
+  return remaining.size === imports.size ? remaining : filesInCycles(remaining);
 }

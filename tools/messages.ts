@@ -1,6 +1,6 @@
 /**
  * `npm run messages`: prints every sentence in the source of the plugin, for a review of words, tone and next steps.
- * It searches the syntax trees, so it finds all of them.
+ * The command searches the syntax trees, so it finds all sentences.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +8,8 @@ import ts from "typescript";
 import { runTool } from "./support/main";
 import { root } from "./support/paths";
 
-/** Two words with a space between them, which no name, key or path has. */
-const isSentence = (text: string) => /\p{L}\S* \S*\p{L}/u.test(text);
+/** Whether a string has two words with a space between them, which no name, key or path has. */
+const isSentence = (value: string) => /\p{L}\S* \S*\p{L}/u.test(value);
 
 async function main(): Promise<void> {
   const exclude = ["**/testing/**", "**/*.test.ts"];
@@ -23,25 +23,25 @@ function sentencesIn(code: string): string[] {
   const source = ts.createSourceFile("", code, ts.ScriptTarget.Latest);
   const sentences: string[] = [];
   const visit = (node: ts.Node): void => {
-    const text = textOf(node, source);
-    if (text === undefined) ts.forEachChild(node, visit);
-    else if (isSentence(text)) {
+    const value = stringOf(node, source);
+    if (value === undefined) ts.forEachChild(node, visit);
+    else if (isSentence(value)) {
       const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
-      sentences.push(`  ${String(line + 1).padStart(4)}  ${text.replaceAll("\n", "⏎")}`);
+      sentences.push(`  ${String(line + 1).padStart(4)}  ${value.replaceAll("\n", "⏎")}`);
     }
   };
   visit(source);
   return sentences;
 }
 
-/** The text of a string, a template, or a sum of them; undefined for any other syntax. */
-function textOf(node: ts.Node, source: ts.SourceFile): string | undefined {
+/** Returns the value of a string, a template, or a sum of them. Undefined for any other syntax. */
+function stringOf(node: ts.Node, source: ts.SourceFile): string | undefined {
   if (ts.isStringLiteral(node)) return node.text;
   if (ts.isTemplateLiteral(node)) return node.getText(source).slice(1, -1);
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) {
     return undefined;
   }
-  const [left, right] = [node.left, node.right].map((side) => textOf(side, source));
+  const [left, right] = [node.left, node.right].map((side) => stringOf(side, source));
   if (left === undefined && right === undefined) return undefined;
   return (
     (left ?? `\${${node.left.getText(source)}}`) + (right ?? `\${${node.right.getText(source)}}`)

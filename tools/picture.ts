@@ -1,6 +1,6 @@
 /**
  * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed),
- * against the emulator, in stacks that are deleted afterwards.
+ * against the emulator. It deletes the stacks of these runs.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
@@ -25,7 +25,7 @@ const ps1 = `\x1b[32m${prompt}\x1b[39m `;
 const captureEveryMs = 60;
 const timeoutMs = 120_000;
 
-/** Aborted by a signal: the run ends early, and what it opened is closed and deleted. */
+/** A signal to this process aborts this controller. Then the run ends early, and closes and deletes all it opened. */
 const interruption = new AbortController();
 
 async function main(): Promise<void> {
@@ -86,13 +86,13 @@ async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
   });
 }
 
-/** A copy of an example, with a Pulumi home, a state and an emulator of its own. */
+/** Copies an example, and makes a Pulumi home, a state and an emulator only for this copy. */
 async function openScene(toolchain: Toolchain, example: string) {
   await using resources = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
   resources.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const project = join(folder, "examples", example);
-  // Without the settings of a developer's own stacks.
+  // Leaves out the settings of a developer's own stacks.
   const filter = (path: string) => !/Pulumi\..+\.yaml$/.test(path);
   cpSync(join(root, "examples", example), project, { recursive: true, filter });
   for (const name of ["node_modules", "bin", "sdk"]) {
@@ -101,19 +101,19 @@ async function openScene(toolchain: Toolchain, example: string) {
   // The instances become ready at different times, so that the picture shows it.
   const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
   const emulator = resources.use(await startEmulator({ provisioningSeconds }));
-  // Not this process's environment: NO_COLOR, CI and PULUMI_* would change the picture.
+  // The environment of this process is not used: NO_COLOR, CI and PULUMI_* would change the picture.
   const env = {
     ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
     ...ownPulumi(folder),
     ...{ COMPUTE_BASE_URL: emulator.url, COMPUTE_API_TOKEN: token },
   };
   const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
-  const open = resources.move();
+  const openResources = resources.move();
 
   return {
     project,
     env,
-    /** Runs commands in one terminal, each with a text of its outcome, and returns all screens. */
+    /** Runs commands in one terminal, and returns all screens. Each must print its `outcome`. */
     async record(commands: readonly (readonly [line: string, outcome: string])[]) {
       await using terminal = await openTerminal(project, env);
       const frames: Frame[] = [];
@@ -130,24 +130,28 @@ async function openScene(toolchain: Toolchain, example: string) {
       }
       return frames;
     },
-    /** Draws the picture docs/NAME, unless it would show a secret or a fact of this machine. */
+    /** Draws the picture docs/NAME. @throws {ToolError} if it would show a secret or a fact about this machine */
     write(name: string, picture: Omit<Picture, "columns">) {
       const svg = drawPicture({ columns, ...picture });
-      const found = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
-      if (found !== undefined) throw new ToolError(`The picture ${name} would show ${found}`);
+      const exposed = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
+      if (exposed !== undefined)
+        throw new ToolError(`The picture ${name} would show "${exposed}", so it was not written.`);
       writeWhole(join(root, "docs", name), svg);
       say(`docs/${name}  ${Math.ceil(svg.length / 1024)} kB`);
     },
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   };
 }
 
-/** A terminal without a screen: tmux, on a socket of its own, so that nobody's settings apply. */
+/** Starts tmux as a terminal without a screen. It has its own socket, so that no person's settings apply. */
 async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   const tmux = (...args: readonly string[]) =>
     captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
 
-  /** Captures screens until one is the last. A screen counts once it is the same twice: others may be half-drawn. */
+  /**
+   * Captures screens until `isLast` accepts one. A screen counts only if two captures in a row show it, since a single
+   * capture may be half-drawn.
+   */
   const capture = async (isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> => {
     const frames: Frame[] = [];
     const start = Date.now();
@@ -171,7 +175,7 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   await tmux("new-session", "-d", ...size, "-c", cwd, "env", `PS1=${ps1}`, "sh");
   await capture((lines) => lines.length === 1 && lines[0] === prompt);
   return {
-    /** The screens of one command, without the prompt that follows it. */
+    /** Runs one command, and returns its screens, without the prompt that follows the command. */
     async run(command: string): Promise<Frame[]> {
       await tmux("send-keys", "-l", command);
       const typed = await capture((lines) => lines.at(-1)?.endsWith(command) === true);
@@ -189,7 +193,7 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** The first frame, the last one, and frames between them at about equal times. */
+/** Picks the first frame, the last frame, and frames between them at about equal intervals. */
 function pickFrames(frames: readonly Frame[]): Frame[] {
   const end = frames.at(-1)?.at ?? 0;
   const picked = new Set<Frame>();

@@ -1,11 +1,11 @@
 /**
- * `npm run release -- STEP NAME`: one step of a release, as .github/workflows/release.yml runs it.
- * RELEASING.md gives their order, and what to do when one fails.
+ * `npm run release -- STEP NAME`: runs one step of a release, as .github/workflows/release.yml does.
+ * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
  *   check TAG        says whether the tag, metadata.json and CHANGELOG.md agree
  *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/
- *   audit            looks for known vulnerabilities; asks npm's registry and vuln.go.dev
- *   publish PLACE    publishes; not by hand unless RELEASING.md says so
+ *   audit            looks for known vulnerabilities in npm's registry and at vuln.go.dev
+ *   publish PLACE    publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
 import { ensureGoTool } from "./go/tools";
@@ -19,8 +19,8 @@ import { root } from "./support/paths";
 
 const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   async check(tag) {
-    const found = disagreements(tag);
-    if (found.length > 0) throw new ToolError(found.join("\n"));
+    const problems = disagreements(tag);
+    if (problems.length > 0) throw new ToolError(problems.join("\n"));
     say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());
   },
@@ -33,7 +33,7 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
     say("npm audit: no known vulnerability.");
     const module = join(root, "sdk", "go", "compute");
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
-    say("govulncheck: no known vulnerability in what the Go SDK calls.");
+    say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },
   async publish(place) {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();

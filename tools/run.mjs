@@ -15,14 +15,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
 const bin = join(nodeModules, ".bin");
 
-/** The oldest Node that will do where no Node is packaged. */
+/** The oldest Node that the tools run on if no Node is packaged for this platform. */
 const { pluginNode: oldestNode } = readJson(join(root, "metadata.json")).sdk.nodejs;
 
 const [name, ...args] = process.argv.slice(2);
 const names = readdirSync(join(root, "tools")).filter((file) => /^[a-z]+\.ts$/.test(file));
 if (!names.includes(`${name}.ts`)) {
   const known = names.map((file) => file.slice(0, -3)).join(", ");
-  fail(`${name ? `There is no script "${name}".` : "Which script?"} There are: ${known}`);
+  fail(
+    `${name ? `There is no script "${name}".` : "The command names no script."} The scripts are: ${known}`,
+  );
 }
 if (!isInstalled()) install();
 run(packagedNode() ?? currentNode());
@@ -31,9 +33,9 @@ run(packagedNode() ?? currentNode());
 function isInstalled() {
   const installed = readPackages(join(nodeModules, ".package-lock.json"));
   return Object.entries(readPackages(join(root, "package-lock.json"))).every(([path, wanted]) => {
-    if (!path.includes("node_modules/")) return true; // A workspace: the entry of its link counts.
-    const there = installed[path];
-    if (there) return there.version === wanted.version && there.integrity === wanted.integrity;
+    if (!path.includes("node_modules/")) return true; // A workspace, for which the entry of its link counts.
+    const found = installed[path];
+    if (found) return found.version === wanted.version && found.integrity === wanted.integrity;
     // npm leaves out packages for other platforms. The Node for this platform must be installed.
     return wanted.optional === true && !isNodeForHere(wanted);
   });
@@ -42,7 +44,7 @@ function isInstalled() {
 function install() {
   console.error("Installing what package-lock.json names (about half a minute, once) …");
   const start = Date.now();
-  // Not with the Node in node_modules, because npm deletes that folder first.
+  // npm does not run on the Node in node_modules, because npm deletes that folder first.
   const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
   const { status, error } = spawnSync(
     "npm",
@@ -80,8 +82,8 @@ function currentNode() {
     return process.execPath;
   }
   fail(
-    `This is Node ${process.versions.node}; ${oldestNode} or later is needed, and none is ` +
-      `packaged for ${process.platform} ${process.arch}. Install one: https://nodejs.org`,
+    `This is Node ${process.versions.node}; ${oldestNode} or later is needed, and no Node is ` +
+      `packaged for ${process.platform} ${process.arch}. Install Node.js: https://nodejs.org`,
   );
 }
 
@@ -93,8 +95,8 @@ function run(node) {
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
 
-  // A terminal sends Ctrl-C to the child, too. Passed on, it would be a second signal, which makes many
-  // programs stop at once. Without a terminal, it has to be passed on.
+  // A terminal sends Ctrl-C to the child, too. If this process passed the signal on, the child would get it twice,
+  // which makes many programs stop at once. Without a terminal, this process must pass the signal on.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

@@ -1,8 +1,8 @@
 /**
  * `npm run scaling`: simulates how several runners share one token's rate limit, and writes the table of
- * docs/scaling.md. Takes five minutes.
+ * docs/scaling.md. It takes five minutes.
  *
- *   --quick   takes seconds, and only prints the table
+ *   --quick   takes seconds, and prints the table instead of writing it
  */
 import { join } from "node:path";
 import { share, type Outcome } from "../tests/simulation/sharing";
@@ -16,12 +16,12 @@ async function main(quick: boolean): Promise<void> {
   const rows: string[][] = [];
   for (const runners of [1, 10, 100]) {
     for (const told of runners > 1 ? [false, true] : [false]) {
-      const played: Outcome[] = [];
+      const outcomes: Outcome[] = [];
       for (const window of ["sliding", "fixed"] as const) {
         const latecomers = runners > 1 ? 20 : 0;
-        played.push(await share({ runners, creates, window, told, latecomers }));
+        outcomes.push(await share({ runners, creates, window, told, latecomers }));
       }
-      rows.push(rowOf(runners, told, played));
+      rows.push(rowOf(runners, told, outcomes));
       say(rows.at(-1)?.join("  ") ?? "");
     }
   }
@@ -41,7 +41,7 @@ async function main(quick: boolean): Promise<void> {
   say(`wrote ${page}`);
 }
 
-/** Each cell shows the outcome with a sliding window · with a fixed window. */
+/** Makes a row. Each cell shows the outcome with a sliding window, then "·", then the outcome with a fixed window. */
 function rowOf(runners: number, told: boolean, outcomes: readonly Outcome[]): string[] {
   const cell = (show: (outcome: Outcome) => string) => outcomes.map(show).join(" · ");
   const seconds = (value = NaN) => String(Math.round(value));
@@ -49,7 +49,7 @@ function rowOf(runners: number, told: boolean, outcomes: readonly Outcome[]): st
     String(runners),
     told ? "its share" : "the limit",
     cell(({ done }) => `${seconds(done[0])}–${seconds(done.at(-1))}`),
-    // Nine of ten waited no longer.
+    // The wait that nine of ten latecomers did not exceed.
     runners > 1 ? cell(({ waited }) => seconds(waited[Math.ceil(waited.length * 0.9) - 1])) : "–",
     cell(({ refused }) => refused.toLocaleString("en")),
     cell(({ failed }) => String(failed)),

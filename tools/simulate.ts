@@ -1,11 +1,11 @@
 /**
- * `npm run simulate -- --minutes 30`: plays random histories of runs in which anything can go wrong. Runs the whole
- * provider on a virtual clock, with a network, disks and an engine in memory, with new seeds, on every core. Prints what
- * was played; if a promise is broken, prints the command that plays that history again.
+ * `npm run simulate -- --minutes 30`: plays random histories of runs in which anything can go wrong. It runs the whole
+ * provider on a virtual clock, with a network, disks and an engine in memory, with new seeds, on every core. It prints how
+ * many histories it played. If a promise is broken, it prints the command that plays that history again.
  *
- *   --histories N             play this many histories, instead of minutes
- *   --from SEED               begin with this seed, to repeat a search
- *   --seed SEED --path PATH   tell one history in words, as printed for a broken promise
+ *   --histories N             plays this many histories, instead of a number of minutes
+ *   --from SEED               begins with this seed, to repeat a search
+ *   --seed SEED --path PATH   prints one history in words. A broken promise prints its SEED and PATH
  */
 import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,25 +19,28 @@ import { runTool, say, ToolError } from "./support/main";
 
 /** The histories that one process plays from one seed. */
 const batchSize = 1000;
-/** A process ends after this many, because Node keeps every AbortSignal of a killed plugin in memory. */
+/** A process ends after this many batches, because Node keeps every AbortSignal of a killed plugin in memory. */
 const batchesPerProcess = 10;
 
-/** Plays batches on all cores, with seeds from `from` on, until `isEnough` of those that have begun. */
+/**
+ * Plays batches on all cores, with the seeds from `from` on. Begins no further batch once a promise is broken, or once
+ * `isEnough` accepts the number of histories in the batches that have begun.
+ */
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   const folder = mkdtempSync(join(tmpdir(), "compute-simulation-"));
-  // A bundle plays a history in a fifth less time.
+  // With a bundle, a history takes a fifth less time.
   const script = join(folder, "worker.js");
   const { files } = await bundle("tests/simulation/worker.ts", script);
   for (const { path, text } of files) writeWhole(path, text);
   let begun = 0;
   const isOver = () => sum.broken !== undefined || isEnough(begun * batchSize);
-  const work = () =>
+  const runProcess = () =>
     new Promise<void>((resolve, reject) => {
       const child = fork(script, { execArgv: [] });
-      let left = batchesPerProcess;
+      let batchesLeft = batchesPerProcess;
       const next = () => {
-        if (left-- === 0 || isOver()) return void child.disconnect();
+        if (batchesLeft-- === 0 || isOver()) return void child.disconnect();
         child.send({ seed: from + begun++, histories: batchSize } satisfies Batch);
       };
       child.on("message", (found: Found) => {
@@ -54,12 +57,12 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
       child.on("exit", (code) =>
         code === 0
           ? resolve()
-          : reject(new ToolError(`a process that plays histories ended with exit code ${code}`)),
+          : reject(new ToolError(`A process that plays histories ended with exit code ${code}.`)),
       );
       next();
     });
   const useCore = async () => {
-    while (!isOver()) await work();
+    while (!isOver()) await runProcess();
   };
   try {
     await Promise.all(Array.from({ length: availableParallelism() }, useCore));
@@ -69,7 +72,7 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
   return sum;
 }
 
-/** Loaded only to tell a history: that takes longer than the rest of the start. */
+/** Loads the player only to print a history, since that takes longer than the rest of the start. */
 const loadPlayer = () => import("../tests/simulation/search.js");
 
 async function playAgain(seed: number, path: string): Promise<void> {
@@ -95,15 +98,15 @@ runTool(
   },
   async ({ values: { minutes, histories, from, seed, path } }) => {
     if (seed !== undefined && path !== undefined) return playAgain(Number(seed), path);
-    const begun = Date.now();
-    const first = from === undefined ? begun % 1_000_000_000 : Number(from);
-    say(`searching from seed ${first} on …`);
+    const start = Date.now();
+    const first = from === undefined ? start % 1_000_000_000 : Number(from);
+    say(`Searching from seed ${first} on …`);
     const isEnough = (played: number) =>
       histories === undefined
-        ? Date.now() - begun > Number(minutes) * 60_000
+        ? Date.now() - start > Number(minutes) * 60_000
         : played >= Number(histories);
     const { broken, ...sum } = await searchAll(first, isEnough);
-    const seconds = Math.round((Date.now() - begun) / 1000);
+    const seconds = Math.round((Date.now() - start) / 1000);
     const { histories: played, runs, instances, named } = sum;
     console.log(
       `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
@@ -111,6 +114,8 @@ runTool(
     if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
     const { commandFor, tell } = await loadPlayer();
     for (const line of await tell(broken.history)) console.log(line);
-    throw new ToolError(`A promise is broken: ${broken.promise}\nAgain: ${commandFor(broken)}`);
+    throw new ToolError(
+      `A promise is broken: ${broken.promise}\nTo play this history again: ${commandFor(broken)}`,
+    );
   },
 );

@@ -1,7 +1,7 @@
 /**
  * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten minutes
- * by default, then rests for half a minute. Prints the memory and open files of the plugin, and at the end whether it
- * leaks any. Open files (sockets, too) are counted on Linux only. Does not run on Windows, which has no `ps`.
+ * by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the end whether
+ * the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which Windows does not have.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -16,19 +16,22 @@ const waveSize = 40;
 const sampleEveryMs = 3000;
 /** Samples for each printed line. The smallest of them is the memory after a garbage collection. */
 const samplesPerLine = 10;
-/** Longer than the plugin keeps an unused connection. */
+/** The rest at the end is longer than the plugin keeps an unused connection. */
 const restMs = 30_000;
 
 /** The share by which memory may grow from the second third of the lines to the last third. */
-const mostGrowth = 0.1;
-/** Files that stay open after the first create: the ledger, and the connection to the engine's log. */
-const openedOnce = 5;
-/** One kept connection and one POST's own connection (G2) for each instance, and files that are no sockets. */
-const mostOpen = 2 * waveSize + 50;
+const maxGrowth = 0.1;
+/** How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log. */
+const maxKeptOpen = 5;
+/**
+ * For each instance, one connection that is kept and one for its POST, which never shares a connection (G2), and some
+ * files that are not sockets.
+ */
+const maxOpen = 2 * waveSize + 50;
 
 async function main(minutes: string): Promise<void> {
-  const lastsMs = Number(minutes) * 60_000;
-  if (!(lastsMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
+  const durationMs = Number(minutes) * 60_000;
+  if (!(durationMs > 0)) throw new ToolError(`MINUTES must be a number above 0, not "${minutes}".`);
   const executable = await ensureBuilt();
   await using service = await startService({
     "provisioning-seconds": "0-2",
@@ -37,10 +40,10 @@ async function main(minutes: string): Promise<void> {
   await using plugin = await startPlugin(executable);
   await plugin.configure(service, { destroyPath, pollIntervalSeconds: 0.5 });
   const openFirst = openFiles(plugin);
-  const end = performance.now() + lastsMs;
-  let made = 0;
+  const end = performance.now() + durationMs;
+  let created = 0;
   const waves = async () => {
-    while (performance.now() < end) made += await wave(plugin);
+    while (performance.now() < end) created += await wave(plugin);
   };
   const lines: { memory: number; open: number }[] = [];
   const watch = async () => {
@@ -53,7 +56,7 @@ async function main(minutes: string): Promise<void> {
         line.open = Math.max(line.open, openFiles(plugin));
       }
       lines.push(line);
-      const cells = [line.memory.toFixed(1), line.open, made];
+      const cells = [line.memory.toFixed(1), line.open, created];
       say(cells.map((cell) => String(cell).padStart(11)).join(""));
     }
   };
@@ -61,27 +64,28 @@ async function main(minutes: string): Promise<void> {
   await wait(restMs);
 
   const posts = (await service.control.counts())["POST /v2/instances"] ?? 0;
-  const left = (await service.control.instances()).length;
+  const remaining = (await service.control.instances()).length;
   const openLast = openFiles(plugin);
-  say(`Instances made ${made}, POSTs ${posts}, left at the service ${left}`);
+  say(`Instances created ${created}, POSTs ${posts}, left at the service ${remaining}`);
   say(`Open files before ${openFirst}, after ${openLast}`);
   const failures =
-    left === 0 && posts === made
+    remaining === 0 && posts === created
       ? []
-      : ["the service has other instances or POSTs than the waves made"];
-  if (openLast > openFirst + openedOnce) failures.push("files stay open at rest");
-  if (lines.some(({ open }) => open > mostOpen)) failures.push("open files pile up");
-  if (lines.length < 6) say("The run was too short to judge the memory: that takes three minutes.");
+      : ["the service counted other instances or POSTs than the waves made"];
+  if (openLast > openFirst + maxKeptOpen) failures.push("files stay open at rest");
+  if (lines.some(({ open }) => open > maxOpen)) failures.push("open files pile up");
+  if (lines.length < 6)
+    say("The run was too short to judge the memory, which takes three minutes.");
   else {
     const grown = growth(lines.map(({ memory }) => memory));
     say(`Memory grown from the second third to the last: ${(grown * 100).toFixed(1)} %`);
-    if (grown > mostGrowth) failures.push("memory grows");
+    if (grown > maxGrowth) failures.push("memory grows");
   }
   if (failures.length > 0) throw new ToolError(`LEAKS: ${failures.join("; ")}`);
   say("FLAT: no leak of memory or open files.");
 }
 
-/** Creates, reads, diffs and destroys instances, all at once, as the engine does; returns how many. */
+/** Creates, reads, diffs and destroys instances, all at once, as the engine does. Returns the number of instances. */
 async function wave({ client }: Plugin): Promise<number> {
   const ids = new Set<string>();
   const each = async (name: string) => {
@@ -102,12 +106,12 @@ async function wave({ client }: Plugin): Promise<number> {
   return waveSize;
 }
 
-/** How many files the plugin has open; 0 on systems that do not show it. */
+/** Returns how many files the plugin has open, or 0 on systems that do not show it. */
 function openFiles({ pid }: Plugin): number {
   return process.platform === "linux" ? readdirSync(`/proc/${String(pid)}/fd`).length : 0;
 }
 
-/** The share by which the last third of a series is larger than the third before it. */
+/** Returns the share by which the last third of a series is larger than the third before it. */
 function growth(series: readonly number[]): number {
   const third = Math.floor(series.length / 3);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -1,7 +1,7 @@
 /**
- * `npm start`: a real `pulumi up` of examples/instance against the emulator, without any setup.
+ * `npm start`: runs a real `pulumi up` of examples/instance against the emulator, without any setup.
  * `npm start -- COMMAND` (preview, refresh, destroy, cancel) works on the same stack and the same
- * instances; further arguments go to Pulumi.
+ * instances. All further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const commands = {
 type Command = keyof typeof commands;
 
 const example = join(root, "examples", "instance");
-/** Holds the stack, the emulator's database and its port. */
+/** The folder that holds the stack, the emulator's database and the emulator's port. */
 const demo = join(toolsDir, "demo");
 const token = "sk_test_demo";
 const provisioningSeconds = [3, 7] as const;
@@ -53,14 +53,14 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   );
 }
 
-/** On the port of the run before: the state of the stack names the address of its instances. */
+/** Starts the emulator on the port of the last run, because the stack's state names the address of its instances. */
 async function restartEmulator(): Promise<Emulator> {
-  const remembered = join(demo, "port");
-  const port = existsSync(remembered) ? Number(readFileSync(remembered, "utf8")) : 0;
+  const portFile = join(demo, "port");
+  const port = existsSync(portFile) ? Number(readFileSync(portFile, "utf8")) : 0;
   const database = join(demo, "emulator.db");
   try {
     const emulator = await startEmulator({ port, database, provisioningSeconds });
-    writeFileSync(remembered, String(emulator.port));
+    writeFileSync(portFile, String(emulator.port));
     return emulator;
   } catch (error) {
     const remedy = `delete ${relative(process.cwd(), demo)}, which forgets the instances of the demo`;
@@ -91,7 +91,7 @@ async function pulumi(
   child.on("error", reject);
   child.on("close", (code) => resolve(code ?? 1));
   // Pulumi handles Ctrl-C, and the emulator must run until Pulumi has ended. A terminal sends the
-  // signal to both processes; without a terminal, it is passed on here.
+  // signal to both processes. Without a terminal, this process passes the signal on.
   const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   return promise.finally(() => {
@@ -99,6 +99,7 @@ async function pulumi(
   });
 }
 
+/** Returns the text that follows a successful command. */
 function whatNext(name: Command): string {
   if (name === "destroy") {
     return `

@@ -1,9 +1,9 @@
 /**
- * `npm test`: runs the quick tests: unit tests, the service's contract, every history of a create, the
- * simulation, life cycles over real sockets, and the core tests with the real engine. Takes minutes.
- * `npm run test:all` (`--all`): runs the others with the real engine: pipelines, backends, languages, code
+ * `npm test` runs the quick tests: unit tests, the service's contract, every history of a create, the
+ * simulation, life cycles over real sockets, and the core tests with the real engine. It takes minutes.
+ * `npm run test:all` (`--all`) runs the others with the real engine: pipelines, backends, languages, code
  * blocks, installations, executables, API docs, and the core tests once more with the oldest engine.
- * `--both`: runs both, as continuous integration does, and prints the sum.
+ * `--both` runs both, as continuous integration does, and prints the sum.
  *
  * Other arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`. With a path, all tests
  * that match it run. The toolchain and the plugin are built only if a test needs them.

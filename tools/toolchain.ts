@@ -1,6 +1,6 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH, or builds them from Go modules.
- * As soon as programs in TypeScript can run, it prints the PATH for a shell of your own. Then it builds the
+ * As soon as programs in TypeScript can run, the command prints the PATH for a shell of your own. Then it builds the
  * hosts of the other languages and the generators of the SDKs. A second run builds nothing.
  */
 import { execFile } from "node:child_process";
@@ -17,7 +17,7 @@ import { exe, nodeBin, root, toolsBin } from "./support/paths";
 export interface ToolchainOptions {
   /** The languages of the programs that will run; all by default. */
   languages?: readonly Language[];
-  /** Takes the oldest Pulumi CLI that the provider supports, built here, instead of the one on PATH. */
+  /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of the CLI on PATH. */
   oldest?: boolean;
   /** Prints the line that says which Pulumi CLI is used. */
   say?: (line: string) => void;
@@ -33,6 +33,7 @@ export interface Toolchain {
   env(extra?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
 }
 
+/** Finds or builds the Pulumi CLI and the language hosts. */
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
   const report = options.say ?? say;
   const languages = options.languages ?? (Object.keys(hosts) as Language[]);
@@ -52,19 +53,19 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
       if (script !== undefined) linkBeside(pulumi, basename(script.path));
     }
   }
-  // The hosts beside the Pulumi CLI come first; those built here only fill in for missing ones.
+  // The hosts in the folder of the Pulumi CLI come first. The hosts that were built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
 }
 
-/** Links a host beside the engine, which warns of hosts elsewhere. */
+/** Links a host into the folder of the engine, which warns about hosts in other folders. */
 function linkBeside(pulumi: string, host: string): void {
   const link = join(dirname(pulumi), host);
-  const made = `${link}.${process.pid}`;
-  linkSync(join(toolsBin, host), made);
-  renameSync(made, link);
-  // A rename to a link of the same file does nothing, so `made` may still be there.
-  rmSync(made, { force: true });
+  const temporary = `${link}.${process.pid}`;
+  linkSync(join(toolsBin, host), temporary);
+  renameSync(temporary, link);
+  // A rename to a link of the same file does nothing, so `temporary` may still be there.
+  rmSync(temporary, { force: true });
 }
 
 interface FoundPulumi {
@@ -72,7 +73,7 @@ interface FoundPulumi {
   version: string;
 }
 
-/** The Pulumi CLI on PATH, if the provider supports its version; not one that was built here. */
+/** Finds the Pulumi CLI on PATH, if the provider supports its version. A CLI that was built here does not count. */
 async function findPulumi(report: (line: string) => void): Promise<FoundPulumi | undefined> {
   const path = onPath("pulumi");
   if (path === undefined) return undefined;
@@ -88,7 +89,7 @@ async function findPulumi(report: (line: string) => void): Promise<FoundPulumi |
   return { path, version };
 }
 
-/** The version that the executable prints: "3.258.0"; undefined if it prints none. */
+/** Returns the version that the executable prints, such as "3.258.0". Undefined if it prints none. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)(path, ["version"], {
@@ -103,8 +104,8 @@ async function versionOf(path: string): Promise<string | undefined> {
 }
 
 function isInstalled(name: string, pulumi: string): boolean {
-  const beside = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
-  return beside.some((path) => existsSync(path)) || onPath(name) !== undefined;
+  const candidates = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
+  return candidates.some((path) => existsSync(path)) || onPath(name) !== undefined;
 }
 
 function describe(path: string): string {

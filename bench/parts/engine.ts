@@ -1,4 +1,7 @@
-/** Whole runs of the engine with YAML programs, beside providers that answer at once and have no service to call. */
+/**
+ * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have no
+ * service to call.
+ */
 import { dirname } from "node:path";
 import { figure, seconds, takeTurns, type Figure } from "../figure";
 import { noCheckpoints, yamlProject } from "../project";
@@ -22,7 +25,7 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
       ...{ count: 1, pluginFolder },
       ...(isOurs && { service }),
     });
-    // The wait for instances is measured elsewhere.
+    // bench/parts/waiting.ts measures the wait for instances.
     if (isOurs) await project.run("config", "set", "compute:pollIntervalSeconds", "0.01");
     return {
       preview: await seconds(() => project.run("preview")),
@@ -51,7 +54,7 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   });
 }
 
-/** The engine's snapshots take most of the time, so the runs are measured without them, too. */
+/** Measures the runs with and without snapshots, since the engine's snapshots take most of the time. */
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
   const measureOurs = async (env: NodeJS.ProcessEnv) => {

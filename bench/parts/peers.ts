@@ -1,6 +1,7 @@
 /**
- * Whole runs of the engine beside a dynamic provider and beside Terraform: first a run that creates all instances, then a
- * preview that reads them back. The size is one that the service's rate limit allows the peers.
+ * Measures whole runs of the engine, and compares them with a dynamic provider and with Terraform. The first run creates all
+ * instances, and a preview then reads them back. The number of instances is small enough for the peers to stay below the
+ * service's rate limit.
  */
 import { say } from "../../tools/support/main";
 import { figure, seconds, takeTurns, type Figure, type Unit } from "../figure";
@@ -17,7 +18,7 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
   const count = quick ? 20 : 90;
   const provisioningSeconds = quick ? "4-6" : "9-11";
   const { terraform } = tools;
-  if (terraform === undefined) say("Not measured: Terraform, which is not on PATH.");
+  if (terraform === undefined) say("Terraform is not measured, because it is not on PATH.");
 
   const measure = async (
     create: (service: EmulatorProcess) => Project | Promise<Project>,
@@ -58,11 +59,11 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
     (["dynamic", "terraform"] as const)
       .filter((peer) => samples[peer].length > 0)
       .flatMap((peer) => {
-        const compareOne = (what: string, unit: Unit, of: keyof Run) =>
+        const compareOne = (what: string, unit: Unit, field: keyof Run) =>
           figure({
             ...{ what, unit, against: names[peer] ?? "" },
-            ours: samples.ours.map((sample) => sample[command][of]),
-            theirs: samples[peer].map((sample) => sample[command][of]),
+            ours: samples.ours.map((sample) => sample[command][field]),
+            theirs: samples[peer].map((sample) => sample[command][field]),
           });
         return [
           compareOne(what, "s", "seconds"),

@@ -1,4 +1,4 @@
-/** The list requests of a refresh: Reads of all instances at once, over gRPC. */
+/** Counts the list requests of a refresh, which reads all instances at once, over gRPC. */
 import { pageLimit } from "../../provider/api/serviceConstants";
 import { figure, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
@@ -22,7 +22,7 @@ export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
   return figures;
 }
 
-/** In each run, a new plugin reads instances that another one has created. */
+/** Returns the number of list requests of each run. In each run, a new plugin reads instances that another created. */
 async function listRequests(tools: Tools, size: number, runs: number): Promise<number[]> {
   await using service = await startService();
   await using creator = await startPlugin(tools.ours.executable);

@@ -1,4 +1,4 @@
-/** What each start of the plugin costs, and how large the single executable is. */
+/** Measures the time and memory of a start of the plugin, and the size of the single executable. */
 import { readFileSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { figure, takeTurns, type Figure } from "../figure";
@@ -46,19 +46,19 @@ async function start({ executable }: { executable: string }) {
   return { answerMs: plugin.answerMs, memoryMB: plugin.memoryMB() };
 }
 
-/** What a person downloads and keeps. */
+/** Compares the sizes of the archive that a person downloads, and of the installed executable. */
 function sizes({ single: ours, go }: Tools): Figure[] {
-  const peer = readFileSync(go.executable);
+  const goExecutable = readFileSync(go.executable);
   return [
     figure({
       ...{ what: `${single}: size to download`, unit: "MB", against: goPeer },
       ours: [statSync(ours.archive).size / 1e6],
-      theirs: [gzipSync(peer).length / 1e6],
+      theirs: [gzipSync(goExecutable).length / 1e6],
     }),
     figure({
       ...{ what: `${single}: size on disk`, unit: "MB", against: goPeer },
       ours: [statSync(ours.executable).size / 1e6],
-      theirs: [peer.length / 1e6],
+      theirs: [goExecutable.length / 1e6],
     }),
   ];
 }

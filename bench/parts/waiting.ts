@@ -1,4 +1,4 @@
-/** Creates over gRPC, and the wait for their instances, which take 10 s ± 1. */
+/** Measures creates over gRPC, with the wait for the instances, which become ready after 9 to 11 s. */
 import { documentedRequestsPerMinute, pageLimit } from "../../provider/api/serviceConstants";
 import { figure, median, takeTurns, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
@@ -6,12 +6,13 @@ import { noLimit, requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
 
 interface Wait {
-  /** From the first call to the last answer. */
+  /** The time from the first call to the last answer. */
   wallSeconds: number;
-  /** From the first call until the service had the last instance ready: no provider can be quicker. */
+  /** The time from the first call until the last instance was ready at the service. No provider can be quicker. */
   limitSeconds: number;
+  /** The number of list requests. */
   listings: number;
-  /** From ready at the service to the answer, the median of all instances. */
+  /** The median time from the moment an instance was ready at the service to the answer of its create. */
   latenessMs: number;
 }
 
@@ -50,7 +51,7 @@ async function createAndWait(
   };
 }
 
-/** Many instances at once, without a rate limit. */
+/** Measures many creates at once, without a rate limit. */
 export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
   const sizes = quick ? [1, 100] : [1, 10, 100, 300, 1000];
   const provisioningSeconds = quick ? "4-6" : "9-11";
@@ -64,8 +65,8 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
 }
 
 /**
- * More requests than the service allows in a minute, so that the last POSTs go in the next minute. The earlier instances
- * become ACTIVE during that time, and must be seen soon. Takes 75 s, also with `--quick`.
+ * Measures more requests than the service allows in a minute, so that the last POSTs are sent in the next minute. The
+ * earlier instances become ACTIVE during that time, and their creates must end soon. Takes 75 s, even with `--quick`.
  */
 export async function limit(tools: Tools): Promise<Figure[]> {
   const size = 1000;

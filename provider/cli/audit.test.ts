@@ -1,3 +1,4 @@
+/** Tests how `audit` compares listings with states. tests/lifecycle/audit.test.ts tests the whole command. */
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../origin";
 import type { StackInstance } from "./pulumi";
@@ -20,7 +21,7 @@ const names = ({ managed, unmanaged, missing, notComparable }: ReturnType<typeof
   notComparable: notComparable.map(({ id }) => id),
 });
 
-test("what is listed and held is managed, by however many; the rest is one or the other", () => {
+test("an instance that is listed and in a state is managed; any other is unmanaged or missing", () => {
   const all = [
     instance("both"),
     instance("twice"),
@@ -35,7 +36,7 @@ test("what is listed and held is managed, by however many; the rest is one or th
   });
 });
 
-test("an instance of the same id that lives elsewhere is another one", () => {
+test("an instance with the same id that lives elsewhere is a different instance", () => {
   for (const other of [{ baseUrl: "https://b.example/v2" }, { tokenKind: "test" }]) {
     const all = [instance("i-1", { origin: { ...here, ...other } })];
     expect(names(compare([service(["i-1"])], all))).toMatchObject({
@@ -44,7 +45,7 @@ test("an instance of the same id that lives elsewhere is another one", () => {
   }
 });
 
-test("what a program only reads is managed by nobody, and never missing", () => {
+test("an instance that a program only reads is unmanaged, and never missing", () => {
   const all = [instance("i-1", { external: true }), instance("i-2", { external: true })];
   expect(names(compare([service(["i-1"])], all))).toMatchObject({
     unmanaged: ["i-1"],
@@ -52,14 +53,14 @@ test("what a program only reads is managed by nobody, and never missing", () => 
   });
 });
 
-test("a state that does not say where it lives is believed where it is listed, and never missing", () => {
+test("an instance whose state does not say where it lives is managed if it is listed, and never missing", () => {
   const all = [instance("i-1", { origin: undefined }), instance("i-2", { origin: undefined })];
   expect(names(compare([service(["i-1"])], all))).toEqual({
     ...{ managed: ["i-1 by 1"], unmanaged: [], missing: [], notComparable: ["i-2"] },
   });
 });
 
-test("of two tokens of one service, an instance is missed where its own token looks", () => {
+test("with two tokens of one service, an instance is missing from the listing of its own token", () => {
   const other = { ...here, tokenHash: "2" };
   const services = [service(["i-1"], other), service(["i-2"])];
   const { missing, managed } = compare(services, [instance("i-1"), instance("gone")]);
@@ -69,8 +70,8 @@ test("of two tokens of one service, an instance is missed where its own token lo
 
 test("two tokens of one tenant list the same instances, each of which counts once", () => {
   const services = [service(["i-1", "i-2"]), service(["i-1", "i-2"], { ...here, tokenHash: "2" })];
-  const ofOther = instance("i-1", { origin: { ...here, tokenHash: "2" } });
-  expect(names(compare(services, [ofOther]))).toMatchObject({
+  const heldWithOtherToken = instance("i-1", { origin: { ...here, tokenHash: "2" } });
+  expect(names(compare(services, [heldWithOtherToken]))).toMatchObject({
     ...{ managed: ["i-1 by 1"], unmanaged: ["i-2"] },
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `pulumi-resource-compute audit`: compares what the service lists with all stacks of the backend. It changes
- * nothing, and reads the states without their secrets.
+ * `pulumi-resource-compute audit`: compares the instances that the service lists with those of all stacks of the
+ * backend. The command changes nothing, and reads the states with their secrets encrypted.
  */
 import type { Command } from "commander";
 import { importCommand, nameCursor, ownCommand } from "../advice";
@@ -24,13 +24,16 @@ type Resource = Pick<StackInstance, "stack" | "urn">;
 type Managed = Listed & { resources: readonly Resource[] };
 type NotComparable = Resource & { id: string; why: string };
 
-/** What could not be decided, and why. */
+/** An instance, a stack or a service (`what`) for which the audit has no verdict, and the reason (`why`). */
 interface Undecided {
   what: string;
   why: string;
 }
 
-/** A create that is pending by the ledger of this machine (then it has `at`), or only by a state. */
+/**
+ * A create that is pending according to the ledger of this machine, or only according to a state. `at` is set only
+ * for a create of the ledger.
+ */
 interface PendingCreate extends Partial<Resource> {
   urn: string;
   name?: string | undefined;
@@ -38,7 +41,7 @@ interface PendingCreate extends Partial<Resource> {
   id?: string | undefined;
 }
 
-/** What `--json` prints, with the `result`. */
+/** The output of `--json`, which also has the `result` of `outcomes`. */
 interface Report {
   services: (Place & { account: string | undefined; listed: number; complete: boolean })[];
   stacks: { read: number; withInstances: number };
@@ -51,9 +54,12 @@ interface Report {
   notComparable: NotComparable[];
 }
 
-/** By the exit code: the `result` of `--json`, and the last line of the text. */
+/** For each exit code, the `result` of `--json` and the last line of the printed report. */
 const outcomes = {
-  0: { result: "ok", verdict: "All that is listed is managed, and all that is managed is there." },
+  0: {
+    result: "ok",
+    verdict: "Every listed instance is managed, and every managed instance exists.",
+  },
   1: { result: "found", verdict: "Something was found: see above." },
   3: {
     result: "undecided",
@@ -62,22 +68,25 @@ const outcomes = {
 } as const;
 
 const exitCodeHelp = `
-It ends with:
-  0  all that is listed is managed, all that is managed is there
-  1  something was found: an instance in no stack or in several, one that is gone, a pending create
+Exit codes:
+  0  every listed instance is managed, and every managed instance exists
+  1  something was found: an instance in no stack or in several, an instance that is gone, or a
+     pending create
   2  the command line is wrong
-  3  nothing was found, but not everything could be decided: a listing that is not complete,
-     a stack or a service that could not be read`;
+  3  nothing was found, but not everything could be decided: for example because a listing
+     was incomplete, or a stack or a service could not be read`;
 
 /** Adds the command `audit`. */
 export function addAudit(program: Command, io: Terminal): void {
   const command = program
     .command("audit")
-    .description("compare what the service lists with all stacks of the backend; changes nothing")
-    .option("--json", "Print the same as data.")
+    .description(
+      "compare the instances that the service lists with all stacks of the backend; changes nothing",
+    )
+    .option("--json", "Print the result as JSON.")
     .option(
       "--stack <name>",
-      `${stackHelp} Given again, the service of each of these stacks is listed. All stacks of the backend are compared in any case.`,
+      `${stackHelp} If this option is given several times, the instances are listed for each of these stacks. All stacks of the backend are compared in any case.`,
       (name: string, others: string[] = []) => [...others, name],
     )
     .addHelpText("after", exitCodeHelp);
@@ -95,7 +104,7 @@ function exitCodeOf({ inNoStack, inSeveral, gone, openCreates, undecided }: Repo
   return undecided.length > 0 ? 3 : 0;
 }
 
-/** Gives only why, where nothing could be compared; this is printed to stderr, too. */
+/** Returns only `undecided` if nothing could be compared. Each failure is also printed to stderr. */
 async function audit(options: Options, io: Terminal): Promise<Report | Pick<Report, "undecided">> {
   const undecided: Undecided[] = [];
   const addFailure = (what: string, error: unknown) => {
@@ -118,36 +127,36 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   }
   if (services.length === 0) return { undecided };
   try {
-    const looks = await lookTwice(services, io.env);
-    const creates = readPendingCreates(io.env, (text) => io.warn(`warning: ${text}`));
-    return createReport(looks, creates, undecided);
+    const bothLooks = await lookTwice(services, io.env);
+    const creates = readPendingCreates(io.env, (message) => io.warn(`warning: ${message}`));
+    return createReport(bothLooks, creates, undecided);
   } catch (error) {
     addFailure("the stacks", error);
     return { undecided };
   }
 }
 
-/** The services and the stacks at about one moment. */
+/** What the services listed and the states held at about the same time, and how the two differ. */
 interface Look extends Comparison<ServiceListing> {
   services: readonly ServiceListing[];
   stacks: BackendStacks;
   instances: readonly StackInstance[];
 }
 
-/** Of an instance that the first look missed, whether it exists. */
-interface Checked {
+/** An instance that no listing of the first look showed, and whether the instance exists. */
+interface CheckedInstance {
   instance: StackInstance;
   existence: Existence;
 }
 
 /**
- * Looks again where something differs, since a run may have made or removed an instance just now. Where nothing
- * differs, `second` is `first`.
+ * Looks a second time if something differs, since a run may have created or deleted an instance in the meantime.
+ * If nothing differs, `second` is the same object as `first`.
  */
 async function lookTwice(
   services: readonly ServiceListing[],
   env: NodeJS.ProcessEnv,
-): Promise<{ first: Look; second: Look; checked: Checked[] }> {
+): Promise<{ first: Look; second: Look; checked: CheckedInstance[] }> {
   const first = await look(services, env);
   const { unmanaged, missing, instances, stacks } = first;
   const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
@@ -155,9 +164,10 @@ async function lookTwice(
     return { first, second: first, checked: [] };
   }
   for (const { session } of services) {
-    // A listing from before the states were read proves nothing about what they hold.
+    // A listing that began before the states were read proves nothing about the instances in the states.
     session.listings.markWrite();
-    // Another instance that was seen with the same token shows that two tokens are of one tenant (G3).
+    // If the listing shows an instance that a state recorded with another token, both tokens are of the same tenant.
+    // Only a listing of its own tenant proves that an instance is gone (G3).
     for (const { id, origin } of instances) {
       if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
     }
@@ -170,11 +180,11 @@ async function lookTwice(
       return { instance, existence };
     }),
   );
-  const again = await Promise.all(services.map(({ session }) => listService(session)));
-  return { first, second: await look(again, env), checked };
+  const relisted = await Promise.all(services.map(({ session }) => listService(session)));
+  return { first, second: await look(relisted, env), checked };
 }
 
-/** Reads the states after the listing, so that they hold what was made before it. */
+/** Reads the states after the listing, so that the states hold each instance that was created before the listing. */
 async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv): Promise<Look> {
   const stacks = await readAllStates(env);
   const instances = stacks.states.flatMap((state) => state.instances);
@@ -182,33 +192,34 @@ async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv)
 }
 
 interface Comparison<S> {
-  /** Listed, with the resources that manage it. */
+  /** The listed instances that a stack manages, with the resources that manage them. */
   managed: Managed[];
-  /** Listed, and managed by no stack. */
+  /** The listed instances that no stack manages. */
   unmanaged: { service: S; item: ListItem }[];
-  /** In a stack, and not listed where it lives. */
+  /** The instances of stacks that the service they live at does not list. */
   missing: { service: S; instance: StackInstance }[];
-  /** In a stack, and nothing was listed where it lives. */
+  /** The instances of stacks for which it is unknown where they live, or that live where nothing was listed. */
   notComparable: NotComparable[];
 }
 
-/** Compares the listings of services with the instances of stacks. */
+/** Compares the listings of services with the instances of stacks. Used by `audit`, and tested on its own. */
 export function compare<S extends { origin: Origin; listing: Pick<Listing, "items"> }>(
   services: readonly S[],
   instances: readonly StackInstance[],
 ): Comparison<S> {
-  const managers = new Map<ListItem, Resource[]>();
+  const managingResources = new Map<ListItem, Resource[]>();
   const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], notComparable: [] };
   for (const instance of instances.filter(({ external }) => !external)) {
     const { stack, urn, id, origin } = instance;
-    const candidates = services.filter(
+    const possibleServices = services.filter(
       (it) => !origin || originDifference(origin, it.origin) === undefined,
     );
-    const item = candidates.map(({ listing }) => listing.items.get(id)).find(Boolean);
-    // Only the token that it was last seen with surely shows its tenant.
+    const item = possibleServices.map(({ listing }) => listing.items.get(id)).find(Boolean);
+    // Only the token that last showed the instance certainly belongs to its tenant.
     const service =
-      candidates.find((it) => it.origin.tokenHash === origin?.tokenHash) ?? candidates[0];
-    if (item) managers.set(item, [...(managers.get(item) ?? []), { stack, urn }]);
+      possibleServices.find((it) => it.origin.tokenHash === origin?.tokenHash) ??
+      possibleServices[0];
+    if (item) managingResources.set(item, [...(managingResources.get(item) ?? []), { stack, urn }]);
     else if (service && origin) result.missing.push({ service, instance });
     else {
       const difference = origin && services[0] && originDifference(origin, services[0].origin);
@@ -222,7 +233,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
       .slice(0, index)
       .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
     for (const item of service.listing.items.values()) {
-      const resources = managers.get(item);
+      const resources = managingResources.get(item);
       if (resources) result.managed.push({ ...fieldsOf(item), resources });
       else if (!earlier.some(({ listing }) => listing.items.has(item.id))) {
         result.unmanaged.push({ service, item });
@@ -232,15 +243,18 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
   return result;
 }
 
-/** Only what both looks show is a finding. */
+/**
+ * Makes the report. Only what both looks show counts as an instance in no stack, as a gone instance or as a create
+ * that is pending in a state.
+ */
 function createReport(
   { first, second, checked }: Awaited<ReturnType<typeof lookTwice>>,
   creates: readonly RecordedCreate[],
   failures: readonly Undecided[],
 ): Report {
   const undecided = [...failures];
-  const unread = [...first.stacks.unread, ...second.stacks.unread];
-  for (const [stack, why] of new Map(unread.map(({ stack, problem }) => [stack, problem]))) {
+  const unreadable = [...first.stacks.unreadable, ...second.stacks.unreadable];
+  for (const [stack, why] of new Map(unreadable.map(({ stack, problem }) => [stack, problem]))) {
     undecided.push({ what: `stack ${stack}`, why });
   }
   for (const { origin, listing } of first.services.filter((it) => !it.listing.complete)) {
@@ -258,14 +272,14 @@ function createReport(
     const wasUnmanaged = first.unmanaged.some(
       (it) => it.item.id === item.id && it.service.session === service.session,
     );
-    // The next audit tells of an instance that was made between the looks.
+    // The next audit reports an instance that was created between the looks.
     if (!wasUnmanaged) continue;
     const what = `instance ${item.id} "${item.name ?? ""}"`;
     if (item.status === "PROVISIONING") {
-      const why = "in no stack, but PROVISIONING: a run may be just creating it";
+      const why = "in no stack, but PROVISIONING, so a run may be creating it right now";
       undecided.push({ what, why });
-    } else if (unread.length > 0) {
-      undecided.push({ what, why: "in no stack that could be read" });
+    } else if (unreadable.length > 0) {
+      undecided.push({ what, why: "it is in no stack that could be read" });
     } else {
       const { baseUrl, tokenKind } = service.origin;
       const ipv4 = item.ipv4_public || undefined;
@@ -299,7 +313,7 @@ function createReport(
   };
 }
 
-/** The pending creates of this machine's ledger, and those of the states that the ledger lacks. */
+/** Returns the pending creates of this machine's ledger, and those of the states that the ledger does not have. */
 function findPendingCreates(
   first: Look,
   second: Look,
@@ -307,11 +321,11 @@ function findPendingCreates(
 ): PendingCreate[] {
   const pendingIn = ({ stacks }: Look) =>
     stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
-  const later = pendingIn(second);
-  const ofStates = pendingIn(first).filter(({ stack, urn }) =>
-    later.some((it) => it.stack === stack && it.urn === urn),
+  const secondPending = pendingIn(second);
+  const stateCreates = pendingIn(first).filter(({ stack, urn }) =>
+    secondPending.some((it) => it.stack === stack && it.urn === urn),
   );
-  const ofLedger = creates
+  const ledgerCreates = creates
     .filter(({ isHere }) => isHere)
     .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
     .filter(
@@ -319,12 +333,12 @@ function findPendingCreates(
         ![...first.instances, ...second.instances].some((it) => it.id === id && it.urn === urn),
     );
   return [
-    ...ofLedger.map((it) => ({ ...ofStates.find(({ urn }) => urn === it.urn), ...it })),
-    ...ofStates.filter((it) => !ofLedger.some(({ urn }) => urn === it.urn)),
+    ...ledgerCreates.map((it) => ({ ...stateCreates.find(({ urn }) => urn === it.urn), ...it })),
+    ...stateCreates.filter((it) => !ledgerCreates.some(({ urn }) => urn === it.urn)),
   ];
 }
 
-/** What is known of an instance that is in no stack. */
+/** Says which create or which stack an instance in no stack may belong to. Undefined if nothing is known. */
 function noteOf(
   { id, name }: ListItem,
   origin: Origin,
@@ -340,10 +354,10 @@ function noteOf(
   if (create) return describeCreator(create, id);
   const [only, ...others] = known.openCreates.filter((it) => it.name === name && !it.at);
   if (name !== undefined && only && others.length === 0) {
-    return `it has the name of a pending create; if that made it, \`${importCommand(only, id)}\` takes it over`;
+    return `it has the name of a pending create; if that create made it, \`${importCommand(only, id)}\` takes it over`;
   }
   const reader = known.instances.find((it) => it.id === id && it.external);
-  return reader && `${reader.stack} reads it, and does not manage it`;
+  return reader && `${reader.stack} reads it, but does not manage it`;
 }
 
 function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
@@ -351,11 +365,11 @@ function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
 }
 
 function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): void {
-  const printLine = (what: string, text: string) => print(what.padEnd(11) + text);
+  const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
   for (const { baseUrl, tokenKind, listed, complete } of report.services) {
-    const more = complete ? "" : ", and there may be more";
+    const ending = complete ? "" : ", and there may be more";
     const instances = count(listed, "instance");
-    printLine("service", `${baseUrl} (${tokenKind} token): ${instances} listed${more}`);
+    printLine("service", `${baseUrl} (${tokenKind} token): ${instances} listed${ending}`);
   }
   printLine("stacks", `${report.stacks.read} read, ${report.stacks.withInstances} with instances`);
   printLine("managed", count(report.managed.length, "instance"));
@@ -367,11 +381,11 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
     for (const row of rows) print(`  ${row.filter(Boolean).join("  ")}`);
     print(`  → ${next}`);
   };
-  const textOf = ({ id, name, status }: Listed) => `${id}  "${name}"  ${status}`;
+  const describeInstance = ({ id, name, status }: Listed) => `${id}  "${name}"  ${status}`;
   const isBilled = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
   printSection(
     `Running but in no stack${isBilled ? ", and billed" : ""}`,
-    report.inNoStack.map((it) => [textOf(it), it.ipv4, it.note]),
+    report.inNoStack.map((it) => [describeInstance(it), it.ipv4, it.note]),
     `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
   );
   printSection(
@@ -382,34 +396,34 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
   printSection(
     "Managed by more than one resource, each of which would destroy it",
     report.inSeveral.map((it) => [
-      textOf(it),
+      describeInstance(it),
       ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
     ]),
     "Keep one, and remove the others from their state with `pulumi state delete`.",
   );
   const rowOf = ({ urn, name, at, id, stack }: PendingCreate) => [
-    ...[urn, name && `"${name}"`, at && `begun ${at}`, id],
+    ...[urn, name && `"${name}"`, at && `started ${at}`, id],
     stack && `pending in ${stack}`,
   ];
   printSection(
     "Pending creates",
     report.openCreates.filter(({ at }) => at !== undefined).map(rowOf),
-    `Run \`pulumi up\`, which goes on with them or says what to do; \`${ownCommand("discard")}\` lists them.`,
+    `Run \`pulumi up\`, which resumes them or says what to do; \`${ownCommand("discard")}\` lists them.`,
   );
   printSection(
-    "Pending creates of which this machine knows nothing",
+    "Pending creates that the ledger of this machine does not have",
     report.openCreates.filter(({ at }) => at === undefined).map(rowOf),
     "The next `pulumi up` creates each of them once more, unless a stack has its instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates` removes the pending create.",
   );
   printSection(
     "Not decided",
     report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
-    "Run it again later, or once that is fixed.",
+    "Run `audit` again later, or after the cause is fixed.",
   );
   printSection(
     "Not compared",
     report.notComparable.map(({ id, stack, why }) => [id, stack, why]),
-    "Run it with their address and token, too: --stack NAME takes both from a stack.",
+    "Run `audit` with their base URL and token, too. --stack NAME reads both from a stack.",
   );
   print("");
   print(outcomes[exitCode].verdict);

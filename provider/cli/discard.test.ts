@@ -1,3 +1,4 @@
+/** Tests `discard` against ledgers in a temporary folder. */
 import { join } from "node:path";
 import { mkdirSync, rmSync } from "node:fs";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -14,44 +15,44 @@ let home: string;
 beforeEach(() => {
   home = temporaryFolder();
 });
-const at = (backend?: string) => ({
+const envWith = (backend?: string) => ({
   PULUMI_HOME: home,
   ...(backend === undefined ? {} : { PULUMI_BACKEND_URL: backend }),
 });
 
 const leaveOpen = (resource = "web", more: Partial<LedgerRecord> = {}, backend?: string) =>
-  leaveIn(ledgerFolder(at(backend)), resource, {
+  leaveIn(ledgerFolder(envWith(backend)), resource, {
     ...{ tokenKind: "live", stage: "accepted", id: "i-1" },
     ...more,
   });
 
-const run = (...args: string[]) => typed(["discard", ...args], at());
+const run = (...args: string[]) => typed(["discard", ...args], envWith());
 
-/** The keys of what `discard` lists. */
-async function left(backend?: string): Promise<string[]> {
-  const { lines } = await typed(["discard"], at(backend));
+/** Returns the keys of the pending creates that `discard` lists. */
+async function listedKeys(backend?: string): Promise<string[]> {
+  const { lines } = await typed(["discard"], envWith(backend));
   return lines.flatMap((line) => /^ {2}record (\S+):/.exec(line)?.[1] ?? []);
 }
 
 test("without an argument it lists the pending creates, with the commands that take them over and forget them", async () => {
-  const { key, at: begun } = await leaveOpen();
+  const { key, at: startedAt } = await leaveOpen();
   const { code, lines } = await run();
   expect(code).toBe(0);
   expect(lines).toEqual([
     urn,
-    `  record ${key}: "web" at https://api.example.com/v2 (live token), begun ${begun}, instance i-1`,
+    `  record ${key}: "web" at https://api.example.com/v2 (live token), started ${startedAt}, instance i-1`,
     "  take it over: pulumi import compute:index:Instance web i-1",
     expect.stringMatching(new RegExp(`^  forget it: .* discard ${key}$`)),
   ]);
 });
 
-test("a name that was secret is shown as one (G8)", async () => {
+test("a name that was secret is shown as [secret], since no output may show a secret (G8)", async () => {
   await leaveOpen("web", { name: recordedName("db1", true, { apiToken: "sk_test_1" }) });
   expect((await run()).lines.join("\n")).toContain(': "[secret]" at');
   expect((await run(urn)).lines.join("\n")).toContain('the create of "[secret]" at');
 });
 
-test("by its key also a create is forgotten whose result a state held (defect 29)", async () => {
+test("with its key, a create is forgotten even if its result was in a state (defect 29)", async () => {
   const { key } = await leaveOpen("web", { stage: "delivered", at: new Date().toISOString() });
   expect((await run(urn)).code).toBe(1);
   expect(await run(key)).toMatchObject({ code: 0, lines: [expect.stringContaining(key)] });
@@ -65,24 +66,24 @@ test("a create that is refused, delivered or settled is not pending", async () =
   expect(await run()).toEqual({ code: 0, lines: ["There is no pending create."], warnings: [] });
 });
 
-test("with the same URN in two backends it forgets that of the one in use, or asks", async () => {
+test("with the same URN in two backends, discard forgets the create of the backend in use, or asks for the backend", async () => {
   const [a = "", b = ""] = ["file:///a", "file:///b"];
   const { key: inA } = await leaveOpen("web", {}, a);
   const { key: inB } = await leaveOpen("web", {}, b);
 
-  expect((await typed(["discard"], at(a))).lines.join("\n").split("another")).toHaveLength(2);
-  const unclear = await typed(["discard", urn], at("file:///c"));
+  expect((await typed(["discard"], envWith(a))).lines.join("\n").split("another")).toHaveLength(2);
+  const unclear = await typed(["discard", urn], envWith("file:///c"));
   expect(unclear.warnings.join()).toMatch(/Set PULUMI_BACKEND_URL/);
   expect(unclear.code).toBe(1);
-  expect((await left()).sort()).toEqual([inA, inB].sort());
-  expect((await typed(["discard", urn], at(b))).code).toBe(0);
-  expect(await left()).toEqual([inA]);
-  // Typed without the backend that the run was told of: there is no other that could be meant.
-  expect((await typed(["discard", urn], at("file:///c"))).code).toBe(0);
-  expect(await left()).toEqual([]);
+  expect((await listedKeys()).sort()).toEqual([inA, inB].sort());
+  expect((await typed(["discard", urn], envWith(b))).code).toBe(0);
+  expect(await listedKeys()).toEqual([inA]);
+  // The run had another backend than this command, but only one backend has a pending create of this URN.
+  expect((await typed(["discard", urn], envWith("file:///c"))).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
 });
 
-test("with a key it forgets that create of its resource, and says which", async () => {
+test("with a key, discard forgets only that create of the resource, and names it", async () => {
   const { key } = await leaveOpen();
   const other = await leaveOpen("web", { stage: "replied", id: "i-2" });
   const { code, lines } = await run(key);
@@ -90,11 +91,11 @@ test("with a key it forgets that create of its resource, and says which", async 
   expect(lines).toEqual([
     `Forgotten: the create of "web" at https://api.example.com/v2 (2026-01-01T00:00:00.000Z), record ${key}, instance i-1.`,
   ]);
-  expect(await left()).toEqual([other.key]);
+  expect(await listedKeys()).toEqual([other.key]);
 });
 
 test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as const)(
-  "with a key it also forgets one that a state held, %j",
+  "with a key, discard also forgets a create whose result was in a state, %j",
   async (more) => {
     const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
     expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
@@ -103,28 +104,28 @@ test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as co
   },
 );
 
-test("with a URN it forgets every create of that resource, and no other", async () => {
+test("with a URN, discard forgets every create of that resource, and no other", async () => {
   await leaveOpen();
   await leaveOpen("web", { stage: "sending" });
   const other = await leaveOpen("db");
   const { code, lines } = await run(urn);
   expect(code).toBe(0);
   expect(lines).toHaveLength(2);
-  expect(await left()).toEqual([other.key]);
+  expect(await listedKeys()).toEqual([other.key]);
 });
 
 test("a create that a run is busy with is neither listed nor forgotten", async () => {
   const ended = await leaveOpen();
-  const running = new Ledger(ledgerFolder(at()), "abc", () => undefined, {
+  const running = new Ledger(ledgerFolder(envWith()), "abc", () => undefined, {
     date: () => new Date(),
   });
   const key = await running.begin(newRecord("web"));
-  expect(await left()).toEqual([ended.key]);
+  expect(await listedKeys()).toEqual([ended.key]);
   const refused = await run(key);
   expect(refused).toMatchObject({ code: 1, lines: [] });
   expect(refused.warnings.join()).toMatch(/^Not forgotten: a run is busy with the create of "web"/);
   expect((await run(urn)).code).toBe(1);
-  expect(await left()).toEqual([]);
+  expect(await listedKeys()).toEqual([]);
   expect(
     running
       .read()
@@ -135,22 +136,22 @@ test("a create that a run is busy with is neither listed nor forgotten", async (
   expect((await run(key)).code).toBe(0);
 });
 
-test("where files can't be locked it says that the run may not have ended, and does as told", async () => {
+test("if files can't be locked, discard says that the run may not have ended, and still forgets the create", async () => {
   const { key } = await leaveOpen();
-  const lock = join(ledgerFolder(at()), "take.lock");
+  const lock = join(ledgerFolder(envWith()), "take.lock");
   rmSync(lock);
   mkdirSync(lock);
   expect((await run()).lines.join("\n")).toContain("its run may not have ended");
   expect((await run(key)).code).toBe(0);
-  expect(await left()).toEqual([]);
+  expect(await listedKeys()).toEqual([]);
 });
 
-test("what is not there is an error", async () => {
+test("a URN without a pending create is an error", async () => {
   const { code, lines } = await run(urn);
   expect(code).toBe(1);
   expect(lines).toEqual([`There is no pending create for ${urn}.`]);
 });
 
-test("an option is no key", async () => {
+test("an unknown option is not taken for a key", async () => {
   expect(await run("--all")).toMatchObject({ code: 2, lines: [] });
 });

@@ -1,6 +1,7 @@
 /**
- * `pulumi-resource-compute discard [KEY|URN]`: lists the pending creates, or forgets one (G1) once a person
- * knows that none of its instances runs. It also reads pending creates for the other commands.
+ * `pulumi-resource-compute discard [KEY|URN]`: lists the pending creates, or forgets one. No created instance may be
+ * lost (G1), so a person forgets a create only when none of its instances runs. The other commands read pending
+ * creates with `readPendingCreates`.
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
@@ -12,14 +13,14 @@ import { displayRecordedName } from "../ledger/record";
 import { isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
-/** A create in a ledger of this machine. */
+/** A create in one of the ledgers on this machine, and the ledger that has it. */
 export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
   ledger: Ledger;
-  /** It was begun with the state backend that is in use here. */
+  /** Whether the create was started with the state backend that is in use now. */
   isHere: boolean;
 }
 
-type Warn = (text: string) => void;
+type Warn = (message: string) => void;
 
 /** Reads the creates in the ledgers of all state backends that were used on this machine. */
 function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
@@ -35,9 +36,9 @@ export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): Recorded
   return readCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
 }
 
-/** Says which resource a pending create made this instance for, and how it gets into the state. */
+/** Says for which resource a pending create made this instance, and how the instance gets into the state. */
 export function describeCreator({ record, isHere }: RecordedCreate, id: string): string {
-  // An engine may have saved the id of a create that is `replied`; a stateless one has no stack.
+  // An engine may have saved the id of a create in the stage `replied`. A stateless create has no stack.
   const isResumed = record.stage !== "replied" && !record.stateless;
   const command = isResumed
     ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"}`
@@ -66,55 +67,56 @@ function listPending({ env, print, warn }: Terminal): void {
     const instance = id ? `, instance ${id}` : "";
     print(urn);
     print(
-      `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), begun ${at}${instance}`,
+      `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
     );
-    if (!isHere) print("  begun with another state backend than the one that is in use here");
+    if (!isHere)
+      print("  it was started with another state backend than the one that is in use now");
     if (unlockable) {
-      print("  its run may not have ended: files can't be locked here, so this can't be told");
+      print("  its run may not have ended: files can't be locked here, so this is not known");
     }
     print(`  take it over: ${importCommand(record, id ?? "<id>")}`);
     print(`  forget it: ${discardCommand(key)}`);
   }
 }
 
-/** Gives the exit code. */
+/** Forgets the creates with this key or URN. Returns the exit code. */
 function discard(keyOrUrn: string, io: Terminal): number {
-  // The key also finds a create whose result a state held: its record blocks the next create where
-  // the delete of its instance would fail.
-  const found = readCreates(io.env, io.warn).filter(
+  // The key also finds a create whose result was in a state: its record blocks the next create if the
+  // delete of its instance would fail.
+  const matching = readCreates(io.env, io.warn).filter(
     ({ record }) =>
       (record.key === keyOrUrn &&
         isAllowedChange(record, { stage: "settled", settled: "discarded" })) ||
       (record.urn === keyOrUrn && isPending(record)),
   );
-  if (found.length === 0) {
+  if (matching.length === 0) {
     io.print(`There is no pending create for ${keyOrUrn}.`);
     return 1;
   }
-  // Stacks of two backends may have the same URN.
-  const here = found.filter(({ isHere }) => isHere);
-  if (here.length === 0 && new Set(found.map(({ ledger }) => ledger)).size > 1) {
+  // Stacks of two backends may have a resource with the same URN.
+  const here = matching.filter(({ isHere }) => isHere);
+  if (here.length === 0 && new Set(matching.map(({ ledger }) => ledger)).size > 1) {
     io.warn(
-      `Several state backends have a pending create for ${keyOrUrn}, and none of them is in use here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run it again.`,
+      `Several state backends have a pending create for ${keyOrUrn}, and none of them is in use here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run \`discard\` again.`,
     );
     return 1;
   }
-  const forgotten = (here.length > 0 ? here : found).map((create) => forget(create, io));
-  return forgotten.every(Boolean) ? 0 : 1;
+  const results = (here.length > 0 ? here : matching).map((create) => forget(create, io));
+  return results.every(Boolean) ? 0 : 1;
 }
 
-/** Gives whether the create is forgotten, and prints the result. */
+/** Forgets one create, and prints the result. Returns whether the create is forgotten. */
 function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;
   if (inFlight) {
     warn(
-      `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and try again.`,
+      `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and run \`discard\` again.`,
     );
     return false;
   }
   if (!ledger.settle(key, "discarded")) {
-    warn(`Not forgotten: the record of ${create} could not be changed. Run this again.`);
+    warn(`Not forgotten: the record of ${create} could not be changed. Run \`discard\` again.`);
     return false;
   }
   print(`Forgotten: ${create}, record ${key}${id ? `, instance ${id}` : ""}.`);

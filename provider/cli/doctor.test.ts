@@ -1,4 +1,4 @@
-/** The rest of what doctor says is in tests/lifecycle/doctor.test.ts. */
+/** Tests the checks of `doctor` that need no service. tests/lifecycle/doctor.test.ts tests the others. */
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -11,7 +11,7 @@ test.each([
   ["3.172.0", "FAILED"],
   ["3.180.0", "ok"],
   ["3.258.0", "ok"],
-])("of Pulumi %s the doctor says %s", async (version, result) => {
+])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
   const folder = temporaryFolder();
   const cli = join(folder, "pulumi");
   writeFileSync(cli, `#!/bin/sh\necho v${version}\n`);
@@ -29,13 +29,16 @@ test.each([
   ["--destroy-path", "CanaryValue"],
   ["--poll-interval-seconds", "CanaryValue"],
   ["--stack", "CanaryValue"],
-])("a wrong value of %s is named by its option, and not repeated (G8)", async (option, value) => {
-  const env = { PATH: "", PULUMI_HOME: temporaryFolder(), COMPUTE_API_TOKEN: "sk_test_1" };
-  const { code, lines, warnings } = await typed(["doctor", option, value], env);
-  const text = [...lines, ...warnings].join("\n");
-  expect(text).toMatch(
-    option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option}: `, "m"),
-  );
-  expect(text).not.toContain("Canary");
-  expect(code).toBe(1);
-});
+])(
+  "a wrong value of %s: the message names the option, and does not repeat the value (G8)",
+  async (option, value) => {
+    const env = { PATH: "", PULUMI_HOME: temporaryFolder(), COMPUTE_API_TOKEN: "sk_test_1" };
+    const { code, lines, warnings } = await typed(["doctor", option, value], env);
+    const output = [...lines, ...warnings].join("\n");
+    expect(output).toMatch(
+      option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option}: `, "m"),
+    );
+    expect(output).not.toContain("Canary");
+    expect(code).toBe(1);
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * `pulumi-resource-compute doctor`: checks whether `pulumi up` can work. It sends GET requests only, and
- * writes no file.
+ * `pulumi-resource-compute doctor`: checks whether `pulumi up` can work. The command sends GET requests only,
+ * and writes no file.
  */
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
@@ -32,19 +32,19 @@ export function addDoctor(program: Command, io: Terminal): void {
   const command = program
     .command("doctor")
     .description("check settings, token, service and this machine; changes nothing")
-    .option("--json", "Print the same as data.")
+    .option("--json", "Print the result as JSON.")
     .option("--stack <name>", stackHelp);
   addSettingOptions(command).action(async (options: Options) => {
     const findings: Finding[] = [];
     for await (const finding of examine(options, io)) {
       findings.push(finding);
-      // Each line is printed at once, since the service may be slow.
+      // Each finding is printed as soon as it is known, since the service may be slow.
       if (!options.json) printFinding(finding, io);
     }
-    const isWell = findings.every(({ result }) => result !== "FAILED");
-    if (options.json) printData({ ok: isWell, checks: findings }, io);
+    const isOk = findings.every(({ result }) => result !== "FAILED");
+    if (options.json) printData({ ok: isOk, checks: findings }, io);
     else printVerdict(findings, io);
-    io.exitCode = isWell ? 0 : 1;
+    io.exitCode = isOk ? 0 : 1;
   });
 }
 
@@ -62,10 +62,10 @@ async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding>
 
 const serviceSkipped: Finding = {
   ...{ check: "service", result: "skipped" },
-  found: "not checked further until the problem above is solved",
+  found: "it is not checked further until the problem above is solved",
 };
 
-/** Asks for the account, then for all instances, with the client of `pulumi up`. */
+/** Sends the account call, then lists all instances, with the same client as `pulumi up`. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
   const connected = ok("connection", `${host} answers`);
@@ -82,25 +82,29 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
   let check = "account";
   try {
     const api = await new Connection(settings, context, () => slowedDown.signal).api();
-    using account = deadline(systemClock, settings.requestTimeoutMs / 1000, slowedDown.signal);
-    const accepted = await examineAccount(api, settings, account.signal);
+    using accountDeadline = deadline(
+      systemClock,
+      settings.requestTimeoutMs / 1000,
+      slowedDown.signal,
+    );
+    const accountFinding = await examineAccount(api, settings, accountDeadline.signal);
     yield connected;
-    yield accepted;
+    yield accountFinding;
 
     check = "listing";
-    using listing = deadline(systemClock, timeouts.look, slowedDown.signal);
-    const listed = await examineListing(api, settings, listing.signal);
-    yield ok("scope", "list is allowed; whether create is allowed shows with the first create");
-    yield listed;
+    using listingDeadline = deadline(systemClock, timeouts.look, slowedDown.signal);
+    const listingFinding = await examineListing(api, settings, listingDeadline.signal);
+    yield ok("scope", "list is allowed; only the first create shows whether create is allowed");
+    yield listingFinding;
   } catch (error) {
     if (error === slowedDown.signal.reason) {
       yield warning(check, (error as Error).message, tooManyRequests);
     } else if (error instanceof TimedOut) {
-      const found = `${host} gave no usable answer within ${error.seconds} s`;
+      const found = `${host} sent no usable answer within ${error.seconds} s`;
       yield failed(check === "account" ? "connection" : check, found, networkAdvice);
     } else if (error instanceof OperationFailed) {
-      // For example, a proxy variable that is no address.
-      yield failed("connection", error.message, "Correct it, and run this again.");
+      // For example, the value of a proxy variable is not an address.
+      yield failed("connection", error.message, "Correct it, and run `doctor` again.");
     } else if (error instanceof RequestError) {
       if (check === "account") {
         const isAnswered = error.kind === "answered" || error.kind === "unreadable";
@@ -114,12 +118,16 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
 }
 
 const tooManyRequests =
-  "Others use this token. `pulumi up` would wait and slow down; docs/scaling.md says how many runs can share a token.";
+  "Other runs use this token, too. `pulumi up` would wait and slow down. docs/scaling.md says how many runs can share a token.";
 
 const networkAdvice =
   "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
 
-/** @throws RequestError with which `pulumi up` fails: it goes on where only the account call is refused. */
+/**
+ * Sends the account call. If the service refuses only this call, `pulumi up` still works.
+ *
+ * @throws RequestError if the call fails in a way that makes `pulumi up` fail, too.
+ */
 async function examineAccount(
   api: ComputeApi,
   { validateCredentials }: Settings,
@@ -138,11 +146,18 @@ async function examineAccount(
           error.message,
           `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to be narrow, set compute:validateCredentials to false.`,
         )
-      : ok("account", "the account call is refused, and compute:validateCredentials is false");
+      : ok(
+          "account",
+          "the service refuses the account call, but compute:validateCredentials is false",
+        );
   }
 }
 
-/** @throws RequestError where the service can't be listed. */
+/**
+ * Lists all instances.
+ *
+ * @throws RequestError if the service can't be listed.
+ */
 async function examineListing(
   api: ComputeApi,
   { cursorParameter }: Settings,
@@ -152,30 +167,30 @@ async function examineListing(
   const onCursorFailed = (why: string) => (whyIgnored = why);
   const listing = await collect(api, { cursorParameter, onCursorFailed }, signal);
   const { items, unreadable, complete } = listing;
-  const listed = count(items.size, "instance");
+  const instanceCount = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
     const cursor = `; compute:cursorParameter is first needed for more than ${pageLimit.max}`;
-    return ok("listing", isUntried ? listed + cursor : listed);
+    return ok("listing", isUntried ? instanceCount + cursor : instanceCount);
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
   if (unreadable > 0) {
     return warning(
       "listing",
-      `${listed}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
-      "Check that compute:baseUrl is the address of the Compute Instances Service; tell its operator.",
+      `${instanceCount}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
+      "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.",
     );
   }
   return whyIgnored === undefined
     ? warning(
         "listing",
-        `${listed}, and there may be more, since only ${pageLimit.max} of each status are listed: ${incomplete}`,
-        `${nameCursor}; docs/scaling.md says what is possible without.`,
+        `${instanceCount}, and there may be more, since only ${pageLimit.max} of each status are listed: ${incomplete}`,
+        `${nameCursor}; docs/scaling.md says what is possible without a cursor.`,
       )
     : warning(
         "listing",
-        `${listed}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
-        "Set compute:cursorParameter to the service's own name for it, or remove it.",
+        `${instanceCount}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
+        "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.",
       );
 }
 
@@ -187,11 +202,11 @@ async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
       return warning("engine", "`pulumi version` printed no version", installAdvice);
     }
     return isOlder(version, oldestEngine)
-      ? failed("engine", `Pulumi ${version}, older than ${oldestEngine}`, installAdvice)
+      ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
       : ok("engine", `Pulumi ${version}`);
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
-    // A program that uses the Automation API may install the CLI itself.
+    // A missing CLI is only a warning, since a program that uses the Automation API may install the CLI itself.
     return (error.isMissing ? warning : failed)("engine", error.problem, error.next);
   }
 }
@@ -203,26 +218,27 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
     return warning(
       "ledger",
       `${folder} can't be written (${problem})`,
-      "Make it writable, or set PULUMI_HOME: if a run is killed while it creates an instance, the next run will not know of that instance.",
+      "Make the folder writable, or set PULUMI_HOME: if a run is killed while it creates an instance, the next run will not know of that instance.",
     );
   }
   const complaints: string[] = [];
-  const all = readPendingCreates(env, (text) => complaints.push(text));
-  const here = all.filter(({ isHere }) => isHere).length;
+  const pending = readPendingCreates(env, (message) => complaints.push(message));
+  const here = pending.filter(({ isHere }) => isHere).length;
   const list = `\`${ownCommand("discard")}\` lists them`;
   if (here > 0) {
-    const next = `Run \`pulumi up\`, which goes on with them or says what to do; ${list}.`;
+    const next = `Run \`pulumi up\`, which resumes them or says what to do; ${list}.`;
     return warning("ledger", `${count(here, "pending create")} in ${folder}`, next);
   }
   if (complaints.length > 0) return warning("ledger", complaints.join("; "), `Look at ${folder}.`);
-  const others = all.length > 0 ? `; ${all.length} with another state backend (${list})` : "";
+  const others =
+    pending.length > 0 ? `; ${pending.length} with another state backend (${list})` : "";
   return ok("ledger", `${folder}: no pending create${others}`);
 }
 
-/** Why this folder can't be written, or can't be made; found out without writing anything. */
+/** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
 function whyNotWritable(folder: string): string | undefined {
   try {
-    // "/." fails for a file.
+    // With "/." the check also fails if `folder` is a file.
     accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file` from what the service
- * lists. It changes nothing but the file that `--out` names.
+ * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file` from the instances that
+ * the service lists. The command changes nothing but the file that `--out` names.
  */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
@@ -19,10 +19,13 @@ import type { Terminal } from "./terminal";
 interface Options extends SettingOptions {
   out?: string;
   stack?: string;
+  /** The pattern for names, with `*` and `?`. */
   name?: string;
-  /** In upper case. */
+  /** The wanted statuses in upper case. */
   status?: string[];
+  /** The URN of the component that becomes the parent of the instances. */
   parent?: string;
+  /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider?: string;
 }
 
@@ -30,22 +33,30 @@ interface Options extends SettingOptions {
 export function addImportPlan(program: Command, io: Terminal): void {
   const command = program
     .command("import-plan")
-    .description("write the file for `pulumi import --file` from what the service lists")
-    .option("--out <file>", "Write the plan there instead of to stdout.")
-    .option("--stack <name>", `Leave out what this stack has already. ${stackHelp}`)
+    .description(
+      "write the file for `pulumi import --file` from the instances that the service lists",
+    )
+    .option("--out <file>", "Write the plan to this file instead of stdout.")
+    .option(
+      "--stack <name>",
+      `Leave out the instances that are in this stack already. ${stackHelp}`,
+    )
     .option(
       "--name <pattern>",
-      "Only instances with a name like this: * stands for any text, ? for one character.",
+      "Only instances whose name matches this pattern: * stands for any characters, ? for one character.",
     )
     .option(
       "--status <status>",
-      "Only instances with this status; may be given again. Default: all but PROVISIONING, which a run may be creating just now.",
+      "Only instances with this status. The option can be given several times. By default, all instances are in the plan except PROVISIONING ones, which a run may be creating right now.",
       (status: string, others: string[] = []) => [...others, status.toUpperCase()],
     )
-    .option("--parent <urn>", "URN of the component in the stack that becomes their parent.")
+    .option(
+      "--parent <urn>",
+      "URN of the component in the stack that becomes the parent of the instances.",
+    )
     .option(
       "--provider <urn>",
-      "URN of the program's own provider resource for them. Default: the default provider.",
+      "URN of the explicit provider resource for the instances. By default, they use the default provider.",
     );
   addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
     try {
@@ -57,18 +68,22 @@ export function addImportPlan(program: Command, io: Terminal): void {
   });
 }
 
-/** @throws OperationFailed or RequestError with the reason why there is no plan. */
+/**
+ * Writes the plan to the file of `--out` or to stdout, and what the plan leaves out to stderr.
+ *
+ * @throws Error with the reason why there is no plan: see `explainError`.
+ */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
-  const { stack, out, parent, provider, status: statuses = [] } = options;
+  const { stack, out, parent: parentUrn, provider: providerUrn, status: statuses = [] } = options;
   const settings = await readSettings(stack, options, io);
   const inStack = stack === undefined ? [] : (await readState(stack, io.env)).instances;
   const { listing, origin } = await listService(createSession(settings, io));
-  const warn = (text: string) => io.warn(`warning: ${text}`);
+  const warn = (message: string) => io.warn(`warning: ${message}`);
   const pending = readPendingCreates(io.env, warn);
 
-  const pattern = patternOf(options.name);
+  const namePattern = patternOf(options.name);
   const isWanted = ({ name = "", status = "" }: ListItem) =>
-    pattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
+    namePattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
   // An instance that lives elsewhere is another one, even if its id is the same.
   const isInStack = ({ id }: ListItem) =>
     inStack.some(
@@ -77,28 +92,31 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
         !it.external &&
         (!it.origin || originDifference(it.origin, origin) === undefined),
     );
-  const whyLeftOut = ({ id, status }: ListItem): string | undefined => {
-    if (io.redactor.redact(id) !== id) return "its id has characters that a plan can't hold";
+  const reasonToLeaveOut = ({ id, status }: ListItem): string | undefined => {
+    if (io.redactor.redact(id) !== id)
+      return "its id contains a secret or characters that can't be printed";
     const create = pending.find(({ record }) => record.id === id && isSamePlace(record, origin));
     if (create) return describeCreator(create, id);
     return status === "PROVISIONING" && statuses.length === 0
-      ? "it is PROVISIONING, so a run may be just creating it; --status PROVISIONING takes it all the same"
+      ? "it is PROVISIONING, so a run may be creating it right now; --status PROVISIONING includes it anyway"
       : undefined;
   };
 
   const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
   const resources: object[] = [];
   const leftOut: string[] = [];
-  const references = Object.entries({ parent, provider }).filter(([, urn]) => urn !== undefined);
-  const uniqueName = namer(inStack.map(({ urn }) => logicalName(urn)));
+  const references = Object.entries({ parent: parentUrn, provider: providerUrn }).filter(
+    ([, urn]) => urn !== undefined,
+  );
+  const uniqueName = uniqueNames(inStack.map(({ urn }) => logicalName(urn)));
   for (const item of wanted.filter((it) => !isInStack(it))) {
     const { id, name = "" } = item;
-    const reason = whyLeftOut(item);
+    const reason = reasonToLeaveOut(item);
     if (reason !== undefined) leftOut.push(`left out: ${id} "${name}": ${reason}`);
     else {
       resources.push({
         type: instanceToken,
-        // An instance may have the token for a name (G8).
+        // The name of an instance may be the token, which no output may show (G8).
         name: uniqueName(io.redactor.redact(name), id),
         id,
         // The file names other resources by the keys of its `nameTable`.
@@ -107,7 +125,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
     }
   }
 
-  // Pulumi's own format: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
+  // The format of the file is Pulumi's: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
   const nameTable = references.length > 0 ? { nameTable: Object.fromEntries(references) } : {};
   const json = JSON.stringify({ ...nameTable, resources }, undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
@@ -119,30 +137,30 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
-  const number = wanted.filter(isInStack).length;
-  const already = number > 0 ? `; ${number} are in the stack already` : "";
+  const inStackCount = wanted.filter(isInStack).length;
+  const already = inStackCount > 0 ? `; ${inStackCount} are in the stack already` : "";
   const next = resources.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
   const noun = resources.length === 1 ? "instance is" : "instances are";
   io.warn(`${resources.length} ${noun} in the plan${already}.${next}`);
 }
 
-/** Matches upper and lower case alike, as hostnames are compared. */
+/** Makes a RegExp of the pattern of `--name`. It ignores case, since hostnames are compared like that. */
 function patternOf(glob = "*"): RegExp {
   const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
   return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
 }
 
 function byNameAndId(a: ListItem, b: ListItem): number {
-  const [one, other] = [`${a.name ?? ""}\n${a.id}`, `${b.name ?? ""}\n${b.id}`];
-  return one < other ? -1 : one > other ? 1 : 0;
+  const [first, second] = [`${a.name ?? ""}\n${a.id}`, `${b.name ?? ""}\n${b.id}`];
+  return first < second ? -1 : first > second ? 1 : 0;
 }
 
 /**
- * Gives a function that makes the resource name of an instance. A name that is taken, also by a resource
- * of the stack, gets the id of the instance as its ending.
+ * Returns a function that makes the resource name of an instance. A name that is in use, by a resource of the stack
+ * (`taken`) or by an earlier instance, gets the id of the instance as its ending.
  */
-function namer(taken: readonly string[]): (name: string, id: string) => string {
-  // Generated code names its variables like this, so names that differ in signs only would collide.
+function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
+  // Generated code names its variables like this, so names that differ only in punctuation would collide.
   const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
   const used = new Set(taken.map(variableOf));
   return (name, id) => {
@@ -154,18 +172,18 @@ function namer(taken: readonly string[]): (name: string, id: string) => string {
   };
 }
 
-/** The part of a text that every language and every shell takes as it is. */
-function resourceName(text: string): string {
-  return text
+/** Replaces all characters that a language or a shell would have to quote. */
+function resourceName(name: string): string {
+  return name
     .slice(0, 100)
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
     .replace(/^[-.]+|[-.]+$/g, "");
 }
 
-/** @throws OperationFailed where the file can't be written. */
-function save(file: string, text: string): void {
+/** @throws OperationFailed if the file can't be written. */
+function save(file: string, content: string): void {
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, content);
   } catch (error) {
     throw new OperationFailed([
       `the plan can't be written: ${(error as Error).message}`,

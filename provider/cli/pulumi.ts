@@ -1,4 +1,7 @@
-/** Asks the Pulumi CLI on PATH for the configuration of a stack, and for the instances in the states. */
+/**
+ * Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. `doctor`,
+ * `audit` and `import-plan` use it.
+ */
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
@@ -10,12 +13,12 @@ import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
 import { oldestEngine } from "../executable";
 
-/** The Pulumi CLI failed, or gave something that can't be read; with the next step. */
+/** The Pulumi CLI is missing or failed, or its output can't be read. The error names the next step. */
 export class PulumiError extends OperationFailed {
   override readonly name = "PulumiError";
   readonly problem: string;
   readonly next: string;
-  /** There is no `pulumi` on PATH. */
+  /** Whether the cause is that there is no `pulumi` on PATH. */
   readonly isMissing: boolean;
 
   constructor(problem: string, next: string, isMissing: boolean) {
@@ -26,13 +29,15 @@ export class PulumiError extends OperationFailed {
   }
 }
 
-/** Some machines need seconds for one command of the CLI. */
+/** The time after which a command of the CLI is ended. On some machines a command needs many seconds. */
 const timeoutMs = 60_000;
 
 /**
- * Runs a command of the Pulumi CLI, and gives its stdout. `next` is what to do where the command fails.
+ * Runs a command of the Pulumi CLI, and returns its stdout. `next` is the next step that an error names if the
+ * command fails.
  *
- * @throws PulumiError with the last line that the CLI printed to stderr.
+ * @throws PulumiError if there is no CLI, if the CLI does not end in time, or if it fails. The message of a failure
+ * has the last line that the CLI printed to stderr, or else the exit code.
  */
 export async function runPulumi(
   args: readonly string[],
@@ -51,24 +56,28 @@ export async function runPulumi(
   } catch (error) {
     const { code, killed, stderr = "" } = error as ExecFileException & { stderr?: string };
     if (code === "ENOENT") throw new PulumiError("there is no pulumi on PATH", installAdvice, true);
-    // The CLI repeats the address of the backend, with its password.
+    // The CLI prints the URL of the backend with its password.
     const lastLine = withoutPasswords(stderr.trim().split("\n").at(-1) ?? "");
     const problem = killed
       ? `did not end within ${timeoutMs / 1000} s`
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
-    // The names of the command only: `pulumi stack export`, `pulumi version`.
-    const names = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
-    throw new PulumiError(`\`${["pulumi", ...names].join(" ")}\` ${problem}`, next, false);
+    // The message has only the words of the command (`pulumi stack export`), no options or values.
+    const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
+    throw new PulumiError(`\`${["pulumi", ...words].join(" ")}\` ${problem}`, next, false);
   }
 }
 
-/** The next step where there is no CLI, or an old one. */
+/** The next step if there is no Pulumi CLI, if the CLI is too old, or if its output can't be read. */
 export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
 
 const stackAdvice =
-  "Run it in the folder of the Pulumi project; `pulumi stack ls` lists its stacks.";
+  "Run this command in the folder of the Pulumi project. `pulumi stack ls` lists the stacks of the project.";
 
-/** @throws PulumiError where the CLI fails, or gives no JSON of this schema. */
+/**
+ * Runs a command of the Pulumi CLI, and returns the JSON that the command prints.
+ *
+ * @throws PulumiError if the CLI fails, or if its output is not JSON of this schema.
+ */
 async function readJson<T>(
   schema: z.ZodType<T>,
   args: readonly string[],
@@ -91,9 +100,9 @@ const configSchema = z.record(
 );
 
 /**
- * The settings of the provider in a stack's configuration, without the prefix `compute:`.
+ * Returns the settings of the provider in a stack's configuration, without the prefix `compute:`.
  *
- * @throws PulumiError where the CLI can't read them.
+ * @throws PulumiError if the CLI can't read the configuration.
  */
 export async function readConfig(stack: string, env: NodeJS.ProcessEnv): Promise<PropertyMap> {
   const args = ["config", "--json", "--show-secrets", "--stack", stack];
@@ -111,41 +120,45 @@ export interface StackInstance {
   stack: string;
   urn: string;
   id: string;
+  /** Where the instance lives. Undefined if the state does not say it. */
   origin: Origin | undefined;
-  /** When the service accepted it (ISO 8601), as long as no listing has shown it. */
+  /** When the service accepted the create (ISO 8601). Undefined once a listing has shown the instance. */
   acceptedAt: string | undefined;
-  /** The program only reads it (`Instance.get`): the stack does not manage it. */
+  /** Whether the program only reads the instance (`Instance.get`), so that the stack does not manage it. */
   external: boolean;
 }
 
-/** The instances of one stack. */
+/** The instances and the pending creates in the state of one stack. */
 interface StackState {
   stack: string;
   instances: readonly StackInstance[];
-  /** Creates that were under way when the engine ended; without a name where that is a secret. */
+  /** The creates that were under way when the engine ended. `name` is undefined if the name is secret or not set. */
   pending: readonly { urn: string; name: string | undefined }[];
 }
 
-/** All stacks of the backend. */
+/** The states of all stacks of the backend. */
 export interface BackendStacks {
   states: readonly StackState[];
   /** The stacks that could not be read. */
-  unread: readonly { stack: string; problem: string }[];
+  unreadable: readonly { stack: string; problem: string }[];
 }
 
-const text = z.string().optional().catch(undefined);
+const optionalString = z.string().optional().catch(undefined);
 
-/** An instance, or a resource of another kind, which may have any form. */
+/** An instance, or a resource of another type, whose other properties are ignored. */
 const resourceSchema = z.union([
   z.object({
     type: z.literal(instanceToken),
     urn: z.string().startsWith("urn:"),
     id: z.string().optional(),
     external: z.boolean().default(false),
-    // A secret name is an object.
-    inputs: z.object({ name: text }).optional(),
+    // In the export, a secret name is an object.
+    inputs: z.object({ name: optionalString }).optional(),
     outputs: z
-      .object({ [originKey]: originSchema.optional().catch(undefined), [acceptedKey]: text })
+      .object({
+        [originKey]: originSchema.optional().catch(undefined),
+        [acceptedKey]: optionalString,
+      })
       .optional(),
   }),
   z.object({ type: z.string().refine((type) => type !== instanceToken) }),
@@ -159,9 +172,9 @@ const exportSchema = z.object({
 });
 
 /**
- * Reads the instances in the state of a stack. The CLI exports the state without its secrets.
+ * Reads the instances in the state of a stack. The CLI exports the state with its secrets encrypted.
  *
- * @throws PulumiError where the CLI can't read the stack.
+ * @throws PulumiError if the CLI can't read the stack.
  */
 export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
   const { deployment } = await readJson(exportSchema, ["stack", "export", "--stack", stack], env);
@@ -179,29 +192,31 @@ export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<
   return { stack, instances, pending };
 }
 
-/** How many processes of the CLI run at a time. */
+/** How many processes of the CLI run at the same time. */
 const concurrentReads = 4;
 
 /**
  * Reads every stack of the backend, in all projects.
  *
- * @throws PulumiError where the CLI can't list the stacks.
+ * @throws PulumiError if the CLI can't list the stacks. A stack that can't be read is in `unreadable` instead.
  */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStacks> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
-  const login = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
-  const stacks = await readJson(z.array(z.object({ name: z.string() })), args, env, login);
-  const read = ({ name }: { name: string }) =>
+  const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
+  const stacks = await readJson(z.array(z.object({ name: z.string() })), args, env, loginAdvice);
+  const readStack = ({ name }: { name: string }) =>
     readState(name, env).catch((error: unknown) => {
       if (!(error instanceof PulumiError)) throw error;
       return { stack: name, problem: error.problem };
     });
-  const results: Awaited<ReturnType<typeof read>>[] = [];
-  for (let n = 0; n < stacks.length; n += concurrentReads) {
-    results.push(...(await Promise.all(stacks.slice(n, n + concurrentReads).map(read))));
+  const results: Awaited<ReturnType<typeof readStack>>[] = [];
+  for (let start = 0; start < stacks.length; start += concurrentReads) {
+    results.push(
+      ...(await Promise.all(stacks.slice(start, start + concurrentReads).map(readStack))),
+    );
   }
   return {
     states: results.filter((it) => "instances" in it),
-    unread: results.filter((it) => "problem" in it),
+    unreadable: results.filter((it) => "problem" in it),
   };
 }

@@ -1,3 +1,4 @@
+/** Tests command lines that are wrong, and the help. */
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { typed } from "./testing/typed";
@@ -21,14 +22,17 @@ test.each([
   [["doctor", "--stack", "--json"], /^The option --stack <name> needs a value\./],
   [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
   [["audit", "--out", token], /^Unknown option --out\./],
-])("the command line %j is wrong: 2, and no value is repeated (G8)", async (args, says) => {
-  const { code, lines, warnings } = await run(...args);
-  expect(warnings.join("\n")).toMatch(says);
-  expect(warnings.join("\n")).not.toContain("Canary");
-  expect({ code, lines }).toEqual({ code: 2, lines: [] });
-});
+])(
+  "the wrong command line %j ends with 2, and the message repeats no value (G8)",
+  async (args, message) => {
+    const { code, lines, warnings } = await run(...args);
+    expect(warnings.join("\n")).toMatch(message);
+    expect(warnings.join("\n")).not.toContain("Canary");
+    expect({ code, lines }).toEqual({ code: 2, lines: [] });
+  },
+);
 
-test("--help and help list the commands, --version prints the version alone", async () => {
+test("--help and help list the commands, --version prints only the version", async () => {
   for (const help of ["--help", "-h", "help"]) {
     const { code, lines } = await run(help);
     const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
@@ -42,20 +46,23 @@ test.each([
   ["discard", ["--help"]],
   ["doctor", ["--json", "--stack", "--base-url", "--help"]],
   ["import-plan", ["--out", "--stack", "--name", "--status", "--parent", "--base-url", "--help"]],
-])("the help of %s has its own options, and none for the token", async (command, options) => {
-  const { code, lines } = await run(command, "--help");
-  const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
-  expect(found).toEqual(expect.arrayContaining(options));
-  if (command === "discard") expect(found).toEqual(options);
-  // A command that creates and deletes nothing takes what is about that, and does not offer it.
-  expect(found.includes("--delete-policy")).toBe(command === "doctor");
-  expect(found.join()).not.toMatch(/--(api-)?token/);
-  expect(code).toBe(0);
-});
+])(
+  "the help of %s lists the options of the command, but no option for the token",
+  async (command, options) => {
+    const { code, lines } = await run(command, "--help");
+    const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
+    expect(found).toEqual(expect.arrayContaining(options));
+    if (command === "discard") expect(found).toEqual(options);
+    // A command that neither creates nor deletes accepts the settings for creates and deletes, but its help hides them.
+    expect(found.includes("--delete-policy")).toBe(command === "doctor");
+    expect(found.join()).not.toMatch(/--(api-)?token/);
+    expect(code).toBe(0);
+  },
+);
 
 test("the help of audit says what each exit code means", async () => {
   const { lines } = await run("audit", "--help");
   expect(lines.join("\n")).toMatch(
-    /It ends with:\n {2}0 {2}.*\n {2}1 {2}.*\n {2}2 {2}.*\n {2}3 {2}/,
+    /Exit codes:\n {2}0 {2}.*\n {2}1 {2}.*\n.*\n {2}2 {2}.*\n {2}3 {2}/,
   );
 });

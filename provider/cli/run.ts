@@ -1,4 +1,7 @@
-/** Runs the command line that a person typed. Only this needs commander, so nothing else loads it. */
+/**
+ * Runs the command line that a person typed. provider/main.ts loads this folder only for such a command line, since
+ * the provider itself does not need commander.
+ */
 import { Command, CommanderError } from "commander";
 import metadata from "../../metadata.json";
 import { closest } from "../closest";
@@ -10,20 +13,20 @@ import { addDoctor } from "./doctor";
 import { addImportPlan } from "./importPlan";
 import { processTerminal, type Terminal } from "./terminal";
 
-/** Runs a command line in this process, and gives its exit code. Ctrl-C ends the process with 130. */
+/** Runs a command line in this process, and returns its exit code. Ctrl-C ends the process with exit code 130. */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
-  // The reader of a pipe may close it early.
+  // The program that reads our output through a pipe may end first (`doctor | head -1`).
   process.stdout.on("error", () => process.exit(1));
   return run(argv, processTerminal());
 }
 
 /**
- * Runs a command line. Gives 0: done; 1: something is wrong; 2: the command line is wrong; 70: a defect of
- * ours. The help of a command tells of its other exit codes.
+ * Runs a command line, and returns the exit code: 0 if all went well, 1 if the command failed or found something, 2 if
+ * the command line is wrong, 70 for a defect of the plugin. The help of `audit` describes its exit codes.
  */
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
-  const lines = (text: string) => text.trimEnd().split("\n");
+  const linesOf = (output: string) => output.trimEnd().split("\n");
   const program = new Command(executable)
     .description(pluginDescription)
     .version(metadata.version, "--version", "print the version")
@@ -31,12 +34,12 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText(
       "after",
-      "\nWithout a command it starts the provider and prints its port, for PULUMI_DEBUG_PROVIDERS=compute:PORT.\nThe provider then has the environment of this process.",
+      "\nWithout a command, the plugin starts the provider and prints its port, for PULUMI_DEBUG_PROVIDERS=compute:PORT.\nThe provider then uses the environment of this process.",
     )
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => lines(text).forEach((line) => io.print(line)),
-      writeErr: (text) => lines(text).forEach((line) => io.warn(line)),
+      writeOut: (output) => linesOf(output).forEach((line) => io.print(line)),
+      writeErr: (output) => linesOf(output).forEach((line) => io.warn(line)),
       // Commander's own messages repeat what was typed; `usageError` does not.
       outputError: () => undefined,
     })
@@ -49,7 +52,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       io.warn(defectMessage(String(error)));
-      // 1 is a finding of some commands.
+      // Not 1, since `audit` and `doctor` end with 1 if they find something.
       return 70;
     }
     // The help or the version was printed.
@@ -62,8 +65,8 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
 }
 
 /**
- * Refuses a value that begins with "-", which is the next option, and an empty value, which comes from a shell
- * variable that is not set.
+ * Refuses an option whose value begins with "-", since that is the next option, and an empty value, since that comes
+ * from a shell variable that is not set.
  */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
@@ -75,26 +78,26 @@ function refuseMissingValues(command: Command): void {
   }
 }
 
-/** What is wrong with the command line. It repeats no value, since each may be the token (G8). */
+/** Says what is wrong with the command line. The message repeats no value, since any value may be the token (G8). */
 function usageError({ code, message }: CommanderError, { commands, options }: Command): string {
   const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
-  const known = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];
-  const guess = closest(word, known);
+  const knownWords = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];
+  const guess = closest(word, knownWords);
   const ending = guess ? `; did you mean ${guess}?` : ".";
-  // A token has capitals, digits or underscores in it.
-  const isHarmless = /^[a-z-]{1,30}$/.test(word);
+  // A token contains capitals, digits or underscores.
+  const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
   switch (code) {
     case "commander.unknownCommand":
-      return `Unknown command${isHarmless ? ` "${word}"` : ""}${ending}`;
+      return `Unknown command${isSafeToRepeat ? ` "${word}"` : ""}${ending}`;
     case "commander.unknownOption":
-      if (known.includes(word)) return `The option ${word} takes no value.`;
+      if (knownWords.includes(word)) return `The option ${word} takes no value.`;
       return /token/i.test(word)
         ? "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead."
-        : `Unknown option${isHarmless ? ` ${word}` : ""}${ending}`;
+        : `Unknown option${isSafeToRepeat ? ` ${word}` : ""}${ending}`;
     case "commander.optionMissingArgument":
       return `The option ${word} needs a value.`;
     case "commander.excessArguments":
-      return "There are more arguments than the command takes.";
+      return "There are more arguments than the command accepts.";
     default:
       return "The command line is wrong.";
   }

@@ -1,4 +1,4 @@
-/** The service as the commands ask it: with the client, the listings and the proofs of the provider. */
+/** Sessions and listings for the commands, with the same client as the provider, and the messages for their errors. */
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
@@ -11,40 +11,40 @@ import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
 
-/** A signal that is never aborted: Ctrl-C ends the whole process. */
+/** A signal that is never aborted, since Ctrl-C ends the whole process. */
 const never = new AbortController().signal;
 
-/** All that the service lists for one token. */
+/** The instances that the service lists for one token, with the session that listed them. */
 export interface ServiceListing {
   session: Session;
   origin: Origin;
   listing: Listing;
 }
 
-/** What the provider is given in a command: its messages go to stderr. */
+/** Makes the context in which the provider's code runs in a command. Its messages go to stderr. */
 export function createContext({ redactor, env, warn }: Terminal): ProviderContext {
   const ignore = () => undefined;
   const messages = {
     ...{ status: ignore, debug: ignore, info: warn },
-    warning: (text: string) => warn(`warning: ${text}`),
+    warning: (message: string) => warn(`warning: ${message}`),
   };
   return { messages, redactor, clock: systemClock, env };
 }
 
-/** A session with the service. Nothing is sent yet. */
+/** Makes a session with the service. Nothing is sent yet. */
 export function createSession(settings: Settings, io: Terminal): Session {
   return new Session(settings, createContext(io), () => never);
 }
 
 /**
- * Lists the instances that are there now.
+ * Lists the instances that exist now. The listing is never one that began earlier.
  *
- * @throws Error where that failed: see `explainError`.
+ * @throws Error if the listing fails. `explainError` turns the error into lines for a person.
  */
 export async function listService(session: Session): Promise<ServiceListing> {
   const { listings, connection } = session;
   const after = listings.mark();
-  // Without a time-out, a service that always answers 429 would be asked for ever.
+  // Without a time-out, the requests would never end if the service always answers 429.
   using operation = session.operation(timeouts.look);
   const listing = await listings.get({ after }, operation.signal);
   const { origin } = await connection.open(operation.signal);
@@ -52,13 +52,14 @@ export async function listService(session: Session): Promise<ServiceListing> {
 }
 
 /**
- * The lines that tell a person of an error, with the next step.
+ * Returns the lines that explain an error to a person, with the next step.
  *
- * @throws The error itself, where it is a defect of ours.
+ * @throws The error itself if it is a defect of the plugin.
  */
 export function explainError(error: unknown): readonly string[] {
   if (error instanceof OperationFailed) return error.lines;
   if (error instanceof RequestError) return [explain(error)];
-  if (isEnded(error)) return [`asking the service ${error.message}. Run again later.`];
+  if (isEnded(error))
+    return [`the request to the service ${error.message}. Run the command again later.`];
   throw error;
 }

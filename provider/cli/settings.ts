@@ -1,4 +1,7 @@
-/** The settings of a command: from its options, from a stack's configuration, from the environment. */
+/**
+ * Reads the settings of a command from its options, from a stack's configuration and from the environment. `doctor`,
+ * `audit` and `import-plan` use it.
+ */
 import { type Command, Option } from "commander";
 import { checkConfig, resolveSettings } from "../config/configuration";
 import { hideToken } from "../config/configuration";
@@ -19,7 +22,7 @@ import { count, failed, type Finding, ok, type Terminal } from "./terminal";
 export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. The options below take precedence.";
 
-/** The values of the options, by the names of the settings: commander gives `--base-url` as `baseUrl`. */
+/** The values of the options by the names of the settings. Commander names the option `--base-url` `baseUrl`. */
 export type SettingOptions = Partial<Record<SettingName, string>>;
 
 const optionOf = (name: string) =>
@@ -27,13 +30,13 @@ const optionOf = (name: string) =>
 
 const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
 
-/** No secret is an option: every program on the machine can read the options of a process. */
+/** The settings that have an option. No secret has one: every program on the machine can read the options. */
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
-/** The settings that do not matter to a command that only lists. */
+/** The settings that have no effect on a command that only lists instances. */
 const unusedForListing: readonly SettingName[] = ["deletePolicy", "destroyPath", "leftovers"];
 
-/** Adds an option for each setting that is not secret. The help leaves out those that are not used. */
+/** Adds an option for each setting that is not secret. With `onlyLists`, the help leaves out `unusedForListing`. */
 export function addSettingOptions(command: Command, { onlyLists = false } = {}): Command {
   for (const name of optionNames) {
     const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
@@ -43,9 +46,9 @@ export function addSettingOptions(command: Command, { onlyLists = false } = {}):
 }
 
 /**
- * The settings for a command.
+ * Reads the settings for a command.
  *
- * @throws OperationFailed with everything that is wrong with the settings.
+ * @throws OperationFailed if settings are missing or wrong. The lines name all of them.
  */
 export async function readSettings(
   stack: string | undefined,
@@ -54,13 +57,13 @@ export async function readSettings(
 ): Promise<Settings> {
   const { findings, settings } = await checkSettings(stack, options, io);
   if (settings) return settings;
-  const wrong = findings.filter(({ result }) => result === "FAILED");
+  const failedChecks = findings.filter(({ result }) => result === "FAILED");
   throw new OperationFailed(
-    wrong.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
+    failedChecks.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
   );
 }
 
-/** Checks the settings as Configure does, and says where each comes from; gives them if all are valid. */
+/** Checks the settings as Configure does, and reports where each comes from. Returns the settings if all are valid. */
 export async function checkSettings(
   stack: string | undefined,
   options: SettingOptions,
@@ -68,28 +71,28 @@ export async function checkSettings(
 ): Promise<{ findings: Finding[]; settings?: Settings }> {
   const { env } = io;
   const findings: Finding[] = [];
-  let ofStack: PropertyMap = {};
+  let stackConfig: PropertyMap = {};
   if (stack !== undefined) {
     try {
-      ofStack = await readConfig(stack, env);
+      stackConfig = await readConfig(stack, env);
     } catch (error) {
       if (!(error instanceof PulumiError)) throw error;
       return { findings: [failed("stack", error.problem, error.next)] };
     }
-    const number = Object.keys(ofStack).length;
-    findings.push(ok("stack", `${stack}: ${count(number, "setting")} of compute`));
+    const settingCount = Object.keys(stackConfig).length;
+    findings.push(ok("stack", `${stack}: ${count(settingCount, "setting")} of compute`));
   }
-  hideToken(io, ofStack);
+  hideToken(io, stackConfig);
 
-  const ofOptions = propertyMap(
+  const optionValues = propertyMap(
     Object.fromEntries(optionNames.map((name) => [name, options[name]])),
   );
-  const args = propertyMap({ ...ofStack, ...ofOptions });
+  const args = propertyMap({ ...stackConfig, ...optionValues });
   const labelOf = (name: string) =>
-    Object.hasOwn(ofOptions, name) ? optionOf(name) : `compute:${name}`;
+    Object.hasOwn(optionValues, name) ? optionOf(name) : `compute:${name}`;
 
   const problems = checkConfig(args, env).failures.map(({ property, reason }) => ({
-    // The failure of a secret setting names it in the reason only.
+    // The failure of a secret setting has no property: only its reason names the setting.
     check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
     found: property ? `${labelOf(property)}: ${reason}` : reason,
   }));
@@ -97,44 +100,48 @@ export async function checkSettings(
     const variable = settingEnvironment[name] ?? "";
     if (Object.hasOwn(args, name) || env[variable]) continue;
     const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
-    const found = `not given: looked for in ${option}${variable} and a stack's configuration (--stack NAME)`;
+    const found = `it is not set in ${option}${variable} or a stack's configuration (--stack NAME)`;
     problems.push({ check: checkOf(name), found });
   }
   const settings = problems.length === 0 ? resolveSettings(args, env) : undefined;
 
   const sourceOf = (name: SettingName) =>
     Object.hasOwn(args, name) ? labelOf(name) : settingEnvironment[name];
-  const others = Object.keys(args)
+  const explicitSettings = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
     .map((name) => `${name} (${labelOf(name)})`);
   const rows = [
     {
       check: "base URL",
-      found: `${settings?.baseUrl ?? "given"} (${sourceOf("baseUrl")})`,
+      found: `${settings?.baseUrl ?? "it is set"} (${sourceOf("baseUrl")})`,
       next: `${descriptionOf("baseUrl")} For a stack: pulumi config set compute:baseUrl`,
     },
     {
       check: "token",
-      found: `${settings ? tokenKinds[settings.tokenKind] : "given"} (${sourceOf("apiToken")})`,
+      found: `${settings ? tokenKinds[settings.tokenKind] : "it is set"} (${sourceOf("apiToken")})`,
       next: `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
     },
     {
       check: "settings",
       found: [
-        ...others,
-        others.length > 0 ? "the others have their defaults" : "the defaults",
+        ...explicitSettings,
+        explicitSettings.length > 0
+          ? "the other settings have their defaults"
+          : "all have their defaults",
       ].join("; "),
-      next: "Correct each of them where it is set.",
+      next: "Correct each of these settings in the place where it is set.",
     },
   ];
   for (const { check, found, next } of rows) {
-    const reasons = problems.filter((it) => it.check === check).map((it) => it.found);
-    findings.push(reasons.length > 0 ? failed(check, reasons.join("; "), next) : ok(check, found));
+    const problemsFound = problems.filter((it) => it.check === check).map((it) => it.found);
+    findings.push(
+      problemsFound.length > 0 ? failed(check, problemsFound.join("; "), next) : ok(check, found),
+    );
   }
   return settings ? { findings, settings } : { findings };
 }
 
-/** The check that a setting belongs to. */
+/** Returns the check of `doctor` that a setting belongs to. */
 function checkOf(name: string | undefined): string {
   return name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
 }

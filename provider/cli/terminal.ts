@@ -1,15 +1,16 @@
-/** Where the output of a command goes, and what the commands print alike. */
+/** The output of a command: the terminal it prints to, and the findings and counts that several commands print. */
 import { Redactor } from "../redaction";
 
-/** The terminal and the environment of a command; tests bring their own. */
+/** The terminal and the environment of a command. Tests pass a Terminal that keeps the lines instead of printing them. */
 export interface Terminal {
-  /** Prints one redacted line to stdout (G8). */
+  /** Prints one line to stdout. Secrets are redacted, since no output may show them (G8). */
   print: (line: string) => void;
-  /** Prints one redacted line to stderr: everything but the result that was asked for. */
+  /** Prints one redacted line to stderr. Everything but the result of the command goes there. */
   warn: (line: string) => void;
+  /** Hides the secrets in all output. */
   redactor: Redactor;
   env: NodeJS.ProcessEnv;
-  /** The exit code of the process; a command sets it. */
+  /** The exit code of the process, which the command sets. */
   exitCode: number;
 }
 
@@ -27,7 +28,7 @@ export function processTerminal(): Terminal {
 
 /** Prints the result of a command as JSON (`--json`). */
 export function printData(data: unknown, { print, redactor }: Terminal): void {
-  // Each text is redacted before JSON escapes it: a JSON reader would turn the escape of a control
+  // Each string is redacted before JSON escapes it: a JSON reader would turn the escape of a control
   // character into that character again.
   const redact = (_: string, value: unknown) =>
     typeof value === "string" ? redactor.redact(value) : value;
@@ -36,30 +37,32 @@ export function printData(data: unknown, { print, redactor }: Terminal): void {
 
 /** The result of one check of `doctor`. */
 export interface Finding {
+  /** The name of the check, such as "base URL". */
   check: string;
-  /** With a `warning`, `pulumi up` still works. With `FAILED`, it does not. */
+  /** After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. */
   result: "ok" | "warning" | "FAILED" | "skipped";
+  /** What the check found. */
   found: string;
-  /** What to do: a `warning` and a `FAILED` always have it (G9), the others never. */
+  /** The next step. Every problem names one (G9), so each `warning` and `FAILED` has it, and the other results never do. */
   next?: string;
 }
 
-/** A check that found nothing wrong. */
+/** The result of a check that found nothing wrong. */
 export function ok(check: string, found: string): Finding {
   return { check, result: "ok", found };
 }
 
-/** A check that found something, with which `pulumi up` still works. */
+/** The result of a check that found a problem which does not stop `pulumi up`. */
 export function warning(check: string, found: string, next: string): Finding {
   return { check, result: "warning", found, next };
 }
 
-/** A check that found why `pulumi up` can't work. */
+/** The result of a check that found a problem which stops `pulumi up`. */
 export function failed(check: string, found: string, next: string): Finding {
   return { check, result: "FAILED", found, next };
 }
 
-/** For example "1 instance" or "2 instances". */
+/** Writes a number with its noun, for example "1 instance" or "2 instances". */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -13,7 +13,7 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
   const { stack, service } = fixture;
   const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
   const none = await doctor("--stack dev");
-  expect(none.output).toMatch(/^FAILED +token +not given/m);
+  expect(none.output).toMatch(/^FAILED +token +it is not set in COMPUTE_API_TOKEN/m);
   expect(none.code).toBe(1);
 
   // By a pipe: what a shell is given to type is searched for secrets, too.

@@ -100,7 +100,7 @@ test.concurrent("GitHub", async () => {
   expect(instances(fixture, "dev-")).toHaveLength(3);
   const kept = stepOf(setup.runs.steps, "actions/cache/restore")?.with?.["path"];
   expect(existsSync(kept?.replace("~", fixture.stack.folder) ?? "")).toBe(true);
-  expect(await job("drift.yml", "drift")).toContain("All that is listed is managed");
+  expect(await job("drift.yml", "drift")).toContain("Every listed instance is managed");
 
   await job("review.yml", "up");
   expect(instances(fixture, "review-7-")).toHaveLength(1);

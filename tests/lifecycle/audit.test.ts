@@ -1,4 +1,7 @@
-/** `audit` against states as the Pulumi CLI gives them: what is found, and what can't be decided. */
+/**
+ * Tests `audit` against the emulator and a stand-in for the Pulumi CLI: what the command finds, and what it can't
+ * decide.
+ */
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -9,17 +12,21 @@ import { testToken, withWorld, type World } from "./support/world";
 
 const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
 
-interface Held {
+/** An instance in the state of a stack. `origin: null` leaves out where the instance lives. */
+interface HeldInstance {
   name: string;
   id: string;
   external?: boolean;
   origin?: Partial<Origin> | null;
 }
 
-/** Stands in for the Pulumi CLI: `pulumi stack ls` and `pulumi stack export` of these stacks. */
-function pulumi(
+/**
+ * Writes a stand-in for the Pulumi CLI that answers `pulumi stack ls` and `pulumi stack export` for these stacks.
+ * Returns the folder for PATH.
+ */
+function fakePulumi(
   { home, service }: World,
-  stacks: Record<string, { held?: Held[]; pending?: string[] } | "broken">,
+  stacks: Record<string, { held?: HeldInstance[]; pending?: string[] } | "broken">,
 ): string {
   const origin = { baseUrl: service.url, tokenKind: "test" };
   const hash = tokenHash({ apiToken: testToken, baseUrl: service.url });
@@ -59,15 +66,16 @@ async function audit(world: World, path: string, ...args: string[]) {
   return { code, text: lines.join("\n"), warnings };
 }
 
-async function data(world: World, path: string) {
+/** Runs `audit --json`, and returns the exit code with the parsed output. */
+async function auditData(world: World, path: string) {
   const { code, text } = await audit(world, path, "--json", "--poll-interval-seconds", "0.2");
   return { code, ...(JSON.parse(text) as Record<string, unknown>) };
 }
 
-test("all is managed and there: 0, with one look", async () => {
+test("every instance is managed and exists: exit code 0, after one look", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ id: "i-1", name: "web" });
-    const path = pulumi(world, { a: { held: [{ name: "web", id: "i-1" }] }, b: {} });
+    const path = fakePulumi(world, { a: { held: [{ name: "web", id: "i-1" }] }, b: {} });
     const { code, text } = await audit(world, path);
     expect(text).toMatch(/^stacks +2 read, 1 with instances$/m);
     expect(text).toMatch(/^managed +1 instance$/m);
@@ -76,7 +84,7 @@ test("all is managed and there: 0, with one look", async () => {
   });
 });
 
-test("in no stack, gone, in several, elsewhere, pending, and what can't be decided yet", async () => {
+test("finds instances in no stack, gone, in several stacks and elsewhere, pending creates, and undecided instances", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     for (const id of ["i-1", "i-hand", "i-read", "i-left", "i-lost"])
@@ -84,7 +92,7 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
     control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
     const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
     await leaveOpen(world.ledger, "left", { ...made, id: "i-left" });
-    const path = pulumi(world, {
+    const path = fakePulumi(world, {
       a: {
         held: [
           { name: "web", id: "i-1" },
@@ -98,11 +106,11 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
       },
       b: { held: [{ name: "again", id: "i-1" }] },
     });
-    const found = await data(world, path);
-    const where = { baseUrl: world.service.url, tokenKind: "test" };
+    const found = await auditData(world, path);
+    const place = { baseUrl: world.service.url, tokenKind: "test" };
     expect(found).toEqual({
       ...{ code: 1, result: "found" },
-      services: [{ ...where, account: expect.any(String), listed: 6, complete: true }],
+      services: [{ ...place, account: expect.any(String), listed: 6, complete: true }],
       stacks: { read: 2, withInstances: 2 },
       ...{ managed: [expect.objectContaining({ id: "i-1" })] },
       inSeveral: [
@@ -131,12 +139,12 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
     const orphans = found["inNoStack" as keyof typeof found] as unknown as Record<string, string>[];
     expect(Object.fromEntries(orphans.map(({ id, note = "" }) => [id, note]))).toEqual({
       "i-hand": "",
-      "i-read": "a reads it, and does not manage it",
+      "i-read": "a reads it, but does not manage it",
       "i-left": expect.stringMatching(
         /^an earlier run created it for urn:.*; the next `pulumi up` takes/,
       ),
       "i-lost": expect.stringMatching(
-        /^it has the name of a pending create; if that made it, `pulumi import /,
+        /^it has the name of a pending create; if that create made it, `pulumi import /,
       ),
     });
     const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
@@ -148,12 +156,12 @@ test("in no stack, gone, in several, elsewhere, pending, and what can't be decid
   });
 });
 
-test("a stack that can't be read makes no orphan certain, and a listing that is not whole calls nothing gone", async () => {
+test("an unreadable stack means that no instance counts as in no stack, an incomplete listing that none counts as gone", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ id: "i-1", name: "web" });
     const db = { held: [{ name: "db", id: "i-gone" }] };
     world.service.control.fault({ kind: "hasMoreForever", times: "always" });
-    const found = await data(world, pulumi(world, { a: db, b: "broken" }));
+    const found = await auditData(world, fakePulumi(world, { a: db, b: "broken" }));
     expect(found).toMatchObject({ code: 3, result: "undecided", inNoStack: [], gone: [] });
     const undecided = found["undecided" as keyof typeof found] as unknown as { what: string }[];
     expect(undecided.map(({ what }) => what)).toEqual([
@@ -162,14 +170,14 @@ test("a stack that can't be read makes no orphan certain, and a listing that is 
   });
 });
 
-test("where nothing can be compared it ends with 3, and says why", async () => {
+test("if nothing can be compared, audit ends with 3 and says why", async () => {
   await withWorld({}, async (world) => {
     const none = await audit(world, "/nonexistent");
     expect(none.code).toBe(3);
     expect(none.warnings[0]).toMatch(/^there is no pulumi on PATH/);
     world.service.control.declareToken(testToken, { state: "revoked" });
-    const path = pulumi(world, {});
-    const revoked = await data(world, path);
+    const path = fakePulumi(world, {});
+    const revoked = await auditData(world, path);
     expect(revoked).toEqual({
       ...{ code: 3, result: "undecided" },
       undecided: [{ what: "a service", why: expect.stringMatching(/HTTP 401/) }],

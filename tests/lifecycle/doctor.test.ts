@@ -1,4 +1,7 @@
-/** `doctor` against the service as it may be: it says what `pulumi up` would meet, and changes nothing. */
+/**
+ * Tests `doctor` against an emulator with many kinds of faults: the command reports the problems that `pulumi up` would
+ * have, and changes nothing.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
@@ -17,29 +20,34 @@ import { liveToken, testToken, withWorld, type World } from "./support/world";
 
 trustTestAuthority();
 
-// Time flies: no wait between tries is had in full.
+// The clock runs ten times as fast, so that the waits between tries are short.
 const speed = 10;
 const now = systemClock.now.bind(systemClock);
 const sleep = systemClock.sleep.bind(systemClock);
 jest.spyOn(systemClock, "now").mockImplementation(() => now() * speed);
 jest.spyOn(systemClock, "sleep").mockImplementation((ms, signal) => sleep(ms / speed, signal));
 
-interface Seen {
+interface Diagnosis {
+  /** The exit code. */
   code: number;
-  /** Of each check: its result and all it says. */
+  /** The result, the finding and the next step of each check. */
   checks: Record<string, string>;
-  /** The table. */
+  /** The printed lines. */
   lines: string[];
 }
 
 const hostile = "\u001b[2J\u001b]0;x\u0007\u202eevil\r\n\u2028FAILED\u009b1m";
-// eslint-disable-next-line no-control-regex -- these are what must not be there
-const unfit = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/;
+// eslint-disable-next-line no-control-regex -- no output may have these characters
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/;
 
-/** As text and as data, which say the same. What it asks for is only ever read. */
-async function see(world: World, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Seen> {
+/** Runs `doctor --json`, and checks that no secret is printed and that only GET requests were sent. */
+async function diagnose(
+  world: World,
+  args: string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Diagnosis> {
   const all = {
-    // No engine: tests/engine/doctor.test has one.
+    // There is no engine on PATH. tests/engine/doctor.test.ts runs `doctor` with an engine.
     ...{ PATH: "", PULUMI_HOME: world.home },
     ...{ COMPUTE_BASE_URL: world.service.url, COMPUTE_API_TOKEN: testToken },
     ...env,
@@ -56,23 +64,23 @@ async function see(world: World, args: string[] = [], env: NodeJS.ProcessEnv = {
     expect(next !== undefined).toBe(result === "warning" || result === "FAILED");
   }
   for (const call of Object.keys(world.service.counts())) expect(call).toMatch(/^GET /);
-  const said = checks.map(({ check, result, found, next = "" }) => {
-    expect(`${found}${next}`).not.toMatch(unfit);
+  const descriptions = checks.map(({ check, result, found, next = "" }) => {
+    expect(`${found}${next}`).not.toMatch(unprintable);
     return [check, `${result}: ${found}${next && ` → ${next}`}`];
   });
-  return { code, checks: Object.fromEntries(said) as Seen["checks"], lines };
+  return { code, checks: Object.fromEntries(descriptions) as Diagnosis["checks"], lines };
 }
 
-/** Nothing is said of these, and that it is not. */
-function expectUnknown({ checks }: Seen, unknown = ["account", "scope", "listing"]): void {
+/** Expects that these checks have no result, and that `doctor` says that they were skipped. */
+function expectSkipped({ checks }: Diagnosis, skipped = ["account", "scope", "listing"]): void {
   expect(checks["service"]).toMatch(/^skipped: /);
-  for (const check of unknown) expect(checks[check]).toBeUndefined();
+  for (const check of skipped) expect(checks[check]).toBeUndefined();
 }
 
-test("a service that is well: every check is, with two requests, and the exit code is 0", async () => {
+test("a service without problems: every check is ok after two requests, and the exit code is 0", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ name: "web" });
-    const seen = await see(world);
+    const seen = await diagnose(world);
     const { engine, ...others } = seen.checks;
     expect(engine).toMatch(/^warning: there is no pulumi on PATH → Install Pulumi/);
     for (const said of Object.values(others)) expect(said).toMatch(/^ok: /);
@@ -86,7 +94,7 @@ test("a service that is well: every check is, with two requests, and the exit co
   });
 });
 
-test("the table: a line a check, the next step below what is not well, no escape", async () => {
+test("the printed table has one line per check, the next step below each problem, and no escape characters", async () => {
   await withWorld({}, async (world) => {
     const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
     const { code, lines } = await typed(["doctor"], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
@@ -99,24 +107,24 @@ test("the table: a line a check, the next step below what is not well, no escape
     expect(text).toMatch(/^skipped +service +/m);
     expect(lines.at(-1)).toBe("1 FAILED, 1 warning: `pulumi up` can't work like this.");
     expect(text).not.toMatch(/Canary/);
-    for (const line of lines) expect(line).not.toMatch(unfit);
+    for (const line of lines) expect(line).not.toMatch(unprintable);
   });
 });
 
-test("nobody listens: the connection is what is wrong, and nothing else is judged", async () => {
+test("if nobody listens, the connection check fails, and the checks after it are skipped", async () => {
   await withWorld({}, async (world) => {
     await world.service.refuseConnections();
-    const seen = await see(world);
+    const seen = await diagnose(world);
     expect(seen.checks["connection"]).toMatch(/^FAILED: .* was refused → Nothing was sent/);
-    expectUnknown(seen);
+    expectSkipped(seen);
     expect(seen.code).toBe(1);
   });
 });
 
-test("a service that never answers: over after one time-out of the settings", async () => {
+test("if the service never answers, doctor ends after one request time-out", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "hang", times: "always" });
-    const seen = await see(world, ["--request-timeout-seconds", "1"]);
+    const seen = await diagnose(world, ["--request-timeout-seconds", "1"]);
     expect(seen.checks["connection"]).toMatch(/^FAILED: .*(within 1 s|timed out)/);
     expect(seen.checks["settings"]).toMatch(/--request-timeout-seconds/);
     expect(world.service.control.requests().length).toBeLessThanOrEqual(1);
@@ -125,110 +133,110 @@ test("a service that never answers: over after one time-out of the settings", as
 });
 
 test.each(["revoked", "expired"] as const)(
-  "a token that is %s: the account check, in the service's words",
+  "a token that is %s: the account check fails with the message of the service",
   async (state) => {
     await withWorld({}, async (world) => {
       world.service.control.declareToken(testToken, { state });
-      const seen = await see(world);
+      const seen = await diagnose(world);
       expect(seen.checks["connection"]).toMatch(/^ok: /);
       expect(seen.checks["account"]).toMatch(
         new RegExp(
           `^FAILED: .*${state}.*HTTP 401.*request_id req_.* → The token is invalid, expired`,
         ),
       );
-      expectUnknown(seen, ["scope", "listing"]);
+      expectSkipped(seen, ["scope", "listing"]);
       expect(seen.code).toBe(1);
     });
   },
 );
 
-test("a token that the service never gave", async () => {
+test("a token that the service does not know", async () => {
   await withWorld({ strictTokens: true }, async (world) => {
-    expect((await see(world)).checks["account"]).toMatch(/^FAILED: .*invalid_token/);
+    expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*invalid_token/);
   });
 });
 
-test("a live token is told from a test one, and refused where a test one is required", async () => {
+test("doctor names the kind of the token, and refuses a live token if a test token is required", async () => {
   await withWorld({}, async (world) => {
     const live = { COMPUTE_API_TOKEN: liveToken };
-    const seen = await see(world, [], live);
+    const seen = await diagnose(world, [], live);
     expect(seen.checks["token"]).toMatch(/^ok: live: billing is active/);
     expect(seen.code).toBe(0);
     world.service.control.forgetRequests();
-    const refused = await see(world, ["--require-token-kind", "test"], live);
+    const refused = await diagnose(world, ["--require-token-kind", "test"], live);
     expect(refused.checks["settings"]).toMatch(/^FAILED: --require-token-kind: a test token is/);
     expect(refused.code).toBe(1);
     expect(world.service.counts()).toEqual({});
   });
 });
 
-test("missing and wrong settings: each named, with where it is looked for, and nothing is sent", async () => {
+test("each missing or wrong setting is named with the places where it is looked for, and nothing is sent", async () => {
   await withWorld({}, async (world) => {
     const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
-    const missing = await see(world, [], none);
+    const missing = await diagnose(world, [], none);
     expect(missing.checks["base URL"]).toMatch(
-      /^FAILED: not given: .*--base-url, COMPUTE_BASE_URL/,
+      /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
     );
-    expect(missing.checks["token"]).toMatch(/^FAILED: not given: looked for in COMPUTE_API_TOKEN/);
-    const wrong = await see(world, [
+    expect(missing.checks["token"]).toMatch(/^FAILED: it is not set in COMPUTE_API_TOKEN/);
+    const wrong = await diagnose(world, [
       ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
       ...["--delete-policy", "destroy"],
     ]);
     expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url: must be https/);
     expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds: .*; --delete-policy: /);
-    expectUnknown(wrong);
+    expectSkipped(wrong);
     expect(wrong.code).toBe(1);
     expect(world.service.counts()).toEqual({});
   });
 });
 
-test("scopes: a narrow token is a warning, one that may not list is wrong", async () => {
+test("a token without the account scope is a warning, a token without the list scope is a failure", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.declareToken(testToken, { scopes: ["list", "create"] });
-    const narrow = await see(world);
+    const narrow = await diagnose(world);
     expect(narrow.checks["account"]).toMatch(/^warning: .*HTTP 403.* → .*validateCredentials/);
     expect(narrow.checks["scope"]).toMatch(/^ok: list is allowed/);
     expect(narrow.code).toBe(0);
-    const meant = await see(world, ["--validate-credentials", "false"]);
+    const meant = await diagnose(world, ["--validate-credentials", "false"]);
     expect(meant.checks["account"]).toMatch(/^ok: .*validateCredentials is false/);
     control.declareToken(testToken, { scopes: ["account", "create"] });
-    const blind = await see(world);
+    const blind = await diagnose(world);
     expect(blind.checks["scope"]).toMatch(/^FAILED: GET \/v2\/instances: .*HTTP 403.* → .*scope/);
     expect(blind.code).toBe(1);
   });
 });
 
 const certificates: [string, TestCertificate, RegExp][] = [
-  ["by an authority of this machine", testServer, /^ok: /],
-  ["by nobody", selfSigned, /^FAILED: .*not trusted \(DEPTH_ZERO.*NODE_EXTRA_CA_CERTS/],
-  ["expired", expired, /^FAILED: .*has expired/],
+  ["signed by an authority that this machine trusts", testServer, /^ok: /],
+  ["that is self-signed", selfSigned, /^FAILED: .*not trusted \(DEPTH_ZERO.*NODE_EXTRA_CA_CERTS/],
+  ["that has expired", expired, /^FAILED: .*has expired/],
 ];
-test.each(certificates)("a certificate %s", async (_, certificate, says) => {
+test.each(certificates)("a certificate %s", async (_, certificate, message) => {
   await withWorld({}, async (world) => {
     await using front = await TlsFront.start(world.service.port, certificate);
-    const seen = await see(world, ["--base-url", front.url]);
-    expect(seen.checks["connection"]).toMatch(says);
+    const seen = await diagnose(world, ["--base-url", front.url]);
+    expect(seen.checks["connection"]).toMatch(message);
     const isGood = certificate === testServer;
     expect(seen.code).toBe(isGood ? 0 : 1);
     if (!isGood) expect(world.service.counts()).toEqual({});
   });
 });
 
-test("a 429 is told of instead of waited for", async () => {
+test("a 429 is reported at once, without a wait", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
-    const seen = await see(world);
-    expect(seen.checks["account"]).toMatch(/^warning: .*HTTP 429.* → Others use/);
-    expectUnknown(seen, ["scope", "listing"]);
+    const seen = await diagnose(world);
+    expect(seen.checks["account"]).toMatch(/^warning: .*HTTP 429.* → Other runs use/);
+    expectSkipped(seen, ["scope", "listing"]);
     expect(seen.code).toBe(0);
   });
 });
 
-test("a request that breaks once is sent again", async () => {
+test("a request whose connection breaks once is sent again", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "reset", path: "/v2/account" });
-    const seen = await see(world);
+    const seen = await diagnose(world);
     expect(seen.checks["connection"]).toMatch(/^ok: /);
     expect(seen.checks["account"]).toMatch(/^ok: /);
     expect(seen.code).toBe(0);
@@ -239,10 +247,10 @@ function insert(world: World, number: number): void {
   for (let n = 0; n < number; n++) world.service.control.insert({ name: `web-${n}` });
 }
 
-test("a cursor: it is first needed for more than a page, and then it has to page", async () => {
+test("the cursor parameter is first needed for more than a page, and a wrong one is then a warning", async () => {
   await withWorld({ cursorParameter: "after" }, async (world) => {
     const listingWith = async (cursor: string) =>
-      (await see(world, ["--cursor-parameter", cursor])).checks["listing"];
+      (await diagnose(world, ["--cursor-parameter", cursor])).checks["listing"];
     insert(world, 3);
     expect(await listingWith("after")).toMatch(
       /^ok: 3 instances; compute:cursorParameter is first/,
@@ -255,10 +263,10 @@ test("a cursor: it is first needed for more than a page, and then it has to page
   });
 });
 
-test("more instances than a page, and no cursor", async () => {
+test("more instances than a page without a cursor are a warning", async () => {
   await withWorld({}, async (world) => {
     insert(world, 101);
-    const { checks, code } = await see(world);
+    const { checks, code } = await diagnose(world);
     expect(checks["listing"]).toMatch(
       /^warning: 100 instances.*the listing is not complete.* → .*compute:cursorParameter/,
     );
@@ -266,10 +274,10 @@ test("more instances than a page, and no cursor", async () => {
   });
 });
 
-test("pages of HTML where the service should be", async () => {
+test("a service that answers with HTML pages fails the listing check", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "html", times: "always" });
-    const seen = await see(world);
+    const seen = await diagnose(world);
     expect(seen.checks["listing"]).toMatch(/^FAILED: .*HTML page, not JSON.* → Check .*baseUrl/);
     expect(seen.code).toBe(1);
   });
@@ -282,46 +290,46 @@ test("items that can't be read are counted", async () => {
       data: [{ name: "no id" }, { id: "i" }],
     });
     world.service.control.fault({ kind: "rewrite", rewrite: odd, path: "/v2/instances" });
-    const { checks, code } = await see(world);
+    const { checks, code } = await diagnose(world);
     expect(checks["listing"]).toMatch(/^warning: 1 instance, and 1 item that/);
     expect(code).toBe(0);
   });
 });
 
-test("texts of the service that would move a terminal, or repeat the token, are one harmless line", async () => {
+test("a string from the service is printed as one line without control characters and without the token", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.setAccount({ json: { id: `${hostile}${testToken}` } });
-    const { checks } = await see(world);
+    const { checks } = await diagnose(world);
     expect(checks["account"]).toMatch(/^ok: .*evil.*\[secret\]/);
     const message = `${hostile} Bearer ${testToken}`;
     control.fault({ kind: "status", status: 401, message, code: hostile });
-    expect((await see(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
+    expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
   });
 });
 
-test("a proxy variable that is no address is named, without its value", async () => {
+test("a proxy variable that is not an address is named, without its value", async () => {
   await withWorld({}, async (world) => {
     const proxy = { HTTPS_PROXY: "http://user:CanaryToken@:x" };
-    const seen = await see(world, ["--base-url", "https://compute.test/v2"], proxy);
+    const seen = await diagnose(world, ["--base-url", "https://compute.test/v2"], proxy);
     expect(seen.checks["connection"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
-    expectUnknown(seen);
+    expectSkipped(seen);
   });
 });
 
-test("the ledger: pending creates, and a folder that can't be written", async () => {
+test("pending creates, and a ledger folder that can't be written, are warnings", async () => {
   await withWorld({}, async (world) => {
     await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
-    const open = await see(world);
+    const open = await diagnose(world);
     expect(open.checks["ledger"]).toMatch(/^warning: 1 pending create in .* → .*discard/);
     expect(open.code).toBe(0);
-    const elsewhere = await see(world, [], { PULUMI_BACKEND_URL: "file:///another" });
+    const elsewhere = await diagnose(world, [], { PULUMI_BACKEND_URL: "file:///another" });
     expect(elsewhere.checks["ledger"]).toMatch(
       /^ok: .*no pending create; 1 with another state backend \(.*discard/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");
-    const { checks } = await see(world, [], { PULUMI_HOME: file });
+    const { checks } = await diagnose(world, [], { PULUMI_HOME: file });
     expect(checks["ledger"]).toMatch(/^warning: .*can't be written \(ENOTDIR\) → .*PULUMI_HOME/);
   });
 });

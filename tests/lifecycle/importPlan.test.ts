@@ -1,4 +1,4 @@
-/** `import-plan` against the service as it may be: what the plan takes, what it leaves out, and why. */
+/** Tests `import-plan` against the emulator: which instances are in the plan, which are left out, and why. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -7,8 +7,9 @@ import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { testToken, withWorld, type World } from "./support/world";
 
 interface Planned {
+  /** The exit code. */
   code: number;
-  /** Resource name and id of each. */
+  /** The resources of the plan, each as `NAME=ID`. */
   plan: string[];
   warnings: string[];
 }
@@ -27,7 +28,7 @@ async function plan({ home, service }: World, ...args: string[]): Promise<Planne
   return { code, plan: resources.map(({ name, id }) => `${name}=${id}`), warnings };
 }
 
-test("by name and status; PROVISIONING only where it is asked for", async () => {
+test("the plan is filtered by name and status, and has PROVISIONING instances only if the option names that status", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.insert({ id: "i-1", name: "web-1" });
@@ -53,7 +54,7 @@ test("by name and status; PROVISIONING only where it is asked for", async () => 
   });
 });
 
-test("names of resources: one each, also where generated code would take two for one", async () => {
+test("resource names are unique, even after generated code has replaced their punctuation", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     const names = ["web-1", "web_1", "a b", "", "..", "x".repeat(300), "\u001b[31mred\u202e\n"];
@@ -68,7 +69,7 @@ test("names of resources: one each, also where generated code would take two for
   });
 });
 
-test("a listing that is not complete: the plan has what it shows, and a warning says so", async () => {
+test("with an incomplete listing, the plan has the instances that are listed, and a warning says so", async () => {
   await withWorld({}, async (world) => {
     world.crowd(130);
     world.service.control.insert({ id: "i-off", name: "off", status: "OFFLINE" });
@@ -76,14 +77,14 @@ test("a listing that is not complete: the plan has what it shows, and a warning 
     expect(made).toHaveLength(101);
     expect(warnings.join("\n")).toMatch(/warning: the service's listing is not complete/);
     expect(code).toBe(0);
-    // The listing of that status is whole.
+    // The listing of that status is complete.
     const offline = await plan(world, "--status", "OFFLINE");
     expect(offline.plan).toEqual(["off=i-off"]);
     expect(offline.warnings).toHaveLength(1);
   });
 });
 
-test("what the next up takes over, and an id that is no text to print, are left out with the reason", async () => {
+test("an instance that the next `pulumi up` takes over, and an id that can't be printed, are left out with the reason", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.insert({ id: "i-open", name: "open" });
@@ -93,16 +94,16 @@ test("what the next up takes over, and an id that is no text to print, are left 
     await leaveOpen(world.ledger, "open", made);
     const { plan: planned, warnings } = await plan(world);
     expect(planned).toEqual([]);
-    // One with characters that a terminal obeys is not even read.
+    // The instance whose id has control characters is not even read, so the listing is not complete.
     expect(warnings.join("\n")).toMatch(/not complete/);
-    const [token, open, ...rest] = warnings.filter((text) => !/not complete/.test(text));
+    const [token, open, ...rest] = warnings.filter((line) => !/not complete/.test(line));
     expect(token).toMatch(/^left out: i-.*\[secret\]/);
     expect(open).toMatch(/^left out: i-open "open": an earlier run created it for urn:pulumi:dev/);
     expect(rest).toEqual(["0 instances are in the plan."]);
   });
 });
 
-test("an instance called like the token does not bring it into the plan (G8)", async () => {
+test("the plan does not show the token, even if an instance has the token as its name (G8)", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ id: "i-1", name: testToken });
     const file = join(world.home, "the plan.json");
@@ -112,7 +113,7 @@ test("an instance called like the token does not bring it into the plan (G8)", a
   });
 });
 
-test("--out writes the file; what goes wrong is said, with the next step, and ends with 1", async () => {
+test("--out writes the file; each error is printed with the next step, and the exit code is 1", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.insert({ id: "i-1", name: "web" });

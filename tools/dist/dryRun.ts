@@ -1,6 +1,6 @@
 /**
  * `npm run dist -- --dry-run`: runs every step of a release that can run on this machine, and publishes nothing. The
- * summary says why a step was skipped; the whole output of a failed step follows it.
+ * summary says why a step was skipped. After the summary comes the whole output of each failed step.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,9 +15,10 @@ import { toolsDir } from "../support/paths";
 import { onPath } from "../support/onPath";
 import { platforms, thisPlatform } from "./platforms";
 
+/** One step of a release that can run without publishing. */
 interface Step {
   title: string;
-  /** A command that must be on PATH. */
+  /** The command that must be on PATH. Without it, the step is skipped. */
   needs?: string;
   /** Runs the step, and returns its result in a few words. */
   run: () => Promise<string>;
@@ -30,8 +31,8 @@ const steps: readonly Step[] = [
   {
     title: "versions agree",
     async run() {
-      const found = versionDisagreements();
-      if (found.length > 0) throw new ToolError(found.join("\n"));
+      const problems = versionDisagreements();
+      if (problems.length > 0) throw new ToolError(problems.join("\n"));
       const notes = releaseNotes() === undefined ? "no section in CHANGELOG.md yet" : "with notes";
       return `${metadata.version}, ${notes}`;
     },
@@ -83,8 +84,8 @@ async function loadOnOldest(): Promise<string> {
   const executable = join(cwd, "node_modules", runtime, "bin", "node");
   const program = `const { Instance } = require(${JSON.stringify(npmPackage)});
 console.log(process.version, typeof Instance)`;
-  const said = (await captured(executable, ["-e", program], { cwd })).trim();
-  if (!said.endsWith(" function")) throw new ToolError(`The package has no Instance: ${said}`);
+  const output = (await captured(executable, ["-e", program], { cwd })).trim();
+  if (!output.endsWith(" function")) throw new ToolError(`The package has no Instance: ${output}`);
   // The plugin needs a newer Node than the SDK, and must say so instead of printing a stack trace.
   const plugin = join(cwd, "node_modules", ".bin", pluginName);
   const printed = await captured(executable, [plugin, "--version"]).catch(
@@ -92,9 +93,10 @@ console.log(process.version, typeof Instance)`;
   );
   const [refusal] = /needs Node\.js \S+ or later/.exec(printed) ?? [];
   if (refusal === undefined) throw new ToolError(`The plugin accepts an old Node: ${printed}`);
-  return `${said.split(" ")[0]}; the plugin in it ${refusal}`;
+  return `${output.split(" ")[0]}; the plugin in it ${refusal}`;
 }
 
+/** Runs all steps. @throws {ToolError} with the output of the steps that failed */
 export async function dryRun(): Promise<void> {
   const width = Math.max(...steps.map(({ title }) => title.length));
   const rows: string[] = [];

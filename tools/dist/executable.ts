@@ -1,4 +1,4 @@
-/** Makes the single executable of a platform: its Node, with the plugin inside. */
+/** Makes the single executable of a platform, which is the platform's Node with the plugin inside. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { executable } from "../../provider/executable";
@@ -9,7 +9,7 @@ import type { Parts } from "./parts";
 import type { Platform } from "./platforms";
 import { ensureRuntime, nodeIn } from "./runtime";
 
-/** Writes it to `target`, and returns its inputs, as paths from the root. */
+/** Writes the executable to `target`, and returns the files it was made from, as paths from the root. */
 export async function makeExecutable(
   platform: Platform,
   parts: Parts,
@@ -50,7 +50,7 @@ export async function makeExecutable(
   return [...parts.inputs, node];
 }
 
-/** Signs ad hoc, without a certificate: macOS starts only signed executables. */
+/** Signs the executable ad hoc, that is, without a certificate. macOS starts only signed executables. */
 async function sign(plugin: string): Promise<void> {
   await captured(await ensureGoTool("quill"), [
     "sign",
@@ -66,7 +66,7 @@ async function sign(plugin: string): Promise<void> {
  * for the changed executable, and an invalid signature is worse than none.
  */
 function withoutSignature(file: Buffer): Buffer {
-  // The fifth data directory of the optional header: the file offset and the size of the certificates.
+  // The fifth data directory of the optional header has the file offset and the size of the certificates.
   const directory = file.readUInt32LE(0x3c) + 24 + 112 + 4 * 8;
   const [start, size] = [file.readUInt32LE(directory), file.readUInt32LE(directory + 4)];
   if (size === 0) return file;
@@ -74,9 +74,14 @@ function withoutSignature(file: Buffer): Buffer {
   return Buffer.from(file.subarray(0, start)).fill(0, directory, directory + 8);
 }
 
-/** @throws unless the file contains all parts and Node will look for them; not every machine could start it */
+/**
+ * Checks that the file contains all parts and that Node will look for them. The file is not started, since this machine
+ * may be of another platform.
+ *
+ * @throws if a part is missing, or if Node would not look for the parts
+ */
 function check(file: Buffer, parts: readonly (Buffer | string)[]): void {
-  // Node looks for a program inside itself only if this text ends in 1.
+  // Node looks for a program inside itself only if this string ends in 1.
   if (!file.includes("NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1")) {
     throw new Error("Node in the executable does not look for a plugin");
   }

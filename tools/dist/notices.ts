@@ -1,4 +1,4 @@
-/** The licence texts of what others wrote and the plugin contains. */
+/** Collects the licence texts of the third-party code in the plugin, for THIRD-PARTY-NOTICES.txt. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
@@ -7,37 +7,37 @@ import type { Platform } from "./platforms";
 
 const rule = `\n${"=".repeat(80)}\n\n`;
 
-/** The packages to which these files belong, as paths in node_modules. */
+/** Returns the packages to which these files belong, as paths in node_modules. */
 export function packagesOf(inputs: readonly string[]): string[] {
-  const found = inputs.flatMap(
+  const packages = inputs.flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [],
   );
-  return [...new Set(found)].sort();
+  return [...new Set(packages)].sort();
 }
 
-/** The name of the package at this path in node_modules. */
+/** Returns the name of the package at this path in node_modules. */
 export function packageName(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** For the single executable. */
+/** Returns the notices for the single executable, which contains Node. */
 export async function notices(platform: Platform, inputs: readonly string[]): Promise<string> {
   return [
     "This plugin contains Node.js and the packages below, each under its own licence.\n",
-    ...ofPackages(inputs),
+    ...licencesOfPackages(inputs),
     `Node.js\n\n${await nodeLicence(platform)}`,
   ].join(rule);
 }
 
-/** For the plugin without Node. */
+/** Returns the notices for the plugin of the npm package, which does not contain Node. */
 export function packageNotices(inputs: readonly string[]): string {
   return [
     "This plugin contains the packages below, each under its own licence.\n",
-    ...ofPackages(inputs),
+    ...licencesOfPackages(inputs),
   ].join(rule);
 }
 
-function ofPackages(inputs: readonly string[]): string[] {
+function licencesOfPackages(inputs: readonly string[]): string[] {
   return packagesOf(inputs).map((path) => {
     const { version, license } = lockedPackage(path);
     const head = `${packageName(path)} ${version} (${license ?? "see below"})\n`;
@@ -45,6 +45,7 @@ function ofPackages(inputs: readonly string[]): string[] {
   });
 }
 
+/** Returns the contents of the licence files in a folder. */
 export function licenceFiles(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
@@ -52,9 +53,9 @@ export function licenceFiles(folder: string): string[] {
     .map((name) => readFileSync(join(folder, name), "utf8"));
 }
 
-/** The packages for Windows have no LICENSE; the text is the same for each platform. */
+/** Returns Node's licence. The packages for Windows have no LICENSE, but the text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
-  const own = join(root, await ensureRuntime(platform), "LICENSE");
-  if (existsSync(own)) return readFileSync(own, "utf8");
+  const platformLicence = join(root, await ensureRuntime(platform), "LICENSE");
+  if (existsSync(platformLicence)) return readFileSync(platformLicence, "utf8");
   return readFileSync(join(root, await ensureRuntime("linux-amd64"), "LICENSE"), "utf8");
 }

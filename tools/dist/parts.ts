@@ -1,27 +1,29 @@
-/** The parts of the single executable beside Node. They are the same for every platform. */
+/** Makes the parts of the single executable other than Node. These parts are the same for every platform. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../support/bundle";
 import { hashOf } from "../support/files";
 import { root } from "../support/paths";
 
+/** The parts of the single executable other than Node. */
 export interface Parts {
   /** The script that Node runs first. */
   start: string;
   /** Files that the script reads by name. */
   assets: Readonly<Record<string, Buffer>>;
-  /** Their inputs, as paths from the root. */
+  /** The files that the parts were made from, as paths from the root. */
   inputs: readonly string[];
 }
 
+/** Bundles the start script and the provider. */
 export async function makeParts(): Promise<Parts> {
   const provider = await bundle("provider/main.ts", "provider.js");
-  const source = `(function (require, __dirname) {${textOf(provider)}\n})`;
+  const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
   const start = await bundle("provider/start/embedded.ts", "start.js", {
     define: { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) },
   });
   return {
-    start: textOf(start),
+    start: codeOf(start),
     assets: {
       "provider.js": Buffer.from(source),
       "schema.json": readFileSync(join(root, "schema.json")),
@@ -30,7 +32,7 @@ export async function makeParts(): Promise<Parts> {
   };
 }
 
-function textOf({ files }: Awaited<ReturnType<typeof bundle>>): string {
+function codeOf({ files }: Awaited<ReturnType<typeof bundle>>): string {
   const [only, ...others] = files;
   if (only === undefined || others.length > 0)
     throw new Error("esbuild made more or less than one file");

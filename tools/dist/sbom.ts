@@ -1,11 +1,14 @@
-/** The software bill of materials (CycloneDX), from what package-lock.json says about the bundled packages. */
+/** Makes the software bill of materials (CycloneDX) of a release, from the entries of package-lock.json. */
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
 import { lockedPackage } from "./runtime";
 import { packageName, packagesOf } from "./notices";
 import { platforms, type Platform } from "./platforms";
 
-/** For the executables of these platforms, made from these files. Holds no time, so it is the same each time. */
+/**
+ * Makes the bill of materials for the executables of these platforms, which are made from these files. The bill has no
+ * date, so the same inputs always make the same bill.
+ */
 export function sbom(built: readonly Platform[], inputs: readonly string[]) {
   const runtimes = built.map((platform) => {
     const component = componentOf(`node_modules/${platforms[platform]}`);
@@ -49,7 +52,7 @@ function componentOf(path: string) {
     name,
     version,
     purl,
-    // The hash of the package in the registry.
+    // This is the hash of the package in the registry.
     hashes: [
       {
         alg: algorithm.toUpperCase().replace("SHA", "SHA-"),
@@ -60,7 +63,7 @@ function componentOf(path: string) {
   };
 }
 
-/** A single licence has an id; several form an expression. */
+/** Writes a licence as CycloneDX does: a single licence has an id, and several licences form an expression. */
 function licenses(text: string) {
   return [/^[\w.+-]+$/.test(text) ? { license: { id: text } } : { expression: text }];
 }

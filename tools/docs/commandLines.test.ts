@@ -1,4 +1,4 @@
-/** The parser of shell blocks. */
+/** Tests the parser of shell blocks. */
 import { expect, test } from "@jest/globals";
 import { commandsIn } from "./commandLines";
 
@@ -30,6 +30,6 @@ test("a line can hold several commands, and a command can have several lines", (
   ]);
 });
 
-test("a line that only sets variables is no command", () => {
+test("a line that only sets variables is not a command", () => {
   expect(wordsIn("A=1\ncode=$B")).toEqual([]);
 });

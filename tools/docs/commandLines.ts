@@ -1,7 +1,8 @@
-/** Parses the commands in a shell block, with as much of the shell's grammar as our pages use. */
+/** Parses the commands in a shell block. It knows only the part of the shell's grammar that our pages use. */
 
+/** A command in a shell block. */
 export interface Command {
-  /** The line in the block, from 1. */
+  /** The number of the line in the block. The first line is 1. */
   line: number;
   /** The program and its arguments, without `NAME=value` before them. */
   words: readonly string[];
@@ -9,6 +10,7 @@ export interface Command {
   text: string;
 }
 
+/** Returns the commands in a shell block. */
 export function commandsIn(block: string): Command[] {
   const lines = block.split("\n");
   const commands: Command[] = [];

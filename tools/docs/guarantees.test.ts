@@ -1,12 +1,15 @@
-/** The table of guarantees in ARCHITECTURE.md: its files exist, and its tests name the guarantee that they show. */
+/** Checks the table of guarantees in ARCHITECTURE.md: its files exist, and its tests name the guarantee they prove. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { root } from "../support/paths";
 
+/** A row of the table. */
 interface Guarantee {
   name: string;
+  /** The files whose code keeps the guarantee. */
   holders: string[];
+  /** The tests that prove the guarantee. */
   tests: string[];
 }
 
@@ -18,7 +21,7 @@ function guaranteeOf([row, name = ""]: RegExpMatchArray): Guarantee {
   return { name, holders: filesIn(holders), tests: filesIn(tests) };
 }
 
-/** `a/{b,c}.ts` in backticks is two files. */
+/** Returns the files in backticks in a cell. `a/{b,c}.ts` stands for two files. */
 function filesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`{]*)(?:\{([^}]*)\}([^`]*))?`/g)].flatMap(
     ([, before = "", choices, after = ""]) =>
@@ -31,17 +34,17 @@ test("all ten guarantees are in the table, in order", () => {
   expect(guarantees.map(({ name }) => name)).toEqual(names);
 });
 
-test.each(guarantees)("$name: the files that hold it exist", ({ holders }) => {
+test.each(guarantees)("$name: the files that keep it exist", ({ holders }) => {
   expect(holders.length).toBeGreaterThan(0);
   expect(holders.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test.each(guarantees)("$name: the tests that show it exist, and name it", ({ name, tests }) => {
+test.each(guarantees)("$name: the tests that prove it exist, and name it", ({ name, tests }) => {
   expect(tests.length).toBeGreaterThan(0);
   expect(tests.filter((path) => !path.endsWith(".test.ts"))).toEqual([]);
   const names = new RegExp(`\\b${name}\\b`);
-  const silent = tests.filter((path) => !names.test(read(path)));
-  expect(silent).toEqual([]);
+  const notNaming = tests.filter((path) => !names.test(read(path)));
+  expect(notNaming).toEqual([]);
 });
 
 test("no test names a guarantee that is not in the table", () => {

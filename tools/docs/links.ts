@@ -1,4 +1,4 @@
-/** Checks links in pages, without a network. */
+/** Checks the links in our pages, without a network. tools/docs/pages.test.ts uses it. */
 import { existsSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import metadata from "../../metadata.json";
@@ -6,13 +6,13 @@ import { root } from "../support/paths";
 import { anchorsOf, type Link, type Page } from "./markdown";
 import { readPage } from "./pages";
 
-/** Pages of a repository's site that are no files. */
+/** Matches pages of a repository's site that are not files of the repository. */
 const repositoryPages = /^\/(releases|issues|security|discussions|actions)(\/|$)/;
 
-/** Folders that tools make, which a reader of the page does not have. */
+/** Matches folders that our tools make, which a reader of the page does not have. */
 const notCommitted = /^(bin|node_modules|\.tools)(\/|$)/;
 
-/** What is wrong with a link; undefined if nothing. */
+/** Returns what is wrong with a link. Undefined if the link is right. */
 export function problemWith({ target }: Link, page: Page): string | undefined {
   if (target.startsWith("#")) return missingAnchor(target.slice(1), page);
   if (/^[a-z][a-z+.-]*:/i.test(target)) return problemWithUrl(target);
@@ -26,7 +26,7 @@ export function isOnRegistry({ text }: Page): boolean {
   return /^---\n[^]*?^layout: package$[^]*?^---$/m.test(text);
 }
 
-/** The name of the page in the API docs to which a link of a Registry page points. */
+/** Returns the name of the page in the API docs to which a link of a Registry page points. Undefined for other links. */
 export function apiPageOf(target: string): string | undefined {
   return /^\.\/api-docs\/(?:([\w-]+)\/)?(?:#.*)?$/.exec(target)?.[1];
 }
@@ -66,6 +66,7 @@ function missingFile(target: string): string | undefined {
   return missingAnchor(anchor, readPage(path));
 }
 
+/** Returns what is wrong with a link to this anchor. Undefined if the page has the anchor. */
 export function missingAnchor(anchor: string, page: Page): string | undefined {
   return anchorsOf(page).has(anchor) ? undefined : `there is no #${anchor} in ${page.name}`;
 }

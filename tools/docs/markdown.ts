@@ -1,22 +1,26 @@
 /** Finds fenced blocks, links, code spans and anchors in a Markdown page. */
 
-/** A page, or another text in Markdown. */
+/** A Markdown page, or a Markdown string from another file. */
 export interface Page {
-  /** For messages; of a file, its path. */
+  /** The name in messages. The name of a file is its path. */
   name: string;
   text: string;
 }
 
+/** A fenced block. */
 export interface Block {
+  /** The name of the page. */
   page: string;
-  /** The line of the fence that opens it. */
+  /** The line of the opening fence. */
   line: number;
   /** The first word after the fence; empty if there is none. */
   language: string;
   text: string;
 }
 
+/** A link in a page. */
 export interface Link {
+  /** The name of the page. */
   page: string;
   line: number;
   target: string;
@@ -26,6 +30,7 @@ const fence = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
 
 const codeSpan = /(`+)(?!`)(.*?)\1(?!`)/g;
 
+/** Returns the fenced blocks of a page. @throws if a block is not closed */
 export function blocksOf({ name, text }: Page): Block[] {
   const blocks: Block[] = [];
   let open: { block: Block; marks: string; indent: string; lines: string[] } | undefined;
@@ -50,6 +55,7 @@ export function blocksOf({ name, text }: Page): Block[] {
   return blocks;
 }
 
+/** Returns the links of a page outside of code. */
 export function linksOf(page: Page): Link[] {
   const targets =
     /\]\(\s*<?([^\s)>]+)|^\s*\[[^\]]+\]:\s+(\S+)|\b(?:href|src)="([^"]*)"|<(https?:[^\s>]*)>/g;
@@ -62,24 +68,24 @@ export function linksOf(page: Page): Link[] {
   );
 }
 
-/** The code spans (text in backticks) outside of blocks. */
+/** Returns the code spans (in backticks) outside of blocks. */
 export function codeSpansOf(page: Page): { line: number; text: string }[] {
   return withoutBlocks(page).flatMap((line, index) =>
     [...line.matchAll(codeSpan)].map(([, , text = ""]) => ({ line: index + 1, text })),
   );
 }
 
-/** The anchors that GitHub makes from headings, and explicit ones (`{#here}`, `id="here"`). */
+/** Returns the anchors that GitHub makes from headings, and the explicit anchors (`{#here}`, `id="here"`). */
 export function anchorsOf(page: Page): ReadonlySet<string> {
   const anchors = new Set<string>();
-  const seen = new Map<string, number>();
+  const slugCounts = new Map<string, number>();
   for (const line of withoutBlocks(page)) {
     for (const [, id = ""] of line.matchAll(/\bid="([^"]+)"/g)) anchors.add(id);
     const [, heading, id] = /^#{1,6}\s+(.*?)\s*(?:\{#([^}]+)\})?\s*$/.exec(line) ?? [];
     if (heading === undefined) continue;
     const slug = id ?? slugOf(heading);
-    const before = seen.get(slug) ?? 0;
-    seen.set(slug, before + 1);
+    const before = slugCounts.get(slug) ?? 0;
+    slugCounts.set(slug, before + 1);
     anchors.add(before === 0 ? slug : `${slug}-${before}`);
   }
   return anchors;
@@ -93,7 +99,7 @@ function slugOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** The lines of the page, with empty lines for those of fenced blocks. */
+/** Returns the lines of the page. The lines of fenced blocks are empty, so that the line numbers stay the same. */
 function withoutBlocks(page: Page): string[] {
   const lines = page.text.split("\n");
   for (const { line, text } of blocksOf(page)) {

@@ -1,4 +1,4 @@
-/** Every link leads somewhere, and every `compute:NAME` in a page exists. */
+/** Checks that every link in our pages leads somewhere, and that every `compute:NAME` in them exists. */
 import { expect, test } from "@jest/globals";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
@@ -10,7 +10,7 @@ import { descriptions, pages } from "./pages";
 const schema = "schema.json";
 /** A test for each page, and one for all descriptions in the schema. */
 const subjects = [...pages.map(({ name }) => name), schema];
-const textsOf = (subject: string): readonly Page[] =>
+const pagesOf = (subject: string): readonly Page[] =>
   subject === schema ? descriptions : pages.filter(({ name }) => name === subject);
 
 const tokens = [instanceToken, ...Object.keys(functions)];
@@ -19,7 +19,7 @@ const known = new Set([
   ...tokens.flatMap((token) => [token, token.replace(":index:", ":")]),
 ]);
 
-test("there are pages to look at", () => {
+test("the pages, their links and the descriptions are found", () => {
   const names = pages.map(({ name }) => name);
   const expected = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/_index.md"];
   expect(names).toEqual(expect.arrayContaining(expected));
@@ -28,7 +28,7 @@ test("there are pages to look at", () => {
 });
 
 test.each(subjects)("%s: each link leads somewhere", (subject) => {
-  const broken = textsOf(subject).flatMap((page) =>
+  const broken = pagesOf(subject).flatMap((page) =>
     linksOf(page).flatMap((link) => {
       const problem = problemWith(link, page);
       return problem === undefined ? [] : [`${page.name}:${link.line}: ${link.target}: ${problem}`];
@@ -38,7 +38,7 @@ test.each(subjects)("%s: each link leads somewhere", (subject) => {
 });
 
 test.each(subjects)("%s: each compute:NAME exists", (subject) => {
-  const unknown = textsOf(subject).flatMap(({ name, text }) =>
+  const unknown = pagesOf(subject).flatMap(({ name, text }) =>
     text.split("\n").flatMap((line, index) =>
       [...line.matchAll(/(?<![\w:./-])compute:[A-Za-z][\w:]*\w/g)]
         // A name in capitals is a placeholder.
@@ -96,7 +96,7 @@ test("a page of the Registry links to nothing that only the repository has", () 
   ]);
 });
 
-test("blocks are found with their line and language, in lists too; an open one is an error", () => {
+test("blocks are found with their line and language, even in lists, and an unclosed block is an error", () => {
   const text =
     "# A `b`, c\n\n- one\n\n  ```sh\n  ls\n  ```\n\n````text\n```\n````\n\n## A b c\n\n## A b c\n";
   expect(blocksOf(page(text))).toEqual([

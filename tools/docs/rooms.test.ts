@@ -1,4 +1,4 @@
-/** ARCHITECTURE.md describes each folder of the repository, and no other folder. */
+/** Checks that ARCHITECTURE.md describes each folder of the repository, and no other folder. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -12,7 +12,7 @@ const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""])
   [...cell.matchAll(/`([\w/-]+)\/`/g)].map(([, folder = ""]) => folder),
 );
 
-/** Folders whose own folders need no description. */
+/** Matches folders whose subfolders need no description. */
 const undivided = /^(docs|sdk|examples|tools\/(go|npm|python)|\..*)\//;
 
 test("each folder is described", () => {

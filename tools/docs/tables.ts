@@ -1,4 +1,7 @@
-/** The tables, lists and examples in Markdown pages, made from the provider's definitions and from bench/results.json. */
+/**
+ * Makes the tables, lists and examples in Markdown pages, from the provider's definitions and from bench/results.json.
+ * tools/generate.ts writes them into the pages.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -11,6 +14,7 @@ import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { ToolError } from "../support/main";
 import { root } from "../support/paths";
 
+/** For each name in a page's `<!-- table: NAME -->`, a function that makes the content. */
 export type Tables = Readonly<Record<string, () => string>>;
 
 const measuredHead = ["Measured", "Here", "Beside", "Ratio"];
@@ -44,7 +48,12 @@ export const docsPages: Readonly<Record<string, Tables>> = {
   "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },
 };
 
-/** The page, formatted, with the content of each `<!-- table: NAME -->` … `<!-- end -->` (or list, or chooser). */
+/**
+ * Returns the page, formatted, with new content between each `<!-- table: NAME -->` and `<!-- end -->`. Instead of
+ * `table`, the comment may say `list` or `chooser`.
+ *
+ * @throws {ToolError} if the page names a table that does not exist
+ */
 export async function pageWithTables(page: string, tables: Tables): Promise<string> {
   const filled = readFileSync(join(root, page), "utf8").replace(
     /(<!-- (?:table|list|chooser): (\w+) -->\n)[^]*?(\n<!-- end -->)/g,
@@ -57,6 +66,7 @@ export async function pageWithTables(page: string, tables: Tables): Promise<stri
   return format(filled, { parser: "markdown", printWidth: 100 });
 }
 
+/** Makes a table in Markdown. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -73,10 +83,11 @@ export const registryPages: Readonly<Record<string, Tables>> = {
   },
 };
 
-/** A tab for each language, in the Registry's shortcodes. */
-function chooser(of: (language: ExampleLanguage) => string): string {
+/** Makes a tab for each language, in the Registry's shortcodes. */
+function chooser(contentOf: (language: ExampleLanguage) => string): string {
   const tabs = exampleLanguages.map(
-    (language) => `{{% choosable language ${language} %}}\n\n${of(language)}\n\n{{% /choosable %}}`,
+    (language) =>
+      `{{% choosable language ${language} %}}\n\n${contentOf(language)}\n\n{{% /choosable %}}`,
   );
   const languages = exampleLanguages.join(",");
   return [`{{< chooser language "${languages}" >}}`, ...tabs, "{{< /chooser >}}"].join("\n\n");
@@ -90,7 +101,7 @@ function installBlock(language: ExampleLanguage): string {
   return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
 }
 
-/** A link to each language's package in its registry. */
+/** Makes a list with a link to each language's package in its registry. */
 function packageList(): string {
   const { nodejs, python, go, dotnet, java } = metadata.sdk;
   const coordinates = `${java.groupId}/${java.artifactId}`;

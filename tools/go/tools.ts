@@ -1,4 +1,4 @@
-/** The programs that are built from Go. The folders beside this file pin their modules. */
+/** The programs that the tools build from Go. The folders beside this file pin the modules of these programs. */
 import { ensureBuilt, requiredVersion, type GoTool } from "../support/go";
 
 const installPulumi =
@@ -56,14 +56,14 @@ const tools = {
   engine: { ...engine("engine"), alternative: installPulumi },
   // The tests run with the oldest supported engine, too.
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
-  // The first one checks schema.json; both write SDKs.
+  // `sdkgen` also checks schema.json.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
-  // The API docs of Pulumi's Registry; the tests look for broken links in them.
+  // Writes the API docs of Pulumi's Registry, in which the tests look for broken links.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
   // Packs a folder as a Go proxy serves a module.
   gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
-  // Peers for `npm run bench`.
+  // `peer` and `restapi` are peers for `npm run bench`.
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     name: "terraform-provider-restapi",
@@ -96,7 +96,7 @@ const tools = {
     package: "golang.org/x/vuln/cmd/govulncheck",
     expected: "10 seconds",
   },
-  // For the tests of state backends.
+  // The tests of state backends use this server.
   versitygw: {
     name: "versitygw",
     title: "an S3-compatible server",

@@ -1,23 +1,26 @@
-/** Draws a terminal window as an SVG. It plays its frames once, and stays on the last one. */
+/** Draws a terminal window as an SVG, which plays its frames once and stays on the last frame. */
 
+/** A screen of the terminal, and when the screen was shown. */
 export interface Frame {
-  /** As `tmux capture-pane -e` prints it. */
+  /** The output of `tmux capture-pane -e`. */
   screen: string;
   /** Seconds from the first frame. */
   at: number;
 }
 
+/** The content of a picture. */
 export interface Picture {
+  /** The width of the terminal in characters. */
   columns: number;
   /** The text in the title bar. */
   heading: string;
-  /** For readers who can't see the picture. */
+  /** The title and the description are for readers who can't see the picture. */
   title: string;
   description: string;
   frames: readonly Frame[];
 }
 
-/** A dark theme; each colour has a contrast of at least 4.5 : 1 to the background. */
+/** The colours of a dark theme. Each text colour has a contrast of at least 4.5 : 1 to the background. */
 const theme = {
   background: "#0d1117",
   bar: "#161b22",
@@ -27,7 +30,7 @@ const theme = {
   dots: ["#ff7b72", "#d29922", "#3fb950"],
 };
 
-/** The terminal colours from black to white, then the bright ones. Black is a grey, which can be seen. */
+/** The terminal colours from black to white, then the bright ones. Black is drawn as a grey, so that it can be seen. */
 const palette = [
   ...["#7d8590", "#ff7b72", "#3fb950", "#d9a93b", "#58a6ff", "#bc8cff", "#39c5cf", "#d1d7e0"],
   ...["#8b949e", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc"],
@@ -89,14 +92,14 @@ function animation(frames: readonly Frame[]): string[] {
 // eslint-disable-next-line no-control-regex -- the sequence begins with a control character
 const styleSequence = /\x1b\[([\d;:]*)m/;
 
-/** The text of a screen, without its styles. */
+/** Returns the text of a screen, without its styles. */
 export function plainText(screen: string): string {
   return screen.replace(new RegExp(styleSequence, "g"), "");
 }
 
 /**
- * Each piece of text has its position and its width, so that columns stay aligned in any font. Runs of spaces are left
- * out, because SVG would collapse them. A style lasts beyond the end of its line.
+ * Draws one screen. Each piece of text has its position and its width, so that columns stay aligned in any font. Runs of
+ * spaces are left out, because SVG would collapse them. A style stays in effect after the end of its line.
  */
 function drawFrame(lines: readonly string[], index: number, isLast: boolean): string {
   let style = "";
@@ -125,8 +128,8 @@ function drawFrame(lines: readonly string[], index: number, isLast: boolean): st
 }
 
 /**
- * The SVG attributes of the text after a style sequence (not CSS, which some renderers ignore). Knows what Pulumi
- * prints: sixteen colours, bold, underlined. @throws for anything else
+ * Returns the SVG attributes of the text after a style sequence. They are not CSS, which some renderers ignore. The
+ * function knows the styles that Pulumi prints: sixteen colours, bold, underlined. @throws for any other style
  */
 function applyStyle(before: string, parameters: string): string {
   const without = (name: string) => after.replace(new RegExp(` ${name}="[^"]*"`), "");
@@ -151,7 +154,7 @@ function applyStyle(before: string, parameters: string): string {
   return after;
 }
 
-/** In columns. Characters that take two columns are not supported: Pulumi prints none on Linux. */
+/** Returns the width of a text in columns. Pulumi prints no characters that are two columns wide on Linux. */
 function columnsOf(text: string): number {
   return Array.from(text).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Packs the SDKs for the registries, in `.tools/release/LANGUAGE`: with sources and documentation beside the code, which
- * a program does not need to run (tools/sdk/pack.ts).
+ * Packs the SDKs for the registries, in `.tools/release/LANGUAGE`. Unlike the packages of tools/sdk/pack.ts, these also
+ * have sources and documentation, which a program does not need to run.
  */
 import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -27,20 +27,20 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   async nodejs(out) {
     copyInto(out, await ensurePacked("nodejs"), "*.tgz");
   },
-  /** A wheel and the sources. twine checks what PyPI would refuse. */
+  /** Packs a wheel and the sources. twine finds what PyPI would refuse. */
   async python(out) {
     const python = join(await ensurePythonTools("packaging"), "python");
     await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
     const files = globSync("*", { cwd: out }).map((file) => join(out, file));
     await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);
   },
-  /** The files that Go's proxy will make from the tag; nothing is uploaded. */
+  /** Packs the files that Go's proxy will make from the tag. These files are not uploaded. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
     const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
-  /** The jar with its sources, its documentation and, if there is a key, their signatures. */
+  /** Packs the jar with its sources, its documentation and, if there is a key, the signatures of all three. */
   async java(out) {
     const cwd = copyOf("java");
     await maven(cwd, "verify");
@@ -52,7 +52,7 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   },
 };
 
-/** Runs Maven with what Maven Central requires. It signs if there is a key; the tests have none. */
+/** Runs Maven with the profile that Maven Central requires. Signs if there is a key, and always for `deploy`. */
 export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<void> {
   const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
   const isSigned = process.env["MAVEN_GPG_KEY"] !== undefined || goal === "deploy";

@@ -1,4 +1,4 @@
-/** Pushes the tag of the Go module to a real repository. Tests can't publish to the other places. */
+/** Tests the push of the Go module's tag to a real repository. Tests can't publish to the other places. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const commit = () =>
     ...["commit", "--quiet", "--allow-empty", "--message=change"],
   );
 
-test("the tag goes on the commit that is checked out, and a second run leaves it there", async () => {
+test("the tag is set on the commit that is checked out, and a second run leaves it there", async () => {
   await pushGoTag(clone);
   const expected = `${await head()}\trefs/tags/${goTag}`;
   expect(await tags()).toBe(expected);
@@ -37,10 +37,10 @@ test("the tag goes on the commit that is checked out, and a second run leaves it
   expect(await tags()).toBe(expected);
 });
 
-test("a tag that stands on another commit stays there, and the error says what to do", async () => {
+test("a tag that is on another commit stays there, and the error says what to do", async () => {
   await pushGoTag(clone);
   const before = await tags();
   await commit();
-  await expect(pushGoTag(clone)).rejects.toThrow(/stands on .*release another version/s);
+  await expect(pushGoTag(clone)).rejects.toThrow(/is on commit .*release another version/s);
   expect(await tags()).toBe(before);
 });

@@ -1,6 +1,6 @@
 /**
- * Publishes to one place at a time. Each may run again after it failed half way: it compares or skips what is published
- * already, and never replaces it.
+ * Publishes a release to one place at a time. Each function may run again after it failed half way: it compares or skips
+ * what is published already, and never replaces a published file.
  */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,12 +12,13 @@ import { root } from "../support/paths";
 import { maven, packForRelease } from "./pack";
 import { goTag, releaseNotes, releaseTag } from "./versions";
 
+/** The functions that publish, by the name of the place. */
 export const places = {
   /** The release stays a draft until all files are uploaded, so that nobody sees half a release. */
   async github() {
     const files = distFiles();
-    const there = await succeeds("gh", ["release", "view", releaseTag]);
-    if (!there) {
+    const exists = await succeeds("gh", ["release", "view", releaseTag]);
+    if (!exists) {
       const notes = `--notes=${releaseNotes()}`;
       await gh("create", releaseTag, "--draft", "--verify-tag", `--title=${releaseTag}`, notes);
     } else if (!(await isDraft())) {
@@ -70,7 +71,7 @@ export const places = {
     say(file);
   },
 
-  /** Go's proxy takes the module from the repository, by this tag. */
+  /** Pushes the tag with which Go's proxy finds the module in the repository. */
   go: () => pushGoTag(root),
 } satisfies Record<string, () => Promise<void>>;
 
@@ -88,18 +89,18 @@ function distFiles(): string[] {
 
 export type Place = keyof typeof places;
 
-/** Tags the commit that is checked out, which is that of the release's tag. */
+/** Tags the commit that is checked out for Go. The commit must be that of the release's tag. @throws {ToolError} if the tag is on another commit */
 export async function pushGoTag(repository: string): Promise<void> {
   const options = { cwd: repository };
   const git = (...args: string[]) => captured("git", args, options).then((text) => text.trim());
   const commit = await git("rev-parse", "HEAD");
   const reference = `refs/tags/${goTag}`;
-  const [there] = (await git("ls-remote", "origin", reference)).split("\t");
-  if (there === commit) return say(`${goTag} is pushed already.`);
-  if (there) {
+  const [taggedCommit] = (await git("ls-remote", "origin", reference)).split("\t");
+  if (taggedCommit === commit) return say(`${goTag} is pushed already.`);
+  if (taggedCommit) {
     throw new ToolError(
-      `${goTag} stands on ${there}, not on ${commit}. Go keeps a version's content for ever: ` +
-        "leave the tag where it is, and release another version.",
+      `${goTag} is on commit ${taggedCommit}, not on ${commit}. Go keeps a version's content for ever, ` +
+        "so leave the tag where it is, and release another version.",
     );
   }
   await git("push", "origin", `${commit}:${reference}`);
@@ -120,7 +121,7 @@ async function compareWithPublished(): Promise<void> {
   if (published === readFileSync(checksumsFile, "utf8")) return;
   throw new ToolError(
     `${releaseTag} is published already, with other files than those built now (${name} differs). ` +
-      "What is published stays: release another version.",
+      "Published files can't be replaced, so release another version.",
   );
 }
 

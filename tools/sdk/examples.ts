@@ -1,9 +1,9 @@
-/** The example programs, one for each language. The docs and the packages' READMEs show what the tests run. */
+/** The example programs, one for each language. The tests run them, and the docs and the packages' READMEs show them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
 
-/** By the language's name in a fenced block. */
+/** The title and the file of each program, by the name of the language in a fenced block. */
 const programs = {
   typescript: { title: "TypeScript", file: "instance/index.ts" },
   python: { title: "Python", file: "instance-python/__main__.py" },
@@ -13,25 +13,26 @@ const programs = {
   yaml: { title: "YAML", file: "instance-yaml/Pulumi.yaml" },
 };
 
+/** The name of a language in a fenced block. */
 export type ExampleLanguage = keyof typeof programs;
 
-/** In the order in which pages show them. */
+/** The languages in the order in which pages show them. */
 export const exampleLanguages = Object.keys(programs) as ExampleLanguage[];
 
-/** The name of the language in a text. */
+/** Returns the name of the language for readers. */
 export function titleOf(language: ExampleLanguage): string {
   return programs[language].title;
 }
 
-/** The example as a fenced block of Markdown. */
+/** Returns the example as a fenced block of Markdown. */
 export function exampleBlock(language: ExampleLanguage): string {
-  const text = readFileSync(join(root, "examples", programs[language].file), "utf8");
+  const content = readFileSync(join(root, "examples", programs[language].file), "utf8");
   // A Pulumi.yaml begins with the project's settings, which are not part of the program.
-  const program = language === "yaml" ? text.slice(text.search(/^(variables|resources):/m)) : text;
+  const program = language === "yaml" ? content.slice(content.search(/^(variables|resources):/m)) : content;
   return `\`\`\`${language}\n${program.trimEnd()}\n\`\`\``;
 }
 
-/** All examples, in the form from which the Registry and the SDK generators each take those of their language. */
+/** Returns all examples, in the form from which the Registry and the SDK generators pick the language they need. */
 export function exampleUsage(title: string): string {
   return [
     "{{% examples %}}",

@@ -6,15 +6,16 @@ import { goVersion, requiredVersion, tidy } from "../support/go";
 import { root } from "../support/paths";
 import type { ExampleLanguage } from "./examples";
 
+/** How the SDK of a language is generated, completed and installed. */
 export interface SdkLanguage {
-  /** For messages: "Node.js". */
+  /** The title in messages: "Node.js". */
   title: string;
   /** Which of the two generator programs knows the language. */
   generator: "sdkgen" | "sdkgen-more";
   example: ExampleLanguage;
-  /** How a project adds the package, as a fenced block. */
+  /** A fenced block that shows how a project adds the package. */
   install: string;
-  /** The package's folder below what the generator writes, if it is not that folder itself. */
+  /** The package's subfolder in the generator's output folder. Undefined if the package is the output folder itself. */
   folder?: string;
   /** Changes the generated package in `directory`. */
   complete(directory: string): void | Promise<void>;
@@ -80,10 +81,10 @@ export const sdkLanguages = {
     generator: "sdkgen",
     example: "go",
     install: shellBlock(`go get ${go.module}`),
-    /** The last part of the import path, for which the generator makes a folder. */
+    /** The last part of the import path. The generator makes a folder with this name. */
     folder: "compute",
     async complete(directory) {
-      // The Pulumi SDK of the same version as the generator.
+      // The Pulumi SDK has the same version as the generator.
       const pulumi = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
       writeFileSync(
         join(directory, "go.mod"),
@@ -130,7 +131,7 @@ export const sdkLanguages = {
 </dependency>
 \`\`\``,
     complete(directory) {
-      // The tests build this package with Maven, so the files for Gradle go.
+      // The tests build this package with Maven, so the files for Gradle are removed.
       for (const file of ["build.gradle", "settings.gradle"]) rmSync(join(directory, file));
       const values: Readonly<Record<string, string>> = {
         ...{ displayName, description, homepage, repository, license, publisher, version },
@@ -141,7 +142,7 @@ export const sdkLanguages = {
       const template = readFileSync(join(root, "tools", "sdk", "pom.xml"), "utf8");
       const pom = template.replace(/@(\w+)@/g, (_, name: string) => values[name] ?? "");
       writeFileSync(join(directory, "pom.xml"), pom);
-      // The generated code and the language host read these two.
+      // The generated code reads version.txt, and the language host reads plugin.json.
       const resources = join(
         directory,
         ...["src", "main", "resources", ...java.basePackage.split("."), metadata.name],
@@ -166,11 +167,11 @@ function insert(file: string, after: string, insertion: string): void {
   replace(file, after, after + insertion);
 }
 
-/** Replaces the one place in a generated file that has this text. @throws if a new generator writes it otherwise */
-function replace(file: string, old: string, text: string): void {
+/** Replaces a string that occurs once in a generated file. @throws if the generator no longer writes it exactly once */
+function replace(file: string, old: string, replacement: string): void {
   const before = readFileSync(file, "utf8");
   if (before.split(old).length !== 2) {
     throw new Error(`${file}: the generator no longer writes this exactly once: ${old}`);
   }
-  writeFileSync(file, before.replace(old, () => text));
+  writeFileSync(file, before.replace(old, () => replacement));
 }

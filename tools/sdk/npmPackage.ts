@@ -1,7 +1,7 @@
 /**
- * The npm package: the compiled SDK and the plugin, which runs on the project's own Node, so that a user needs nothing
- * but npm. It is assembled in .tools/npm and not in sdk/nodejs, because npm puts the commands of a workspace on the PATH
- * of all scripts here.
+ * Assembles the npm package: the compiled SDK and the plugin. The plugin runs on the project's own Node, so a user needs
+ * nothing but npm. The package is assembled in .tools/npm and not in sdk/nodejs, because npm puts the commands of a
+ * workspace on the PATH of all scripts in this repository.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,12 +15,12 @@ import { root, toolsDir } from "../support/paths";
 
 const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
 /**
- * The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows can't start the file itself;
- * there `PulumiPlugin.yaml` tells the engine to start it with Node.
+ * The file that starts the plugin. The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows
+ * can't start the file itself. On Windows, `PulumiPlugin.yaml` tells the engine to start the file with Node.
  */
 const start = `plugin/${executable}`;
 
-/** Writes the package's folder, and returns it with its inputs beside the SDK. */
+/** Writes the package's folder. Returns the folder and the files it was made from, other than those of the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
   const sdk = await ensureSdkBuilt();
   const directory = join(toolsDir, "npm");
@@ -29,7 +29,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
     cpSync(join(sdk, name), join(directory, name), { recursive: true });
   }
 
-  const made = [
+  const bundles = [
     await bundle("provider/start/fromNpm.ts", start, {
       target: "node18",
       banner: { js: "#!/usr/bin/env node" },
@@ -37,10 +37,10 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
     await bundle("provider/start/launched.ts", "plugin/start.js", { target: pluginTarget }),
     await bundle("provider/main.ts", "plugin/provider.js", { target: pluginTarget }),
   ];
-  for (const { path, text } of made.flatMap(({ files }) => files)) {
+  for (const { path, text } of bundles.flatMap(({ files }) => files)) {
     writeWhole(join(directory, path.slice(root.length)), text);
   }
-  const inputs = made.flatMap((it) => it.inputs);
+  const inputs = bundles.flatMap((it) => it.inputs);
   writeWhole(join(directory, "plugin", "schema.json"), readFileSync(join(root, "schema.json")));
   writeWhole(join(directory, "plugin", "THIRD-PARTY-NOTICES.txt"), packageNotices(inputs));
   writeWhole(join(directory, "plugin", "PulumiPlugin.yaml"), "runtime: nodejs\n");
@@ -49,7 +49,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   return { directory, inputs: [...inputs, "schema.json"] };
 }
 
-/** The commands of the package: the engine looks for the first, a person types the second. */
+/** The commands of the package. The engine looks for the first command, and a person types the second. */
 export const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
 
 function packageJson(file: string): string {

@@ -1,4 +1,4 @@
-/** Packs the SDKs, in `.tools/packages/LANGUAGE`, each in the form that its language's own tools install. */
+/** Packs the SDKs for the tests, in `.tools/packages/LANGUAGE`, in the form that the tools of the language install. */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../../metadata.json";
@@ -10,17 +10,17 @@ import { generatedFiles } from "./write";
 import { sdkLanguages, type Language } from "./languages";
 import { writeNpmPackage } from "./npmPackage";
 
-type Packed = Exclude<Language, "dotnet">;
+type PackedLanguage = Exclude<Language, "dotnet">;
 
-/** Packs an SDK unless it is up to date, and returns the folder. `packers` says what is in it. */
-export async function ensurePacked(language: Packed): Promise<string> {
+/** Packs an SDK unless it is up to date, and returns the folder of the package. */
+export async function ensurePacked(language: PackedLanguage): Promise<string> {
   const packages = join(toolsDir, "packages", language);
   await ensureProduct({
     name: `the ${sdkLanguages[language].title} package`,
     outputs: [`.tools/packages/${language}`],
     stamp: `.tools/stamps/package-${language}`,
     async make() {
-      // Keeps what Maven has fetched; its `install` replaces the package itself.
+      // The folder for Java is kept with what Maven has fetched. Maven's `install` replaces the package itself.
       if (language !== "java") rmSync(packages, { recursive: true, force: true });
       mkdirSync(packages, { recursive: true });
       const inputs = (await packers[language](packages)) ?? [];
@@ -30,27 +30,27 @@ export async function ensurePacked(language: Packed): Promise<string> {
   return packages;
 }
 
-/** Each may return further inputs, as paths from the root. */
-const packers: Readonly<Record<Packed, (packages: string) => Promise<readonly string[] | void>>> = {
-  /** A tarball. */
+/** Each function packs one SDK, and may return further files that the package is made from, as paths from the root. */
+const packers: Readonly<Record<PackedLanguage, (packages: string) => Promise<readonly string[] | void>>> = {
+  /** Packs a tarball. */
   async nodejs(packages) {
     const { directory: cwd, inputs } = await writeNpmPackage();
     await captured("npm", ["pack", "--silent", `--pack-destination=${packages}`], { cwd });
     return ["tools/sdk/npmPackage.ts", ...inputs];
   },
-  /** A wheel. */
+  /** Packs a wheel. */
   async python(packages) {
     const source = copyOf("python");
     await captured("python3", ["-m", "pip", "wheel", "--no-deps", `--wheel-dir=${packages}`, source]);
   },
-  /** A directory for GOPROXY. */
+  /** Makes a directory for GOPROXY. */
   async go(packages) {
     const source = join(root, "sdk", "go", "compute");
     const version = `v${metadata.version}`;
     const tool = await ensureGoTool("gomodule");
     await captured(tool, ["-module", source, "-version", version, "-out", packages]);
   },
-  /** A Maven repository, which also holds what Maven fetches for the build. */
+  /** Makes a Maven repository, which also has what Maven fetches for the build. */
   async java(packages) {
     const cwd = copyOf("java");
     const repository = `-Dmaven.repo.local=${packages}`;

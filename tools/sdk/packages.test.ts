@@ -1,4 +1,4 @@
-/** What people see of an SDK before they install it. */
+/** Checks what users see of an SDK before they install it: metadata, README, licence and examples. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ import { exampleBlock, type ExampleLanguage } from "./examples";
 const { version, license, repository, description, pluginDownloadURL, keywords } = metadata;
 const java = "src/main/java/com/computeinstances/compute";
 
-/** Language, folder, file with the package's metadata, file that names the plugin, file of the Instance. */
+/** For each SDK: language, folder, file with the package's metadata, file that names the plugin, file of the Instance. */
 const packages: [ExampleLanguage, string, string, string, string][] = [
   ["typescript", "nodejs", "package.json", "package.json", "instance.ts"],
   [

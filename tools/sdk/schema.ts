@@ -1,4 +1,4 @@
-/** The Pulumi package schema, made from the definitions that the provider itself uses. */
+/** Makes the Pulumi package schema, from the definitions that the provider itself uses. */
 import * as z from "zod";
 import metadata from "../../metadata.json";
 import rootPackage from "../../package.json";
@@ -24,7 +24,7 @@ import {
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
 import { exampleUsage } from "./examples";
 
-/** A property in the schema. */
+/** A property as the schema describes it. */
 interface Property {
   type?: string;
   items?: Property;
@@ -37,6 +37,7 @@ interface Property {
 const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";
 
+/** Returns the content of schema.json. */
 export function packageSchema() {
   const config = settingProperties();
   const environment = Object.values(settingEnvironment).join(", ");
@@ -68,7 +69,7 @@ export function packageSchema() {
         type: "object",
         description: "A network that an instance is attached to.",
         properties: Object.fromEntries(
-          Object.entries(networkDescriptions).map(([name, about]) => [name, text(about)]),
+          Object.entries(networkDescriptions).map(([name, about]) => [name, stringProperty(about)]),
         ),
         required: ["type", "ipv4"],
       },
@@ -83,7 +84,7 @@ export function packageSchema() {
   };
 }
 
-/** Options of the SDK generators. */
+/** Returns the options of the SDK generators. */
 function languageOptions() {
   const { nodejs, python, go, dotnet, java } = metadata.sdk;
   const { typescript, "@types/node": nodeTypes } = rootPackage.devDependencies;
@@ -92,7 +93,7 @@ function languageOptions() {
       packageName: nodejs.package,
       packageDescription: metadata.description,
       dependencies: { "@pulumi/pulumi": `^${metadata.oldestEngine}` },
-      // The versions of this repository, because the SDK is one of its workspaces.
+      // The versions are those of this repository, because the SDK is one of its workspaces.
       typescriptVersion: typescript,
       devDependencies: { "@types/node": nodeTypes },
       respectSchemaVersion: true,
@@ -113,7 +114,7 @@ function languageOptions() {
   };
 }
 
-/** The types that a program gives. The settings' own types also accept text, as it comes from the environment. */
+/** The types of the settings in a program. The provider also accepts strings, since the environment has only strings. */
 const programTypes: Partial<Record<SettingName, string>> = {
   requestsPerMinute: "integer",
   requestTimeoutSeconds: "number",
@@ -142,7 +143,7 @@ function instanceSchema() {
     name,
     type === "networks"
       ? { type: "array", items: ref(networkToken), description }
-      : text(description),
+      : stringProperty(description),
   ]);
   return {
     description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
@@ -180,10 +181,10 @@ function functionSchema(token: FunctionToken) {
 
 const instanceSummary = {
   properties: {
-    id: text("Identifier of the instance."),
-    name: text("Hostname of the instance; empty if the service gave none."),
-    status: text("Status of the instance; empty if the service gave none."),
-    ipv4: text("Public IPv4 address, once there is one."),
+    id: stringProperty("Identifier of the instance."),
+    name: stringProperty("Hostname of the instance; empty if the service gave none."),
+    status: stringProperty("Status of the instance; empty if the service gave none."),
+    ipv4: stringProperty("Public IPv4 address, once there is one."),
   },
   required: ["id", "name", "status"],
 };
@@ -206,10 +207,10 @@ const functionOutputs: Record<
   },
   "compute:index:getAccount": {
     properties: {
-      tokenKind: text("`live` (billed) or `test` (sandbox)."),
-      baseUrl: text("Address of the service."),
+      tokenKind: stringProperty("`live` (billed) or `test` (sandbox)."),
+      baseUrl: stringProperty("Address of the service."),
       details: {
-        ...text("What the service answered, as JSON text; its fields are not documented."),
+        ...stringProperty("What the service answered, as JSON text; its fields are not documented."),
         secret: true,
       },
     },
@@ -217,7 +218,7 @@ const functionOutputs: Record<
   },
 };
 
-function text(description: string): Property {
+function stringProperty(description: string): Property {
   return { type: "string", description };
 }
 
@@ -225,7 +226,7 @@ function ref(token: string): Property {
   return { $ref: `#/types/${token}` };
 }
 
-/** Text, number, boolean, or a list of them: our inputs have no other types. */
+/** Returns the schema's type: string, number, boolean, or a list of them. Our inputs have no other types. */
 function typeOf(type: z.ZodType): Property {
   const json = z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as {
     type?: string;

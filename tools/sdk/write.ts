@@ -1,4 +1,4 @@
-/** Writes an SDK: what the official generator makes, and what it leaves to the publisher. */
+/** Writes an SDK: the output of the official generator, and the files that the generator leaves to the publisher. */
 import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
@@ -8,6 +8,7 @@ import { root } from "../support/paths";
 import { exampleBlock, titleOf } from "./examples";
 import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
 
+/** Writes the SDK of a language to the folder `out`. `schema` is the path of the schema. */
 export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {
   const sdk: SdkLanguage = sdkLanguages[language];
   const generator = await ensureGoTool(sdk.generator);
@@ -31,14 +32,14 @@ This package is generated from the provider's schema. Licence: ${metadata.licens
   cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
 }
 
-/** What the tools of the languages leave beside the generated sources: compiled or installed files. */
-const leftBehind = /^sdk\/\w+\/(bin|build|dist|node_modules|obj|target|\w+\.egg-info)$/;
+/** Matches folders with compiled or installed files, which the tools of the languages leave beside the sources. */
+const buildOutput = /^sdk\/\w+\/(bin|build|dist|node_modules|obj|target|\w+\.egg-info)$/;
 
-/** All generated files below a folder such as `sdk/python`, as paths from the base. */
+/** Returns all generated files below a folder such as `sdk/python`, as paths from the base. */
 export function generatedFiles(base: string, folder: string): string[] {
   return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (leftBehind.test(path)) return [];
+    if (buildOutput.test(path)) return [];
     return entry.isDirectory() ? generatedFiles(base, path) : [path];
   });
 }

@@ -6,16 +6,17 @@ import { root } from "./paths";
 interface Bundle {
   /** The bundle, and its `.map` and `.LEGAL.txt` if the options ask for them. */
   files: readonly { path: string; text: string }[];
-  /** Its inputs, as paths from the root. */
+  /** The files that the bundle was made from, as paths from the root. */
   inputs: readonly string[];
 }
 
+/** @throws {ToolError} if the file does not build */
 export async function bundle(
   entry: string,
   outfile: string,
   options: Pick<BuildOptions, "sourcemap" | "legalComments" | "define" | "target" | "banner"> = {},
 ): Promise<Bundle> {
-  // Loaded here, because most runs build nothing.
+  // esbuild is loaded only here, because most runs build nothing.
   const esbuild = await import("esbuild");
   const { outputFiles, metafile } = await esbuild
     .build({
@@ -34,11 +35,11 @@ export async function bundle(
     .catch((error: unknown) => {
       throw new ToolError(`${entry} does not build.\n${String(error)}`);
     });
-  // Only comments have other characters than ASCII. Without those, V8 stores one byte for a character, not two.
-  const ascii = (path: string, text: string) =>
+  // Only comments have characters that are not ASCII. Without these, V8 stores each character in one byte, not in two.
+  const toAscii = (path: string, text: string) =>
     path.endsWith(".js") ? text.replace(/\P{ASCII}/gu, "?") : text;
   return {
-    files: outputFiles.map(({ path, text }) => ({ path, text: ascii(path, text) })),
+    files: outputFiles.map(({ path, text }) => ({ path, text: toAscii(path, text) })),
     inputs: Object.keys(metafile.inputs),
   };
 }

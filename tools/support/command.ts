@@ -1,4 +1,4 @@
-/** Running other programs. */
+/** Functions that run other programs. All tools use them. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -37,7 +37,7 @@ export async function runCommand(
   });
 }
 
-/** Resolves with what a command prints on stdout. If it fails, the ToolError holds its whole output. */
+/** Runs a command, and resolves with its stdout. @throws {ToolError} with the whole output if the command fails */
 export async function captured(
   command: string,
   arguments_: readonly string[],
@@ -50,17 +50,17 @@ export async function captured(
     });
     return stdout;
   } catch (error) {
-    const line = [command, ...arguments_].join(" ");
+    const commandLine = [command, ...arguments_].join(" ");
     if (isMissing(error) && basename(command) === command) {
-      throw new ToolError(`There is no ${command} on PATH: \`${line}\``);
+      throw new ToolError(`There is no ${command} on PATH, so \`${commandLine}\` can't run.`);
     }
     const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string };
-    const said = `${stdout ?? ""}${stderr ?? ""}`.trim() || message;
-    throw new ToolError(`\`${line}\` failed.\n${said}`);
+    const output = `${stdout ?? ""}${stderr ?? ""}`.trim() || message;
+    throw new ToolError(`\`${commandLine}\` failed.\n${output}`);
   }
 }
 
-/** The first line of a process, which says that it is ready, and where. Rejects if the process ends without one. */
+/** Returns the first line of a process, with which it reports its port or URL. @throws if the process prints no line */
 export async function firstLine(output: Readable): Promise<string> {
   const lines = createInterface(output);
   const [line] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string?];

@@ -1,9 +1,9 @@
-/** Reading and writing files. */
+/** Functions that read, write and hash files. All tools use them. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** The text of a file; undefined if there is no such file. */
+/** Returns the content of a file. Undefined if there is no such file. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -13,7 +13,7 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Writes a file atomically: other processes see all of it or nothing. */
+/** Writes a file atomically: other processes see either the old content or all of the new content. */
 export function writeWhole(path: string, content: string | Uint8Array, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
@@ -21,9 +21,10 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
   renameSync(temporary, path);
 }
 
+/** Returns the SHA-256 of the parts, in hexadecimal. */
 export function hashOf(parts: Iterable<string | Uint8Array>): string {
   const hash = createHash("sha256");
-  // With the lengths, so that no other parts have the same hash.
+  // The lengths are hashed too, so that the same bytes in other parts have another hash.
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
 }
@@ -33,7 +34,10 @@ export function isMissing(error: unknown): boolean {
   return fieldOf(error, "code") === "ENOENT";
 }
 
-/** A field of an error. In tests, errors of Node are no `instanceof Error`: jest gives each test file its own `Error`. */
+/**
+ * Returns a field of an error. `instanceof Error` is false for errors of Node in tests, because jest gives each test file
+ * its own `Error`.
+ */
 export function fieldOf(error: unknown, name: string): unknown {
   return typeof error === "object" && error !== null
     ? (error as Record<string, unknown>)[name]

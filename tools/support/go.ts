@@ -7,29 +7,30 @@ import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
 
+/** A script in a Go module. `path` is the path of the script in the module. */
 interface Script {
   module: string;
   path: string;
 }
 
-/** One executable that is built from Go modules. */
+/** An executable that is built from Go modules. */
 export interface GoTool {
   name: string;
-  /** A subfolder for it, because another tool has the same name. */
+  /** The subfolder of the executable, if another tool has the same name. */
   folder?: string;
-  /** What it is, for messages: "the Pulumi CLI". */
+  /** The title of the tool in messages: "the Pulumi CLI". */
   title: string;
-  /** The folder under `tools/go` whose go.mod and go.sum pin its modules. */
+  /** The folder under `tools/go` whose go.mod and go.sum pin the modules of the tool. */
   module: string;
   /** The Go package of its `main`. */
   package: string;
-  /** Linker flags beside `-s -w`, which leave debug information out. */
+  /** Linker flags in addition to `-s -w`, which leave debug information out. */
   ldflags?: string;
-  /** A script that must stand beside the executable: the Go module that contains it, and its path there. */
+  /** A script that must be in the folder of the executable. */
   script?: Script;
-  /** About how long a first build takes: "1 minute". */
+  /** The approximate duration of a first build: "1 minute". */
   expected: string;
-  /** What a person can do instead of building it. */
+  /** What a person can do instead of building the tool. */
   alternative?: string;
 }
 
@@ -37,9 +38,10 @@ export interface GoTool {
 export async function ensureBuilt(tool: GoTool): Promise<string> {
   const path = join(toolsBin, tool.folder ?? "", tool.name + exe);
   const stamp = join(toolsDir, "stamps", keyOf(tool));
-  const wanted = fingerprint(tool);
+  const currentFingerprint = fingerprint(tool);
   const outputs = [path, ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
-  const isBuilt = () => readIfThere(stamp) === wanted && outputs.every((it) => existsSync(it));
+  const isBuilt = () =>
+    readIfThere(stamp) === currentFingerprint && outputs.every((it) => existsSync(it));
   if (isBuilt()) return path;
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
@@ -47,12 +49,12 @@ export async function ensureBuilt(tool: GoTool): Promise<string> {
     if (isBuilt()) return;
     await build(tool, path);
     if (tool.script !== undefined) await copyScript(tool, tool.script);
-    writeWhole(stamp, wanted);
+    writeWhole(stamp, currentFingerprint);
   });
   return path;
 }
 
-/** The version of a dependency in the go.mod of one of our modules: "v3.258.0". */
+/** Returns the version of a dependency in the go.mod of one of our modules: "v3.258.0". */
 export function requiredVersion(module: string, dependency: string): string {
   const words = readGoMod(module).split(/\s+/);
   const version = words.find((word, i) => words[i - 1] === dependency && /^v\d/.test(word));
@@ -60,7 +62,7 @@ export function requiredVersion(module: string, dependency: string): string {
   return version;
 }
 
-/** The version of Go in the go.mod of one of our modules: "1.25.11". */
+/** Returns the version of Go in the go.mod of one of our modules: "1.25.11". */
 export function goVersion(module: string): string {
   return /^go (\S+)$/m.exec(readGoMod(module))?.[1] ?? "";
 }
@@ -70,7 +72,7 @@ export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
 
-/** A name that no other tool has. */
+/** Returns a name that no other tool has. */
 function keyOf({ folder, name }: GoTool): string {
   return folder === undefined ? name : `${name}-${folder}`;
 }
@@ -123,11 +125,11 @@ async function build(tool: GoTool, path: string): Promise<void> {
 
   let modules = 0;
   let packages = 0;
-  const other: string[] = [];
+  const errorLines: string[] = [];
   say(`Building ${tool.title} (about ${tool.expected}, once) …`);
   const start = performance.now();
   const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
-  // Shows that the build goes on.
+  // Shows that the build still runs.
   const timer = setInterval(() => {
     say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
   }, 15_000);
@@ -138,10 +140,10 @@ async function build(tool: GoTool, path: string): Promise<void> {
       onLine(line) {
         if (line.startsWith("go: downloading ")) modules++;
         else if (/^[\w.~/-]+$/.test(line)) packages++;
-        else other.push(line);
+        else errorLines.push(line);
       },
     });
-    if (code !== 0) throw new ToolError(explain(tool, other.slice(-20).join("\n")));
+    if (code !== 0) throw new ToolError(explain(tool, errorLines.slice(-20).join("\n")));
     say(`  done in ${seconds()}`);
   } catch (error) {
     throw isMissing(error) ? new ToolError(explain(tool, undefined)) : error;
@@ -158,7 +160,7 @@ export function goEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];
-  // Without a C compiler, and without a go.work in a folder above.
+  // The build uses no C compiler, and no go.work in a folder above.
   return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
 }
 
@@ -179,6 +181,6 @@ function explain(tool: GoTool, goOutput: string | undefined): string {
   } else {
     lines.unshift(`Cannot build ${tool.title}. The output of Go:\n${goOutput}`);
   }
-  lines.push(`  - install Go ${version} or later (https://go.dev/dl/), and run this again`);
+  lines.push(`  - install Go ${version} or later (https://go.dev/dl/), and run the command again`);
   return lines.join("\n");
 }

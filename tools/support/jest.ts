@@ -1,6 +1,6 @@
 /**
- * Runs jest, and prints a summary: the figures that tests have counted, which tests were skipped, which files failed and
- * how to run them alone, the slowest files, and at the end `N passed, N failed`.
+ * Runs jest, and prints a summary: the figures that tests have counted, the skipped tests, the failed files with the
+ * command that runs each of them alone, the slowest files, and at the end `N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,8 +12,9 @@ import { root } from "./paths";
 /** The environment variable that names the file to which tests write their figures, one JSON document per line. */
 export const figuresVariable = "COMPUTE_FIGURES";
 
-/** What a test has counted: how many cases, how many went wrong. */
+/** What a test has counted, for example the number of cases and of failures. */
 export interface Figures {
+  /** The name of what the figures are about. */
   of: string;
   figures: Readonly<Record<string, number>>;
 }
@@ -24,11 +25,11 @@ export interface JestRun {
   projects?: readonly string[];
   /** Arguments for jest itself. */
   args?: readonly string[];
-  /** Added to the environment of this process. */
+  /** Variables that are added to the environment of this process. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** What jest writes with `--json`. */
+/** The fields that we use of the file that jest writes with `--json`. */
 interface JestResult {
   numPassedTests: number;
   numFailedTests: number;
@@ -44,7 +45,7 @@ interface JestResult {
   }[];
 }
 
-/** Runs all, even if one fails, and sets the exit code. */
+/** Runs jest for each of these runs, even after one fails, and sets the exit code. */
 export function runJest(runs: readonly JestRun[]): void {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   let isGood = true;
@@ -88,16 +89,16 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
       },
     );
     printFigures(readIfThere(figures) ?? "");
-    const text = readIfThere(results);
-    return { status, result: text === undefined ? undefined : (JSON.parse(text) as JestResult) };
+    const json = readIfThere(results);
+    return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-/** One line for each, and a last line with the sums of those that count cases. */
-function printFigures(text: string): void {
-  const all = text
+/** Prints one line for each test with figures. If several of them count cases, a last line has the sums. */
+function printFigures(jsonLines: string): void {
+  const all = jsonLines
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Figures);
@@ -111,13 +112,15 @@ function printFigures(text: string): void {
   console.log(`faults in all: ${formatFigures(sums)}`);
 }
 
+/** Writes the figures as one line: "cases 12, failures 0". */
 export function formatFigures(figures: Figures["figures"]): string {
   return Object.entries(figures)
     .map(([what, count]) => `${what} ${count}`)
     .join(", ");
 }
 
-const mostSlow = 10;
+/** How many of the slowest files are printed. */
+const maxSlowFiles = 10;
 
 function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestResult): void {
   // With a pattern for titles, jest counts all other tests as skipped.
@@ -129,9 +132,9 @@ function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestRes
     // The title of a skipped test says why it is skipped.
     for (const { fullName } of skipped) console.log(`skipped in ${path}: ${fullName}`);
     const command = `${settings.join("")}npm test -- ${path}`;
-    if (status === "failed") console.log(`failed: ${path}; alone: \`${command}\``);
+    if (status === "failed") console.log(`failed: ${path}; to run it alone: \`${command}\``);
   }
-  if (testResults.length <= mostSlow) return;
+  if (testResults.length <= maxSlowFiles) return;
   const times = testResults.map(({ name, startTime, endTime }) => ({
     path: relative(root, name),
     seconds: (endTime - startTime) / 1000,
@@ -139,7 +142,7 @@ function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestRes
   console.log("the slowest files:");
   for (const { path, seconds } of times
     .sort((one, other) => other.seconds - one.seconds)
-    .slice(0, mostSlow)) {
+    .slice(0, maxSlowFiles)) {
     console.log(`${seconds.toFixed(1).padStart(7)} s  ${path}`);
   }
 }

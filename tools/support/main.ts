@@ -1,4 +1,4 @@
-/** What all tools share: command line, help, errors, messages. */
+/** What all tools share: they parse their command line, print their help and report errors and messages alike. */
 import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
@@ -8,14 +8,17 @@ export class ToolError extends Error {
 }
 
 /** Runs a tool's `main` with the parsed command line. `{}` accepts no arguments. */
-export function runTool<Takes extends ParseArgsConfig>(
-  takes: Takes,
-  main: (given: ReturnType<typeof parseArgs<Takes>>) => Promise<void>,
+export function runTool<Config extends ParseArgsConfig>(
+  config: Config,
+  main: (args: ReturnType<typeof parseArgs<Config>>) => Promise<void>,
 ): void {
-  runWithArguments(async () => main(parsed(takes)));
+  runWithArguments(async () => main(parseCommandLine(config)));
 }
 
-/** The same for a tool that passes its arguments on. Any error but a `ToolError` is a defect, shown with its stack. */
+/**
+ * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a defect,
+ * so it is printed with its stack.
+ */
 export function runWithArguments(main: (args: string[]) => Promise<void>): void {
   const [script = "", ...args] = process.argv.slice(1);
   if (args.some((arg) => arg === "--help" || arg === "-h")) {
@@ -28,7 +31,7 @@ export function runWithArguments(main: (args: string[]) => Promise<void>): void 
   });
 }
 
-/** The one of these names that is given. @throws {ToolError} if it is none of them */
+/** Returns `given` if it is one of these names. @throws {ToolError} if not. The message says `There is no WHAT "GIVEN"`. */
 export function oneOf<Name extends string>(
   what: string,
   names: readonly Name[],
@@ -36,7 +39,7 @@ export function oneOf<Name extends string>(
 ): Name {
   const found = names.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new ToolError(`There is no ${what} "${given}". There are: ${names.join(", ")}`);
+  throw new ToolError(`There is no ${what} "${given}". Choose one of these: ${names.join(", ")}`);
 }
 
 /** Prints a message on stderr, so that the tool's own output can be piped. */
@@ -44,15 +47,15 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function parsed<Takes extends ParseArgsConfig>(takes: Takes) {
+function parseCommandLine<Config extends ParseArgsConfig>(config: Config) {
   try {
-    return parseArgs(takes);
+    return parseArgs(config);
   } catch (error) {
     throw new ToolError(`${(error as Error).message} (see --help)`);
   }
 }
 
-/** The first comment of a tool's file. */
+/** Returns the first comment of a tool's file, which is the tool's help. */
 function helpIn(script: string): string {
   const [, comment = ""] = /^\/\*\*\n?([^]*?)\s*\*\//.exec(readFileSync(script, "utf8")) ?? [];
   return comment.replace(/^ (\* ?)?/gm, "");

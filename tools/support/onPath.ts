@@ -1,26 +1,26 @@
-/** Commands on PATH, and environments with a changed PATH. */
+/** Finds commands on PATH, and makes environments with a changed PATH. */
 import { existsSync, statSync } from "node:fs";
 import { delimiter, resolve, sep } from "node:path";
 import { toolsBin } from "./paths";
 
-/** The absolute path of a command on PATH, other than those that the tools have built; undefined if none. */
+/** Returns the absolute path of a command on PATH. Undefined if there is none, or only one that our tools have built. */
 export function onPath(name: string): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return pathOf(process.env)
     .split(delimiter)
-    .filter((directory) => directory !== "" && !isOurs(directory))
+    .filter((directory) => directory !== "" && !isToolsBin(directory))
     .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))
     .find((path) => existsSync(path) && statSync(path).isFile());
 }
 
-function isOurs(directory: string): boolean {
+function isToolsBin(directory: string): boolean {
   return `${resolve(directory)}${sep}`.startsWith(`${toolsBin}${sep}`);
 }
 
-/** The environment of this process with `extra`, and with these folders first on PATH. */
+/** Returns the environment of this process with `extra`, and with these folders first on PATH. */
 export function withPath(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}) {
   const result = { ...process.env, ...extra };
-  // Windows spells it Path, and two spellings would be two variables.
+  // Windows spells the variable `Path`. With two spellings, there would be two variables.
   const path = [...binDirs, pathOf(result)].join(delimiter);
   for (const name of Object.keys(result)) if (isPath(name)) delete result[name];
   return { ...result, PATH: path };

@@ -1,4 +1,4 @@
-/** Products that are made again when their inputs have changed, by one process at a time. */
+/** Makes products again if their inputs have changed. Only one process at a time makes a product. */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -7,17 +7,19 @@ import { fieldOf, hashOf, readIfThere, writeWhole } from "./files";
 import { say } from "./main";
 import { root, toolsDir } from "./paths";
 
-/** Something that is made from files. */
+/** A file or folder that a tool makes from other files. */
 interface Product {
+  /** The name in messages, such as "the provider". */
   name: string;
   /** Paths from the root. The product is made again if one of them is missing. */
   outputs: readonly string[];
   /** The file that remembers what the product was made from. */
   stamp: string;
-  /** Makes it, and returns its inputs, as paths from the root. */
+  /** Makes the product, and returns the files it was made from, as paths from the root. */
   make(): Promise<readonly string[]>;
 }
 
+/** The content of a stamp file: the inputs of the last build, and a hash of their sizes and times. */
 interface Stamp {
   inputs: readonly string[];
   fingerprint: string;
@@ -36,15 +38,15 @@ export async function ensureProduct(product: Product): Promise<void> {
 }
 
 function isFresh({ outputs, stamp }: Product): boolean {
-  const text = readIfThere(join(root, stamp));
-  if (text === undefined || outputs.some((path) => sizeAndTime(path) === "")) return false;
-  const { inputs, fingerprint } = JSON.parse(text) as Stamp;
+  const json = readIfThere(join(root, stamp));
+  if (json === undefined || outputs.some((path) => sizeAndTime(path) === "")) return false;
+  const { inputs, fingerprint } = JSON.parse(json) as Stamp;
   return fingerprintOf(inputs) === fingerprint;
 }
 
-/** By size and time, not content: that takes a few milliseconds for hundreds of files. */
+/** Hashes the sizes and times of files, not their content, which takes only milliseconds for hundreds of files. */
 function fingerprintOf(paths: readonly string[]): string {
-  // A product of another folder, or made with another Node, is out of date.
+  // A product that was made in another folder or with another Node is out of date.
   return hashOf([root, process.execPath, ...paths.flatMap((path) => [path, sizeAndTime(path)])]);
 }
 
@@ -53,11 +55,12 @@ function sizeAndTime(path: string): string {
   return stat === undefined ? "" : `${stat.size} ${stat.mtimeMs}`;
 }
 
+/** SQLite's error code SQLITE_BUSY: another process holds the lock. */
 const sqliteBusy = 5;
 
 /**
- * Does `work` while no other process of this machine does work under the same name. The operating system holds the lock
- * for SQLite and drops it when the process ends, so no lock is ever left behind.
+ * Runs `work` while no other process of this machine runs work under the same name. Calls `onWait` once if another process
+ * has the lock. The lock is SQLite's: the operating system drops it when the process ends, so no lock is left behind.
  */
 export async function withLock<T>(
   name: string,
@@ -68,8 +71,8 @@ export async function withLock<T>(
   mkdirSync(directory, { recursive: true });
   const database = new DatabaseSync(join(directory, name), { timeout: 0 });
   try {
-    for (let waited = false; !tryLock(database); waited = true) {
-      if (!waited) onWait();
+    for (let isWaiting = false; !tryLock(database); isWaiting = true) {
+      if (!isWaiting) onWait();
       await sleep(200);
     }
     return await work();

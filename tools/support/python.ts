@@ -1,11 +1,11 @@
-/** Tools in Python. Each folder of tools/python pins some, and gets a virtual environment of its own. */
+/** Installs tools in Python. Each folder of tools/python pins some tools, and gets its own virtual environment. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";
 import { ensureProduct } from "./products";
 import { root } from "./paths";
 
-/** Makes the environment unless it is up to date, and returns the folder of its commands (`python` is one). */
+/** Makes the environment unless it is up to date. Returns the folder of its commands, one of which is `python`. */
 export async function ensurePythonTools(name: "packaging" | "schemas"): Promise<string> {
   const requirements = `tools/python/${name}/requirements.txt`;
   const environment = `.tools/python-${name}`;

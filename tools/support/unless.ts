@@ -1,15 +1,16 @@
-/** Tests that need what not every machine has. A skipped test says in its title what is missing. */
+/** Declares tests that need a program which not every machine has. The title of a skipped test says what is missing. */
 import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
 import { onPath } from "./onPath";
 
+/** What is missing on this machine, as a sentence. Undefined if nothing is missing. */
 type Lack = string | undefined;
 
 export function lackOfGo(): Lack {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
-/** Some systems install venv separately. */
+/** Checks venv as well as Python, since some systems install venv separately. */
 export function lackOfPython(): Lack {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
@@ -21,12 +22,12 @@ export function lackOfPython(): Lack {
 
 export function testUnless(lack: Lack, title: string, body: () => Promise<void> | void): void {
   if (lack === undefined) test(title, body);
-  else test.skip(titled(title, lack), body);
+  else test.skip(skippedTitle(title, lack), body);
 }
 
 export function describeUnless(lack: Lack, title: string, tests: () => void): void {
   if (lack === undefined) describe(title, tests);
-  else describe.skip(titled(title, lack), tests);
+  else describe.skip(skippedTitle(title, lack), tests);
 }
 
-const titled = (title: string, lack: string) => `${title} (skipped: ${lack})`;
+const skippedTitle = (title: string, lack: string) => `${title} (skipped: ${lack})`;

@@ -1,6 +1,6 @@
 /**
- * A peer: a dynamic provider, as a user writes one in an afternoon. For each instance it sends the POST,
- * and then lists every two seconds until the instance is ready; a refresh lists once for each instance.
+ * A peer for the benchmarks: a dynamic provider as a user would write it in an afternoon. For each instance it sends the
+ * POST, and then lists every two seconds until the instance is ready. A refresh lists once for each instance.
  */
 import * as pulumi from "@pulumi/pulumi";
 
@@ -46,12 +46,12 @@ async function find(id: string): Promise<Item | undefined> {
 const provider: pulumi.dynamic.ResourceProvider<Inputs, Inputs & Partial<Item>> = {
   async create({ name, flavorId, imageId, vpcId }) {
     const body = { name, flavor_id: flavorId, image_id: imageId, vpc_id: vpcId };
-    const made = (await request("POST", "/instances", body)) as Item;
+    const created = (await request("POST", "/instances", body)) as Item;
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 2000));
-      const item = await find(made.id);
+      const item = await find(created.id);
       if (item && item.status !== "PROVISIONING") {
-        return { id: made.id, outs: { ...item, name, flavorId, imageId, vpcId } };
+        return { id: created.id, outs: { ...item, name, flavorId, imageId, vpcId } };
       }
     }
   },

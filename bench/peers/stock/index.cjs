@@ -1,6 +1,6 @@
 /**
- * A peer: the same resource on the provider server of `@pulumi/pulumi/provider`. It answers every call
- * at once, without a service. It is plain JavaScript, which starts faster than the usual TypeScript.
+ * A peer for the benchmarks: the same resource on the provider server of `@pulumi/pulumi/provider`. This provider answers
+ * every call at once, without a service. It is plain JavaScript, which starts faster than the usual TypeScript.
  */
 "use strict";
 const { readFileSync } = require("node:fs");

@@ -1,11 +1,13 @@
-/** Runs a command line in this process as `runByHand` does, and keeps what it prints. */
+/** Runs a command line in the process of a test, as `runByHand` does but without signal handling, and keeps the output. */
 import { Redactor } from "../../redaction";
 import { run } from "../run";
 
 export interface Typed {
+  /** The exit code. */
   code: number;
+  /** The redacted lines that went to stdout. */
   lines: string[];
-  /** On stderr. */
+  /** The redacted lines that went to stderr. */
   warnings: string[];
 }
 
