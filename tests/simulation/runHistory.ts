@@ -213,7 +213,7 @@ class HistoryRun {
         },
       ),
     };
-    plugin.onSaid = (text) => {
+    plugin.onMessage = (text) => {
       run.toldPartial ||= text === partialNotice;
       this.#says(text);
     };
@@ -317,7 +317,7 @@ class HistoryRun {
       await this.#allOver();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
-        machine.ahead += before === "clock ahead" ? 3_600_000 : -3_600_000;
+        machine.aheadMs += before === "clock ahead" ? 3_600_000 : -3_600_000;
       }
     }
     if (before !== "removed one" && before !== "renamed one") return;
