@@ -21,7 +21,7 @@ export async function exchange(
   try {
     body = await readBody(message);
   } catch {
-    // The caller went away in the middle of its request, so there is nobody to answer.
+    // The caller went away in the middle of its request, so no response can be sent.
     return;
   }
   const received = service.receive({

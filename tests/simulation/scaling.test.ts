@@ -5,7 +5,7 @@
 import { expect, test } from "@jest/globals";
 import { share, type Sharing } from "./sharing";
 
-test("runners that are told their share are never refused", async () => {
+test("runners with their share of the limit configured are never refused", async () => {
   const { refused, failed, done } = await share({
     ...{ runners: 4, creates: 300, limit: 200, window: "fixed", told: true },
   });
@@ -14,7 +14,7 @@ test("runners that are told their share are never refused", async () => {
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 
-test("ten runners all end, and keep nobody out; the same seed gives the same run", async () => {
+test("ten runners all end, and latecomers get through; the same seed gives the same run", async () => {
   const runners = { runners: 10, creates: 300, latecomers: 10 };
   const sharing: Sharing = { ...runners, limit: 200, window: "sliding" };
   const outcome = await share(sharing);
