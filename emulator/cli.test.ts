@@ -1,4 +1,4 @@
-/** The emulator as a process: what it prints, and its exit codes. */
+/** The emulator as a process: its output, its exit codes and its flags. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -51,7 +51,7 @@ describe("the process", () => {
     const remote = new ControlClient(url);
     await remote.fault({ kind: "hang", method: "POST" });
     await caller({ url }).ask("GET", "/account");
-    // It stops in spite of an idle connection and a request that hangs.
+    // The emulator stops although a connection is idle and a request hangs.
     const hanging = caller({ url }).create("a");
     hanging.catch(() => undefined);
     while ((await remote.faults())[0]?.hits === 0) await new Promise(setImmediate);
@@ -88,7 +88,7 @@ describe("the process", () => {
     }
   });
 
-  test("a taken port is one clear line and exit code 1", async () => {
+  test("a port in use is reported in one line, with exit code 1", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const port = String((other.address() as { port: number }).port);
@@ -100,7 +100,7 @@ describe("the process", () => {
     other.close();
   });
 
-  test("a wrong option is one clear line and exit code 2", async () => {
+  test("a wrong option is reported in one line, with exit code 2", async () => {
     const { output, ended } = start("--list-order", "sideways");
     expect(await ended).toBe(2);
     expect(output).toEqual({
@@ -117,7 +117,7 @@ describe("the process", () => {
     expect(output.stdout).toMatch(/^ {2}--port <number> .* \(default: 8420\)$/m);
   });
 
-  test("with all addresses, its URL is one on loopback, for which the provider allows plain http", async () => {
+  test("on all addresses, its URL is on loopback, because the provider allows plain http there", async () => {
     const { ready } = start("--port", "0", "--host", "0.0.0.0");
     const { url } = await ready;
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v2$/);
@@ -152,7 +152,7 @@ describe("the process", () => {
 describe("the command line", () => {
   const read = (...args: string[]) => parseCommandLine(args);
 
-  test("sets the options of its flags", () => {
+  test("sets the option of each flag", () => {
     expect(
       read(
         ...["--provisioning-seconds", "2-8", "--no-mac-addresses", "--list-order", "newest"],

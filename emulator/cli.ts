@@ -1,4 +1,4 @@
-/** The emulator as a program: `npm run emulator`. */
+/** The command line of the emulator (`npm run emulator`): its flags, its start line and its exit codes. */
 import { Command, CommanderError } from "commander";
 import { matchesPattern } from "./faults/script";
 import {
@@ -12,15 +12,15 @@ import {
 import { listOrders, rateScopes, rateWindows, validSettings } from "./options";
 import { parseTokenKind, scopes, type Scope } from "./tokens";
 
-/** Of the program. An emulator that a test starts takes any free port. */
+/** The port of `npm run emulator`. An emulator that a test starts listens on any free port instead. */
 const defaultPort = 8420;
 
-/** The command line: each flag has the name of the option it sets, except for those of `Flags`. */
+/** Declares the flags. Each flag has the name of the option that it sets, except for those in `Flags`. */
 export function createCommand(): Command {
   const defaults = validSettings({});
   const declarations = `revoked, expired, valid, or its scopes (${scopes.join(",")}); repeatable`;
-  const collect = (text: string, earlier: readonly string[] = []) => [...earlier, text];
-  const number = (flag: string) => (text: string) => parseNumber(flag, text);
+  const collect = (value: string, earlier: readonly string[] = []) => [...earlier, value];
+  const number = (flag: string) => (value: string) => parseNumber(flag, value);
   return new Command("npm run emulator --")
     .description("The Compute Instances Service, emulated.")
     .helpOption("-h, --help", "print this")
@@ -86,7 +86,7 @@ export function createCommand(): Command {
     .option("--log", "print a line for each request");
 }
 
-/** What the flags that are no options of the same name give. */
+/** The flags that have no option of the same name, or an option of another type. */
 interface Flags extends Omit<EmulatorOptions, "log"> {
   offline?: readonly string[];
   token?: readonly string[];
@@ -95,8 +95,8 @@ interface Flags extends Omit<EmulatorOptions, "log"> {
 }
 
 /**
- * The options that a command line asks for.
- * @throws {OptionError} for a value that makes no sense
+ * Parses the command line into options.
+ * @throws {OptionError} for an invalid value
  * @throws {CommanderError} for an unknown flag, and for `--help` once the help is printed
  */
 export function parseCommandLine(args: readonly string[]): EmulatorOptions {
@@ -118,42 +118,49 @@ export function parseCommandLine(args: readonly string[]): EmulatorOptions {
 }
 
 /** @throws {OptionError} for anything but a decimal number */
-function parseNumber(flag: string, text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new OptionError(`--${flag} must be a number, not "${text}"`);
+function parseNumber(flag: string, value: string): number {
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
+  throw new OptionError(`--${flag} must be a number, not "${value}"`);
 }
 
-function parseRange(text: string): number | [number, number] {
-  if (text === "never") return Infinity;
-  const [from = 0, to] = text.split("-").map((part) => parseNumber("provisioning-seconds", part));
+/**
+ * Parses the seconds of `--provisioning-seconds`: "5", "2-8" or "never".
+ * @throws {OptionError} for anything else
+ */
+function parseRange(value: string): number | [number, number] {
+  if (value === "never") return Infinity;
+  const [from = 0, to] = value.split("-").map((part) => parseNumber("provisioning-seconds", part));
   return to === undefined ? from : [from, to];
 }
 
 function oneOf<T extends string>(flag: string, allowed: readonly T[]) {
-  return (text: string): T => {
-    const found = allowed.find((value) => value === text);
+  return (value: string): T => {
+    const found = allowed.find((it) => it === value);
     if (found !== undefined) return found;
-    throw new OptionError(`--${flag} must be one of ${allowed.join(", ")}, not "${text}"`);
+    throw new OptionError(`--${flag} must be one of ${allowed.join(", ")}, not "${value}"`);
   };
 }
 
 /**
- * Parses `TOKEN=WHAT`.
- * @throws {OptionError} whose message does not hold the token
+ * Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the token is valid.
+ * @throws {OptionError} with a message that does not contain the token
  */
-function parseDeclaration(text: string): [token: string, TokenDeclaration] {
-  const [token = "", what = "valid"] = text.split(/=(?=[^=]*$)/);
+function parseDeclaration(value: string): [token: string, TokenDeclaration] {
+  const [token = "", what = "valid"] = value.split(/=(?=[^=]*$)/);
   if (what === "revoked" || what === "expired" || what === "valid") return [token, { state: what }];
-  const named = what === "" ? [] : what.split(",");
-  const unknown = named.find((scope) => !(scopes as readonly string[]).includes(scope));
-  if (unknown === undefined) return [token, { scopes: named as Scope[] }];
+  const tokenScopes = what === "" ? [] : what.split(",");
+  const unknown = tokenScopes.find((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown === undefined) return [token, { scopes: tokenScopes as Scope[] }];
   const known = scopes.join(", ");
   throw new OptionError(
     `--token: "${unknown}" is neither revoked, expired, valid nor a scope (${known})`,
   );
 }
 
-/** Runs until a signal. Returns the exit code: 0 if stopped by one, 1 if it can't listen, 2 for wrong options. */
+/**
+ * Runs the emulator until a signal stops it. Returns the exit code: 0 after a signal, 1 if it can't listen, 2 for
+ * wrong options.
+ */
 export async function main(args: readonly string[]): Promise<number> {
   try {
     const options = parseCommandLine(args);
@@ -184,7 +191,7 @@ function startLine({ url }: Emulator, options: EmulatorOptions): string {
   );
 }
 
-/** A token that the emulator accepts; of the declared ones, one with all scopes if there is one. */
+/** A token that the emulator accepts. Undefined if it accepts none. A declared token with all scopes comes first. */
 function acceptedToken({ tokens = {}, strictTokens }: EmulatorOptions): string | undefined {
   if (strictTokens !== true) return "sk_test_emulator";
   const valid = Object.keys(tokens).filter(
@@ -193,6 +200,7 @@ function acceptedToken({ tokens = {}, strictTokens }: EmulatorOptions): string |
   return valid.find((token) => tokens[token]?.scopes === undefined) ?? valid[0];
 }
 
+/** Resolves at the first signal that asks the process to stop. */
 function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -206,6 +214,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Prints an error, and returns the exit code. */
 function fail(message: string, exitCode: number): number {
   process.stderr.write(`emulator: ${message}\n`);
   return exitCode;

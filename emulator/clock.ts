@@ -1,10 +1,10 @@
 /**
- * The emulator's time. The emulator sets no timers: what time does to an instance (end of provisioning, of a
- * sandbox lifetime, of a destroy) is computed from stored timestamps at each read. So a virtual clock can drive it,
- * and a restart loses nothing.
+ * The clocks of the emulator. The emulator sets no timers: it computes from stored timestamps, at each read, whether
+ * an instance's provisioning, sandbox lifetime or destroy has ended. So a virtual clock can drive the emulator, and a
+ * restart loses nothing.
  */
 
-/** Tells the emulator the time. */
+/** The time as the emulator reads it. */
 export interface EmulatorClock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
@@ -21,7 +21,7 @@ export class VirtualClock implements EmulatorClock {
     return this.#timeMs;
   }
 
-  /** A negative number of seconds sets the clock back. */
+  /** Advances the clock. A negative number of seconds sets it back. */
   advance(seconds: number): void {
     this.#timeMs += seconds * 1000;
   }

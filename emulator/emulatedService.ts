@@ -1,6 +1,6 @@
 /**
- * The service without a transport. exchange.ts carries its requests and responses over sockets, inProcess.ts by a call
- * of a function.
+ * The emulated service without a transport. exchange.ts calls it for requests from sockets, and inProcess.ts calls it
+ * for requests from the same process.
  */
 import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
 import { callEndpoint, type ServiceState } from "./endpoints";
@@ -17,12 +17,12 @@ import { createRateLimiter } from "./rateLimit";
 import { RequestLog, type LoggedRequest } from "./requestLog";
 import { parseBearerToken, TokenRegistry } from "./tokens";
 
-/** A request that was logged, and that the service has not acted on yet. */
+/** A logged request. The service has not acted on it yet. */
 export interface ReceivedRequest {
   request: ServiceRequest;
   requestId: string;
   entry: LoggedRequest;
-  /** The scripted faults that apply to it. */
+  /** The scripted faults that apply to the request. */
   faults: readonly ScriptedFault[];
 }
 
@@ -33,7 +33,7 @@ export class EmulatedService {
   readonly requestLog = new RequestLog();
   state: ServiceState;
 
-  /** @throws {OptionError} for options that make no sense */
+  /** @throws {OptionError} for invalid options */
   constructor(options: EmulatorOptions) {
     this.settings = validSettings(options);
     const { database, clock, random } = this.settings;
@@ -53,9 +53,11 @@ export class EmulatedService {
     };
   }
 
-  /** Logs a request, and counts it for the scripted faults that apply to it. */
+  /** Logs a request, and selects the scripted faults that apply to it. Each of them counts the request. */
   receive(
-    received: Omit<ServiceRequest, "path" | "query"> & { /** Path and query. */ target: string },
+    received: Omit<ServiceRequest, "path" | "query"> & {
+      /** The path and the query. */ target: string;
+    },
   ): ReceivedRequest {
     const { target, ...rest } = received;
     const request = { ...rest, ...parseTarget(target) };
@@ -78,7 +80,7 @@ export class EmulatedService {
     return { request, requestId, entry, faults };
   }
 
-  /** Does what the request asks for, and returns the response. `moreFaults` apply beside the scripted ones. */
+  /** Acts on the request, and returns the response. `moreFaults` apply in addition to the scripted faults. */
   answer(
     { request, requestId, entry, faults: scripted }: ReceivedRequest,
     moreFaults: readonly (InstanceFault | ListFault)[] = [],
@@ -88,7 +90,7 @@ export class EmulatedService {
     let response = this.#callEndpoint(request, requestId, faults.filter(isInstanceFault));
     const violation = describeViolation(response);
     if (violation !== undefined) {
-      const message = `the answer breaks the contract: ${violation}`;
+      const message = `the response breaks the contract: ${violation}`;
       response = this.#reportBug(request, requestId, message);
     }
     return applyListFaults(response, faults.filter(isListFault), requestId);
@@ -112,7 +114,7 @@ export class EmulatedService {
     return errorResponse(new ServiceError(500, "emulator_bug", message), requestId);
   }
 
-  /** Makes the service as it was when new. The clock and the source of random numbers go on. */
+  /** Restores the initial state. The clock and the source of random numbers are not reset. */
   reset(): void {
     this.state.store.clear();
     this.state = this.#newState(this.state.store);
@@ -125,7 +127,7 @@ export class EmulatedService {
   }
 }
 
-/** The `name` in a JSON body; undefined if there is none. */
+/** Returns the `name` in a JSON body. Undefined if the body has none, or is not JSON. */
 function nameInBody(body: Buffer | undefined): string | undefined {
   if (body === undefined || body.length === 0) return undefined;
   try {
@@ -137,7 +139,7 @@ function nameInBody(body: Buffer | undefined): string | undefined {
   }
 }
 
-/** How a response breaks its schema; undefined if it does not. */
+/** Describes how a response breaks its schema. Undefined if it does not. */
 function describeViolation({ schema, json }: ServiceResponse): string | undefined {
   return schema
     ?.safeParse(json)

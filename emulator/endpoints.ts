@@ -1,4 +1,8 @@
-/** The endpoints of the document: which call is meant, whether the caller may make it, and what it does. */
+/**
+ * The endpoints that the service's API document describes, and DELETE as an extension. `callEndpoint` finds the
+ * endpoint of a request, checks whether the caller may call it, and calls it. Quoted phrases are from the API
+ * document.
+ */
 import {
   createBody,
   instanceStatuses,
@@ -8,7 +12,7 @@ import {
   type InstanceStatus,
 } from "../provider/api/contract";
 import type { InstanceFault } from "./faults/kinds";
-import { decodeSegment, mostBodyBytes, type ServiceRequest } from "./http/request";
+import { decodeSegment, maxBodyBytes, type ServiceRequest } from "./http/request";
 import {
   acceptedSchema,
   invalidParameter,
@@ -26,8 +30,9 @@ export interface ServiceState {
   settings: Settings;
   store: InstanceStore;
   tokens: TokenRegistry;
+  /** Counts a request. Returns false if the request is over the limit. */
   admit: RateLimiter;
-  /** The body of "GET /v2/account"; the usual one if undefined. */
+  /** The body of "GET /v2/account". Undefined for the default body. */
   account: AccountBody | undefined;
 }
 
@@ -35,9 +40,9 @@ interface Call {
   state: ServiceState;
   caller: Caller;
   request: ServiceRequest;
-  /** Faults that change the instance which a POST creates. */
+  /** The faults that change the instance created by a POST. */
   faults: readonly InstanceFault[];
-  /** What the path has in the place of `{id}`. */
+  /** The part of the path that stands for `{id}`. Empty if the path of the endpoint has no `{id}`. */
   id: string;
 }
 
@@ -55,7 +60,8 @@ const documentedEndpoints: readonly Endpoint[] = [
 ];
 
 /**
- * Checks in this order: token (401), rate limit (429), path (404), method (405), scope (403), parameters (400).
+ * Calls the endpoint of a request. Checks come first, in this order: token (401), rate limit (429), path (404),
+ * method (405), scope (403), parameters (400).
  * @throws {ServiceError} if a check fails
  */
 export function callEndpoint(
@@ -95,7 +101,7 @@ export function callEndpoint(
   return endpoint.handle({ state, caller, request, faults, id });
 }
 
-/** The `{id}` in a path, or "" if the pattern has none; undefined if the path does not match. */
+/** Returns the `{id}` in a path, or "" if the pattern has no `{id}`. Undefined if the path does not match. */
 function matchPath(pattern: string, path: string): string | undefined {
   const [before = "", after] = pattern.split("{id}");
   if (after === undefined) return pattern === path ? "" : undefined;
@@ -105,16 +111,17 @@ function matchPath(pattern: string, path: string): string | undefined {
 }
 
 /**
- * GET /v2/account, "used as an authentication test call". "Response: not shown", so the usual body is made up: an id
- * and a name, as most services have. A client may count on neither, and tests can set another body or an empty one.
+ * GET /v2/account, "used as an authentication test call". "Response: not shown", so the default body is invented: an
+ * id and a name, as most services send. A client may rely on neither, and tests can set another body or an empty
+ * body.
  */
 function getAccount({ state: { account }, caller: { owner } }: Call): ServiceResponse {
-  const usual = { json: { id: `acct_${owner.tenant}`, name: owner.tenant } };
-  return { status: 200, ...(account ?? usual) };
+  const defaultBody = { json: { id: `acct_${owner.tenant}`, name: owner.tenant } };
+  return { status: 200, ...(account ?? defaultBody) };
 }
 
 /**
- * GET /v2/instances: one page of the instances of the caller's tenant.
+ * GET /v2/instances: returns one page of the instances of the caller's tenant and token kind.
  * @throws {ServiceError} for a wrong parameter
  */
 function listInstances({ state, caller, request: { query } }: Call): ServiceResponse {
@@ -125,8 +132,8 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
     hasCursor: cursorParameter !== undefined,
     limit: parseLimit(query),
     status: parseStatus(query),
-    // Parameters that the document does not show are ignored, as most services do: a client that guesses the name of
-    // a cursor parameter gets the first page again.
+    // Like most services, the emulator ignores unknown parameters: a client that guesses the name of the cursor
+    // parameter gets the first page again.
     after: (cursorParameter && query.get(cursorParameter)) ?? undefined,
   });
   if (page === undefined)
@@ -137,7 +144,7 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
       : { id, name, status, ipv4_public },
   );
   const json = { object: "list", data, has_more: page.hasMore };
-  // Only a fault or a test can cause another status, and it means to break the schema.
+  // Only a fault or a test can cause an undocumented status, and it breaks the schema on purpose.
   return data.every(({ status }) => isDocumentedStatus(status))
     ? { status: 200, json, schema: listSchema }
     : { status: 200, json };
@@ -145,9 +152,9 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
 
 function parseLimit(query: URLSearchParams): number {
   const { min, max } = pageLimit;
-  const text = query.get("limit");
-  if (text === null) return pageLimit.default;
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  const parameter = query.get("limit");
+  if (parameter === null) return pageLimit.default;
+  const limit = /^\d{1,9}$/.test(parameter) ? Number(parameter) : NaN;
   if (limit >= min && limit <= max) return limit;
   const range = `from ${String(min)} to ${String(max)}`;
   throw invalidParameter(`Invalid parameter: limit must be an integer ${range}.`);
@@ -165,7 +172,10 @@ function isDocumentedStatus(status: string): status is InstanceStatus {
   return (instanceStatuses as readonly string[]).includes(status);
 }
 
-/** POST /v2/instances. The faults say how the instance differs from what the settings ask for; the last one wins. */
+/**
+ * POST /v2/instances. The faults override the settings for the new instance. Of two faults of one kind, the later
+ * one wins.
+ */
 function createInstance({ state, caller: { owner }, request, faults }: Call): ServiceResponse {
   const { settings, store } = state;
   const body = parseCreateBody(request);
@@ -187,7 +197,7 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
   return {
     status: 202,
     json: {
-      // Rule 2: PROVISIONING, even if provisioning takes no time.
+      // Rule 2 of "POST /v2/instances": the status is PROVISIONING, even if provisioning takes no time.
       ...{ id, name, status: "PROVISIONING", created_at },
       networks: networks.map(({ mac_address, ...network }) =>
         settings.macAddresses ? { ...network, mac_address } : network,
@@ -202,18 +212,19 @@ function provisioningSeconds({ provisioningSeconds: time, random }: Settings, na
   return typeof time === "number" ? time : time[0] + random() * (time[1] - time[0]);
 }
 
-/** When an instance goes away: "resources are ephemeral" with a sandbox token; those of a live token stay (null). */
+/** When the lifetime of a new instance ends: "resources are ephemeral" with a sandbox token. Null for a live token. */
 export function endOfLifetime(settings: Settings, owner: Owner): number | null {
   if (owner.kind === "live") return null;
   return settings.clock.now() + settings.sandboxLifetimeSeconds * 1000;
 }
 
 /**
- * Rule 1. A second instance of the same name is allowed: the document does not say that names are unique.
+ * Parses the body of a POST (rule 1 of "POST /v2/instances"). Two instances may have the same name, because the API
+ * document does not say that names are unique.
  * @throws {ServiceError} for a wrong header or body
  */
 function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody {
-  // The one header besides the token that the document asks for.
+  // The API document asks for this header and for the token only.
   if (!/^application\/json\s*(;|$)/i.test(contentType))
     throw invalidParameter("The header Content-Type must be application/json.");
   const json = parseJson(body);
@@ -229,7 +240,7 @@ function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody
     throw invalidParameter(`Invalid parameter: ${field} has the wrong type.`);
   }
   const { user_data = "" } = result.data;
-  // No repeated group in the pattern: that would overflow the stack on a large text.
+  // The pattern has no repeated group, because that would overflow the stack on a long string.
   if (user_data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(user_data))
     throw invalidParameter("Invalid parameter: user_data is not Base64.");
   return result.data;
@@ -238,7 +249,7 @@ function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody
 /** @throws {ServiceError} for a body that is too large or not JSON */
 function parseJson(body: Buffer | undefined): unknown {
   if (body === undefined) {
-    const message = `The body is larger than ${String(mostBodyBytes)} bytes.`;
+    const message = `The body is larger than ${String(maxBodyBytes)} bytes.`;
     throw new ServiceError(413, "body_too_large", message);
   }
   try {
@@ -250,9 +261,8 @@ function parseJson(body: Buffer | undefined): unknown {
 
 /**
  * DELETE, an extension that is off unless `destroyPath` is set: "paths, methods and payloads of reboot, stop and
- * destroy: not shown". 204 if the instance is gone at once, 202 if that takes time, 404 for an instance that does not
- * exist or belongs to another tenant.
- * @throws {ServiceError} the 404
+ * destroy: not shown". Returns 204 if the instance is gone at once, and 202 if the destroy takes time.
+ * @throws {ServiceError} 404 if no instance of the caller's tenant and token kind has this id
  */
 function destroyInstance({ state, caller: { owner }, id }: Call): ServiceResponse {
   const { clock, destroySeconds } = state.settings;

@@ -1,4 +1,4 @@
-/** One request over a socket: reads it, applies the scripted faults, and sends the response. */
+/** Handles one request over a socket: reads the request, applies the scripted faults, and sends the response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatedService, ReceivedRequest } from "./emulatedService";
 import { deliver } from "./faults/deliver";
@@ -10,7 +10,7 @@ import { formatLogLine } from "./requestLog";
 /** Waits in real time; rejects when the emulator is closed. */
 type Sleep = (milliseconds: number) => Promise<void>;
 
-/** Carries one request. Rejects if the emulator is closed before the response is sent. */
+/** Handles one request. Rejects if the emulator is closed while a fault delays the response. */
 export async function exchange(
   service: EmulatedService,
   sleep: Sleep,
@@ -21,7 +21,7 @@ export async function exchange(
   try {
     body = await readBody(message);
   } catch {
-    // The caller went away in the middle of its request, so there is nobody to answer.
+    // The caller went away in the middle of its request, so no response can be sent.
     return;
   }
   const received = service.receive({
@@ -35,7 +35,7 @@ export async function exchange(
   service.settings.log?.(formatLogLine(received.entry, service.settings.clock.now()));
 }
 
-/** Resolves with the status sent, or undefined if a fault kept the response back. */
+/** Resolves with the status sent, or with undefined if a fault kept the response back. */
 async function respond(
   service: EmulatedService,
   sleep: Sleep,

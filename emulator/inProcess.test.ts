@@ -40,7 +40,7 @@ test("responses are the same as over sockets: status, headers and body", async (
     const sent = await fetch(emulator.origin + target, { method, headers, ...(body && { body }) });
     const answer = service.answer(request);
     expect(answer).toMatchObject({ status: sent.status, body: await sent.text(), acted: sent.ok });
-    // Node adds Date, Connection and Keep-Alive.
+    // The server of Node adds Date, Connection and Keep-Alive.
     expect(Object.fromEntries(sent.headers)).toMatchObject(answer.headers);
   }
   const log = (it: typeof emulator | typeof service) => it.control.requests();
@@ -59,7 +59,7 @@ test("instance faults and list faults apply to the request with which they are g
   expect(() => service.answer(list)).toThrow("without sockets there is no reset");
 });
 
-test("after a reset it is as when new", () => {
+test("a reset restores the initial state", () => {
   let random = seeded(1);
   using service = startInProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
   const run = () => {

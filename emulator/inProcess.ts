@@ -1,23 +1,26 @@
 /**
- * The emulator without sockets, for a simulation: the responses are the same, and the simulation itself decides whether
- * they arrive. So there are no delivery faults and no delays here.
+ * The emulator as a function call, without sockets. The simulation (tests/simulation) uses it, and decides itself
+ * whether and when a response arrives. So there are no delivery faults and no delays here.
  */
 import { Control } from "./control/control";
 import { EmulatedService } from "./emulatedService";
 import { isDelayFault, isDeliveryFault, type InstanceFault, type ListFault } from "./faults/kinds";
-import { mostBodyBytes } from "./http/request";
+import { maxBodyBytes } from "./http/request";
 import { bodyText, headersOf } from "./http/response";
 import { OptionError, type EmulatorOptions } from "./options";
 
-/** An emulator that is called as a function. */
+/** An emulator without sockets. */
 export interface InProcessEmulator extends Disposable {
   readonly control: Control;
-  /** Does what the request asks for, and returns the response. */
+  /**
+   * Acts on the request, and returns the response.
+   * @throws {OptionError} if a scripted delivery fault or delay applies to the request
+   */
   answer(
     request: InProcessRequest,
     faults?: readonly (InstanceFault | ListFault)[],
   ): InProcessResponse;
-  /** Makes the emulator as it was when new. The clock and the source of random numbers go on. */
+  /** Restores the initial state. The clock and the source of random numbers are not reset. */
   reset(): void;
   close(): void;
 }
@@ -25,7 +28,7 @@ export interface InProcessEmulator extends Disposable {
 /** A request to the service. */
 export interface InProcessRequest {
   method: string;
-  /** Path and query. */
+  /** The path and the query. */
   target: string;
   authorization?: string | undefined;
   contentType?: string | undefined;
@@ -35,14 +38,17 @@ export interface InProcessRequest {
 /** A response of the service. */
 export interface InProcessResponse {
   status: number;
-  /** By their names in lower case. */
+  /** The headers by their names in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** Whether the service did what the request asks for. */
+  /** Whether the service did what the request asks for: the status is below 300. */
   acted: boolean;
 }
 
-/** @throws {OptionError} for options that make no sense */
+/**
+ * Creates an emulator without sockets.
+ * @throws {OptionError} for invalid options
+ */
 export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator {
   const service = new EmulatedService(options);
   const close = () => {
@@ -54,18 +60,18 @@ export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator
       const bytes = Buffer.from(body);
       const received = service.receive({
         ...{ method, target, authorization, contentType },
-        body: bytes.length > mostBodyBytes ? undefined : bytes,
+        body: bytes.length > maxBodyBytes ? undefined : bytes,
       });
       if (received.faults.some(({ fault }) => isDeliveryFault(fault) || isDelayFault(fault)))
         throw new OptionError(`without sockets there is no ${received.entry.faults.join()}`);
       const response = service.answer(received, faults);
       received.entry.status = response.status;
-      const text = bodyText(response);
-      const headers = Object.entries(headersOf(response, Buffer.byteLength(text)));
+      const responseBody = bodyText(response);
+      const headers = Object.entries(headersOf(response, Buffer.byteLength(responseBody)));
       return {
         status: response.status,
         headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
-        body: text,
+        body: responseBody,
         acted: response.status < 300,
       };
     },

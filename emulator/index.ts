@@ -1,8 +1,8 @@
 /**
- * The Compute Instances Service as a program: `startEmulator` in a test's own process, or `npm run emulator` as a
- * process of its own (cli.ts). server.ts accepts requests and exchange.ts carries each of them to emulatedService.ts,
- * which calls one of the endpoints (endpoints.ts). faults/ makes things go wrong, and control/ is what tests see and
- * do beside the service. inProcess.ts is the same without sockets.
+ * The emulator of the Compute Instances Service. Tests start it with `startEmulator` in their own process; a person
+ * starts it with `npm run emulator` (cli.ts). http/server.ts accepts requests, and exchange.ts passes each of them
+ * to emulatedService.ts, which calls one of the endpoints (endpoints.ts). faults/ holds the scripted faults, and
+ * control/ the API with which tests read and change the state. inProcess.ts is the emulator without sockets.
  */
 import { Control } from "./control/control";
 import { handleControlRequest, isControlPath } from "./control/routes";
@@ -23,23 +23,23 @@ export type { TokenDeclaration } from "./tokens";
 
 /** A running emulator. */
 export interface Emulator extends AsyncDisposable {
-  /** The base address to give to a client; it ends in `/v2`. */
+  /** The base URL of the service for a client. It ends in `/v2`. */
   readonly url: string;
   readonly origin: string;
   readonly port: number;
   readonly control: Control;
-  /** Counts of requests by method and path, such as `POST /v2/instances`. */
+  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number>;
-  /** Refuses connections on its port and drops the open ones, until `acceptConnections`. */
+  /** Closes the open connections, and refuses new ones until `acceptConnections` is called. */
   refuseConnections(): Promise<void>;
-  /** Refuses new connections until `acceptConnections`; open ones go on. */
+  /** Refuses new connections until `acceptConnections` is called. Open connections stay open. */
   refuseNewConnections(): void;
   acceptConnections(): Promise<void>;
-  /** Drops open connections. A database file stays. */
+  /** Stops the emulator, and closes the open connections. A database file stays. */
   close(): Promise<void>;
 }
 
-/** Rejects with an OptionError or a ListenError, whose messages are meant for a person. */
+/** Starts an emulator. Rejects with an OptionError or a ListenError, whose messages are meant for a person. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const service = new EmulatedService(options);
   const { settings } = service;
@@ -87,7 +87,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   };
 }
 
-/** The host for a URL. An emulator that listens on all addresses is reached on loopback, where plain http is allowed. */
+/**
+ * Returns the host for a URL. For an emulator that listens on all addresses, that is the loopback address, because
+ * the provider allows plain http there.
+ */
 function reachableHost(host: string): string {
   if (/^0(\.0){0,3}$/.test(host)) return "127.0.0.1";
   if (!host.includes(":")) return host;

@@ -1,4 +1,7 @@
-/** The options of the emulator, and their defaults. */
+/**
+ * The options of the emulator, their defaults and their validation. Quoted phrases are from the service's API
+ * document.
+ */
 import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
 import { cryptoRandom, type RandomSource } from "./random";
@@ -9,61 +12,77 @@ export const listOrders = ["oldest", "newest", "shuffled"] as const;
 export type ListOrder = (typeof listOrders)[number];
 
 export const rateWindows = ["sliding", "fixed"] as const;
-/** `sliding`: any 60 seconds; `fixed`: each minute of the clock. */
+/** The window of the rate limit: any 60 seconds (`sliding`), or each minute of the clock (`fixed`). */
 export type RateWindow = (typeof rateWindows)[number];
 
 export const rateScopes = ["endpoint", "path"] as const;
-/** `endpoint`: GET and POST of a path have a limit each, as the document lists them; `path`: they share one. */
+/**
+ * With `endpoint`, GET and POST of a path have a limit each, as the API document lists them. With `path`, they
+ * share one.
+ */
 type RateScope = (typeof rateScopes)[number];
 
-/** The body of GET /v2/account: any JSON, or any text (also none) with its content type. */
+/** The body of GET /v2/account: any JSON, or any string (also an empty one) with its content type. */
 export type AccountBody = { json: unknown } | { text: string; contentType?: string };
 
 /** The status of an instance when provisioning ends. */
 type EndStatus = "ACTIVE" | "OFFLINE";
 
-/** What a test or the command line can set. */
+/** The options that a test or the command line can set. */
 export interface EmulatorOptions {
-  /** 0, the default, takes any free port. */
+  /** The port to listen on. The default, 0, means any free port. */
   port?: number;
   host?: string;
-  /** `:memory:`, the default, or a file, which is made if missing and survives a restart. */
+  /** `:memory:`, which is the default, or a file. The file is created if it is missing, and survives a restart. */
   database?: string;
   /**
-   * How long an instance stays in PROVISIONING: seconds, a range of seconds, or a function of its name. `Infinity` waits
-   * for `control.settle()`.
+   * How long an instance stays in PROVISIONING: seconds, a range of seconds, or a function from its name to seconds.
+   * `Infinity` means until `control.settle()` is called.
    */
   provisioningSeconds?: number | readonly [number, number] | ((name: string) => number);
+  /** The status after PROVISIONING. The default is ACTIVE. */
   endStatus?: EndStatus | ((name: string) => EndStatus);
   /** "Present in one variant of the provisioning response": false sends the other variant. */
   macAddresses?: boolean;
   /** "Present in list items": false leaves `ipv4_public` out while an instance is in PROVISIONING. */
   ipv4WhilePending?: boolean;
-  /** `shuffled` gives each listing another order; with a cursor parameter, all of them the same random order. */
+  /**
+   * With `shuffled`, each listing has another order. If there is a cursor parameter, all listings have the same
+   * random order.
+   */
   listOrder?: ListOrder;
-  /** "Pagination cursor parameter: not shown", so there is none by default. Its value is the id of the last item. */
+  /**
+   * The cursor parameter, whose value is the id of the last item. "Pagination cursor parameter: not shown", so the
+   * default is none.
+   */
   cursorParameter?: string | undefined;
   requestsPerMinute?: number;
   rateWindow?: RateWindow;
   rateScope?: RateScope;
-  /** "Resources are ephemeral" with a sandbox token; how long they live is not shown. */
+  /**
+   * How long instances of a sandbox token live. "Resources are ephemeral", and the API document does not show for
+   * how long.
+   */
   sandboxLifetimeSeconds?: number;
-  /** Declarations of single tokens. Others are valid if well-formed, unless `strictTokens`. */
+  /** Declarations of single tokens. Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
   tokens?: Readonly<Record<string, TokenDeclaration>>;
   strictTokens?: boolean;
-  /** An extension, to test `compute:destroyPath`: a path such as `/v2/instances/{id}`. The document shows no such call. */
+  /**
+   * The path of DELETE, such as `/v2/instances/{id}`. This is an extension to test `compute:destroyPath`. Undefined
+   * for no DELETE.
+   */
   destroyPath?: string | undefined;
-  /** Time from the DELETE until the instance is gone. */
+  /** The time from DELETE until the instance is gone. */
   destroySeconds?: number;
-  /** The body of GET /v2/account ("Response: not shown"). */
+  /** The body of GET /v2/account ("Response: not shown"). The default is an id and a name. */
   account?: AccountBody;
-  /** Opens `/control/...` on the same port, to this machine only. */
+  /** Serves the control API at `/control/...` on the same port, to this machine only. */
   controlEndpoints?: boolean;
   clock?: EmulatorClock;
   random?: RandomSource;
-  /** Gets one line for each request, without tokens and bodies. */
+  /** Called with one line for each request, without tokens and bodies. */
   log?: (line: string) => void;
-  /** Gets a line for each defect of the emulator itself. */
+  /** Called with one line for each defect of the emulator itself. The default prints to stderr. */
   errorLog?: (line: string) => void;
 }
 
@@ -72,14 +91,14 @@ type Optional = "cursorParameter" | "destroyPath" | "log" | "account";
 /** The options with their defaults. */
 export type Settings = Required<Omit<EmulatorOptions, Optional>> & Pick<EmulatorOptions, Optional>;
 
-/** An option, or a request to the control API, is wrong; the message says which and why. */
+/** An option, or a request to the control API, is wrong. The message says which one and why. */
 export class OptionError extends Error {
   override name = "OptionError";
 }
 
 /**
- * Fills in the defaults.
- * @throws {OptionError} for a value that makes no sense
+ * Fills in the defaults, and validates the options.
+ * @throws {OptionError} for an invalid value
  */
 export function validSettings(options: EmulatorOptions): Settings {
   const settings: Settings = {

@@ -1,12 +1,12 @@
-/** Random numbers, which a test can seed. */
+/** Random numbers for the emulator. A test can seed them. */
 import { randomInt } from "node:crypto";
 
-/** A number in [0, 1). With a seeded source, ids, shuffles and provisioning times are repeatable. */
+/** Returns a number in [0, 1). With a seeded source, ids, shuffles and provisioning times are repeatable. */
 export type RandomSource = () => number;
 
 const cryptoRange = 2 ** 47;
 
-/** Random numbers that nobody can predict. */
+/** A source of unpredictable random numbers. */
 export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
 
 /** The generator mulberry32: the same seed gives the same numbers. */
@@ -20,14 +20,14 @@ export function seeded(seed: number): RandomSource {
   };
 }
 
-/** Hexadecimal text of `digits` digits. */
+/** Returns a string of `digits` random hexadecimal digits. */
 export function randomHex(random: RandomSource, digits: number): string {
   let hex = "";
   while (hex.length < digits) hex += Math.floor(random() * 16).toString(16);
   return hex;
 }
 
-/** A new array with the same items in random order (Fisher and Yates). */
+/** Returns a new array with the same items in random order (Fisher and Yates). */
 export function shuffle<T>(random: RandomSource, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

@@ -14,7 +14,7 @@ function limiter(window: "sliding" | "fixed", limit = 3) {
 }
 
 describe("a sliding window", () => {
-  test("has no 60 seconds with more than the limit", () => {
+  test("never admits more than the limit in 60 seconds", () => {
     const { clock, admitted } = limiter("sliding");
     clock.advance(59);
     expect(admitted(5)).toBe(3);
@@ -24,7 +24,7 @@ describe("a sliding window", () => {
     expect(admitted(5)).toBe(3);
   });
 
-  test("blocks for a minute at most after the clock was set back", () => {
+  test("blocks for at most a minute after the clock was set back", () => {
     const { clock, admitted } = limiter("sliding");
     expect(admitted(3)).toBe(3);
     clock.advance(-3600);

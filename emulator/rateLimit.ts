@@ -1,22 +1,25 @@
 /**
- * "Rate: 1000 requests per minute, per endpoint" ("Limits"), here for each token. A request that gets a 429 is not
- * counted, so a caller that stays at the limit gets as many requests through as the limit allows. Counts are in memory:
- * a restart forgets a minute of them at most.
+ * The rate limit of the service: "1000 requests per minute, per endpoint" (section "Limits" of the service's API
+ * document), here for each token. A request that gets a 429 is not counted, so a caller that keeps sending too many
+ * requests still gets as many through as the limit allows. Counts are in memory, so a restart forgets them.
  */
 import type { EmulatorClock } from "./clock";
 import type { RateWindow } from "./options";
 
 const minuteMs = 60_000;
 
-/** Counts a request at this time, unless it is one too many: then it returns false. */
+/** Counts a request at this time. Returns false, and does not count it, if the request is over the limit. */
 type Window = (nowMs: number) => boolean;
 
-/** Any 60 seconds have at most `limit` requests. */
+/** Admits at most `limit` requests in any 60 seconds. */
 function slidingWindow(limit: number): Window {
   let times: number[] = [];
+  /** Index of the oldest time within the window. */
   let first = 0;
   return (now) => {
-    // After the clock was set back, later times count as now. Otherwise they would block for as long as the jump.
+    // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until the
+    // clock
+    // has passed them.
     if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
     while ((times[first] ?? Infinity) <= now - minuteMs) first++;
     if (first > limit) {
@@ -29,7 +32,7 @@ function slidingWindow(limit: number): Window {
   };
 }
 
-/** Each minute of the clock has at most `limit` requests. */
+/** Admits at most `limit` requests in each minute of the clock. */
 function fixedWindow(limit: number): Window {
   let minute = -1;
   let count = 0;
@@ -42,10 +45,10 @@ function fixedWindow(limit: number): Window {
   };
 }
 
-/** Counts a request, or returns false if the request has to be answered with 429. */
+/** Counts a request. Returns false if the request is over the limit and must get a 429. */
 export type RateLimiter = (endpoint: string, token: string) => boolean;
 
-/** A limiter with a window for each token and endpoint. */
+/** Creates a limiter with a window for each token and endpoint. */
 export function createRateLimiter(
   limit: number,
   kind: RateWindow,

@@ -1,28 +1,28 @@
-/** The log of requests. It never holds a token or a body. */
+/** The log of requests, for tests and for `--log`. It never contains a token or a body. */
 import type { TokenKind } from "../provider/api/contract";
 import type { FaultKind } from "./faults/kinds";
 
 /** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {
-  /** The service's request id. */
+  /** The request id of the service. */
   id: string;
   method: string;
   path: string;
   query: Record<string, string>;
-  /** Milliseconds of the emulator's clock. */
+  /** When the request arrived, in milliseconds of the emulator's clock. */
   at: number;
   tokenKind: TokenKind | undefined;
   /** The `name` in the body of a POST. */
   name: string | undefined;
-  /** Status of the response; undefined until one is sent. */
+  /** The status of the response. Undefined until a response is sent. */
   status: number | undefined;
-  /** False if a fault kept the service from doing what the request asks for. */
+  /** Whether the request reached the endpoints of the service. A fault can prevent that. */
   acted: boolean;
   faults: FaultKind[];
 }
 
-/** A long-running emulator drops the older half of the entries when it has this many. */
-const mostEntries = 50_000;
+/** At this number of entries, the older half is dropped. */
+const maxEntries = 50_000;
 
 /** The latest requests, and the count of all of them. */
 export class RequestLog {
@@ -30,7 +30,7 @@ export class RequestLog {
   #counts = new Map<string, number>();
 
   add(entry: LoggedRequest): void {
-    if (this.#entries.length >= mostEntries) this.#entries = this.#entries.slice(mostEntries / 2);
+    if (this.#entries.length >= maxEntries) this.#entries = this.#entries.slice(maxEntries / 2);
     this.#entries.push(entry);
     const endpoint = `${entry.method} ${entry.path}`;
     this.#counts.set(endpoint, (this.#counts.get(endpoint) ?? 0) + 1);
@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#entries;
   }
 
-  /** By method and path, such as `POST /v2/instances`. */
+  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
     return Object.fromEntries(this.#counts);
   }
@@ -51,7 +51,7 @@ export class RequestLog {
   }
 }
 
-/** The line that `--log` prints for a request; `nowMs` is when the response was sent. */
+/** Returns the line that `--log` prints for a request. `nowMs` is when the response was sent. */
 export function formatLogLine(entry: LoggedRequest, nowMs: number): string {
   const query = new URLSearchParams(entry.query).toString();
   const target = query === "" ? entry.path : `${entry.path}?${query}`;

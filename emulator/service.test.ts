@@ -1,4 +1,4 @@
-/** What the service answers where the document shows nothing, and how it refuses connections. */
+/** The responses for which the service's API document shows nothing, the DELETE extension, and refused connections. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { caller } from "./testClient";
@@ -12,7 +12,7 @@ const anEnvelope = {
   },
 };
 
-describe("what the document does not show", () => {
+describe("not shown in the API document", () => {
   test("an unknown path is a 404, another method a 405 that lists the allowed ones", async () => {
     await using emulator = await startEmulator();
     const { ask } = caller(emulator);
@@ -92,7 +92,7 @@ describe("the DELETE extension", () => {
     expect(emulator.control.instances().map(({ name }) => name)).toEqual(["other", "live"]);
   });
 
-  test("takes the time that is set, and a second call does not delay it", async () => {
+  test("takes as long as the option says, and a second DELETE does not delay it", async () => {
     const clock = { time: 1_000, now: () => clock.time };
     await using emulator = await startEmulator({ clock, destroyPath, destroySeconds: 10 });
     const { id } = emulator.control.insert({ name: "a", tenant: "acme" });
@@ -123,7 +123,7 @@ test("a response that breaks the contract is reported as a bug of the emulator",
   expect(errors).toEqual([expect.stringMatching(/breaks the contract: data\.0\.id/)]);
 });
 
-test("hundreds of requests at once are all answered, each with another id", async () => {
+test("hundreds of simultaneous requests are all answered, each with its own id", async () => {
   await using emulator = await startEmulator();
   const { create } = caller(emulator);
   const replies = await Promise.all(
@@ -167,7 +167,7 @@ test("a closed emulator does not accept connections again", async () => {
   await expect(fetch(emulator.url)).rejects.toThrow();
 });
 
-test("new connections can be refused while open ones go on", async () => {
+test("new connections can be refused while open connections stay open", async () => {
   await using emulator = await startEmulator();
   const slow = emulator.control.fault({ kind: "delay", milliseconds: 50, path: "/v2/account" });
   const { ask } = caller(emulator);

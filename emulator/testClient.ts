@@ -1,4 +1,4 @@
-/** A client for the emulator's own tests. */
+/** A small HTTP client for the tests of the emulator. */
 import type { Emulator } from "./index";
 
 interface Item {
@@ -8,7 +8,10 @@ interface Item {
   ipv4_public?: string;
 }
 
-/** Short ways to call the service at `url` with a token. `body` is undefined where a response is not JSON. */
+/**
+ * Returns functions that call the service at `url` with a token. The `body` of a response is undefined if it is not
+ * JSON.
+ */
 export function caller({ url }: Pick<Emulator, "url">, token = "sk_test_acme_1") {
   const ask = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${url}${path}`, {

@@ -1,4 +1,4 @@
-/** To whom a token belongs, and what tests can declare about it. */
+/** The owner of a token, and the declarations of tokens. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock } from "./index";
 import { caller } from "./testClient";
@@ -15,7 +15,7 @@ test.each([
   expect(tenantOf(token)).toBe(tenant);
 });
 
-test("live and sandbox instances of a tenant are kept apart, and so are tenants", async () => {
+test("live and sandbox instances of a tenant are separate, and so are tenants", async () => {
   await using emulator = await startEmulator();
   await caller(emulator, "sk_test_acme_1").create("sandbox");
   emulator.control.insert({ name: "production", tenant: "acme", tokenKind: "live" });
@@ -26,7 +26,7 @@ test("live and sandbox instances of a tenant are kept apart, and so are tenants"
 });
 
 describe("declared tokens", () => {
-  test("can belong to a tenant that their text does not name", async () => {
+  test("can belong to a tenant that the token does not name", async () => {
     await using emulator = await startEmulator({ tokens: { sk_test_new: { tenant: "acme" } } });
     await caller(emulator, "sk_test_acme_1").create("shared");
     expect(await caller(emulator, "sk_test_new").names()).toEqual(["shared"]);

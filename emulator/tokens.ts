@@ -1,27 +1,30 @@
-/** Who sends a request ("Authentication"). */
+/**
+ * Tokens: their kinds, tenants and scopes, and the authentication of a request (section "Authentication" of the
+ * service's API document).
+ */
 import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/contract";
 import type { EmulatorClock } from "./clock";
 import { ServiceError } from "./http/response";
 
-/** "Names and list of scopes: not shown", so these are the emulator's own: one for each call. */
+/** "Names and list of scopes: not shown", so these are inventions of the emulator: one for each API call. */
 export const scopes = ["account", "list", "create", "destroy"] as const;
 
-/** The privilege for one call. */
+/** The privilege for one API call. */
 export type Scope = (typeof scopes)[number];
 
-/** What a test declares about a token. */
+/** What a test or `--token` declares about a token. */
 export interface TokenDeclaration {
-  /** `valid` by default. */
+  /** The default is `valid`. */
   state?: "valid" | "revoked" | "expired" | undefined;
-  /** Milliseconds since 1970, after which the token has expired. */
+  /** When the token expires, in milliseconds since 1970. The default is never. */
   expiresAt?: number | undefined;
-  /** All scopes by default. */
+  /** The default is all scopes. */
   scopes?: readonly Scope[] | undefined;
-  /** Taken from the token's text by default. */
+  /** The default is the tenant that the token names (`tenantOf`). */
   tenant?: string | undefined;
 }
 
-/** Whose an instance is. Live and sandbox instances of one tenant are kept apart. */
+/** The owner of an instance. Live and sandbox instances of one tenant are separate. */
 export interface Owner {
   tenant: string;
   kind: TokenKind;
@@ -34,7 +37,7 @@ export interface Caller {
   scopes: readonly Scope[];
 }
 
-/** The tenant of a token whose text names none. */
+/** The tenant of a token that names none. */
 export const defaultTenant = "default";
 
 /** `sk_live_<tenant>_<rest>` names its tenant; any other token belongs to `default`. */
@@ -45,18 +48,18 @@ export function tenantOf(token: string): string {
   return tenant ?? defaultTenant;
 }
 
-/** The kind of a well-formed token; undefined for a text that can't be a token of the service. */
+/** Returns the kind of a well-formed token. Undefined for a string that can't be a token of the service. */
 export function parseTokenKind(token: string): TokenKind | undefined {
   const kind = tokenKindOf(token);
   return kind !== undefined && token.length > tokenPrefixes[kind].length ? kind : undefined;
 }
 
-/** The token in an Authorization header, valid or not; undefined if the header holds none. */
+/** Returns the token in an Authorization header, valid or not. Undefined if the header contains none. */
 export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer ([\x21-\x7e]+)$/.exec(authorization ?? "")?.[1];
 }
 
-/** The declared tokens. Other tokens are valid if well-formed, unless only declared ones are. */
+/** The declared tokens. Other tokens are valid if they are well-formed, unless `onlyDeclared` is set. */
 export class TokenRegistry {
   readonly #declarations: Map<string, TokenDeclaration>;
   readonly #onlyDeclared: boolean;
@@ -77,8 +80,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Rules 1 to 4 of "Authentication".
-   * @throws {ServiceError} a 401 that does not repeat the token
+   * Returns the caller of a request (rules 1 to 4 of section "Authentication").
+   * @throws {ServiceError} 401, with a message that does not repeat the token
    */
   authenticate(authorization: string | undefined): Caller {
     if (authorization === undefined)

@@ -1,4 +1,4 @@
-/** A client of the control API, for an emulator in another process with `--control`. */
+/** A client of the control API. Tests use it for an emulator that runs with `--control` in another process. */
 import type { FaultKind, FaultScript } from "../faults/kinds";
 import type { InstanceRecord } from "../instances/store";
 import type { AccountBody } from "../options";
@@ -6,18 +6,19 @@ import type { LoggedRequest } from "../requestLog";
 import type { TokenDeclaration } from "../tokens";
 import type { InsertedInstance } from "./control";
 
-/** A scripted fault; `hits` is its count when it was read. */
+/** A scripted fault, as it was when the response was sent. */
 export interface RemoteFault {
   id: number;
   kind: FaultKind;
+  /** The number of requests that the fault had applied to. */
   hits: number;
 }
 
-/** Does what `Control` does, over HTTP. */
+/** Calls the methods of `Control` over HTTP. */
 export class ControlClient {
   readonly #base: URL;
 
-  /** `url` is the emulator's, with or without `/v2`. */
+  /** `url` is the address of the emulator, with or without `/v2`. */
   constructor(url: string) {
     this.#base = new URL("/control/", url);
   }
@@ -25,7 +26,7 @@ export class ControlClient {
   instances = () => this.#call<InstanceRecord[]>("GET", "instances");
   insert = (instance: InsertedInstance) =>
     this.#call<InstanceRecord>("POST", "instances", instance);
-  /** False if there is no instance of that id, as with the next two. */
+  /** `remove`, `rename` and `setStatus` return false if no instance has this id. */
   remove = (id: string) => this.#found("DELETE", `instances/${encodeURIComponent(id)}`);
   rename = (id: string, name: string) =>
     this.#found("PATCH", `instances/${encodeURIComponent(id)}`, { name });
@@ -33,7 +34,7 @@ export class ControlClient {
     this.#found("PATCH", `instances/${encodeURIComponent(id)}`, { status });
   settle = () => this.#call<unknown>("POST", "settle");
 
-  /** All kinds of fault but `rewrite`, whose function can't be sent. */
+  /** Adds a fault of any kind except `rewrite`, because its function can't be sent. */
   fault = (script: Exclude<FaultScript, { kind: "rewrite" }>) =>
     this.#call<RemoteFault>("POST", "faults", {
       ...script,
@@ -51,7 +52,7 @@ export class ControlClient {
     this.#call<unknown>("PUT", "account", body ?? null);
 
   requests = () => this.#call<LoggedRequest[]>("GET", "requests");
-  /** Counts by method and path, such as `POST /v2/instances`. */
+  /** The number of requests by method and path, such as `POST /v2/instances`. */
   counts = () => this.#call<Record<string, number>>("GET", "counts");
   forgetRequests = () => this.#call<unknown>("DELETE", "requests");
 

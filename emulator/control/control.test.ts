@@ -1,4 +1,4 @@
-/** The control API, in the process and over HTTP. */
+/** The control API, in the same process and over HTTP. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "../index";
 import { caller } from "../testClient";
@@ -118,7 +118,7 @@ describe("over HTTP", () => {
     expect(emulator.counts()).toEqual({});
   });
 
-  test("refuses an unknown call and a wrong body", async () => {
+  test("refuses an unknown route and a wrong body", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     const send = (method: string, path: string, body?: string) =>
       fetch(`${emulator.origin}/control/${path}`, { method, ...(body && { body }) });

@@ -1,4 +1,4 @@
-/** What tests see of the service and change in it, without calling the service. */
+/** The control API of the emulator: tests read and change the state of the service with it, without API calls. */
 import type { TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import { endOfLifetime } from "../endpoints";
@@ -9,16 +9,16 @@ import { OptionError, type AccountBody } from "../options";
 import type { LoggedRequest } from "../requestLog";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 
-/** An instance that exists without a POST. */
+/** An instance that a test adds without a POST. */
 export interface InsertedInstance {
   name: string;
-  /** A random id by default. */
+  /** The default is a random id. */
   id?: string;
-  /** `default` by default. */
+  /** The default is the tenant named `default`. */
   tenant?: string;
-  /** `test` by default. */
+  /** The default is `test`. */
   tokenKind?: TokenKind;
-  /** `ACTIVE` by default. PROVISIONING lasts until `setStatus`. */
+  /** The default is `ACTIVE`. PROVISIONING lasts until `setStatus` is called. */
   status?: string;
 }
 
@@ -34,7 +34,7 @@ export class Control {
     return this.#service.state.store;
   }
 
-  /** All instances that exist now, of every tenant and token kind, oldest first. */
+  /** Returns all instances that exist now, of every tenant and token kind, oldest first. */
   instances(): InstanceRecord[] {
     return this.#store.all();
   }
@@ -47,7 +47,10 @@ export class Control {
     return this.#store.has(id);
   }
 
-  /** @throws {OptionError} if there is an instance of that id */
+  /**
+   * Adds an instance without a POST.
+   * @throws {OptionError} if an instance has this id already
+   */
   insert(inserted: InsertedInstance): InstanceRecord {
     const { settings } = this.#service;
     const { name, id, tenant = defaultTenant, tokenKind = "test", status = "ACTIVE" } = inserted;
@@ -64,27 +67,30 @@ export class Control {
     });
   }
 
-  /** Destroys an instance without a call of the service. False if there is none of that id. */
+  /** Destroys an instance without an API call. Returns false if no instance has this id. */
   remove(id: string): boolean {
     return this.#store.setGoneAt(id, this.#service.settings.clock.now());
   }
 
-  /** False if there is no such instance. */
+  /** Renames an instance. Returns false if no instance has this id. */
   rename(id: string, name: string): boolean {
     return this.#store.rename(id, name);
   }
 
-  /** `status` is any text. PROVISIONING lasts until the next call. False if there is no such instance. */
+  /** Sets any status. PROVISIONING lasts until the next `setStatus`. Returns false if no instance has this id. */
   setStatus(id: string, status: string): boolean {
     return this.#store.setStatus(id, status);
   }
 
-  /** Ends all provisioning now, except for instances that never leave PROVISIONING. */
+  /** Ends provisioning now for all instances, except for those that never leave PROVISIONING. */
   settle(): void {
     this.#store.finishProvisioning();
   }
 
-  /** @throws {OptionError} for a script that makes no sense */
+  /**
+   * Scripts a fault.
+   * @throws {OptionError} for an invalid script
+   */
   fault(script: FaultScript): FaultHandle {
     return this.#service.faultScripts.add(script);
   }
@@ -97,22 +103,22 @@ export class Control {
     this.#service.faultScripts.clear();
   }
 
-  /** Replaces what was declared about the token: revokes it, takes a scope away. */
+  /** Replaces the declaration of a token, for example to revoke the token or to remove a scope. */
   declareToken(token: string, declaration: TokenDeclaration): void {
     this.#service.state.tokens.declare(token, declaration);
   }
 
-  /** Sets the body of GET /v2/account; undefined sets the usual one. */
+  /** Sets the body of GET /v2/account. Undefined restores the default body. */
   setAccount(body: AccountBody | undefined): void {
     this.#service.state.account = body;
   }
 
-  /** Oldest first. */
+  /** Returns the logged requests, oldest first. */
   requests(): readonly LoggedRequest[] {
     return this.#service.requestLog.all();
   }
 
-  /** Counts by method and path, such as `POST /v2/instances`. */
+  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
     return this.#service.requestLog.counts();
   }

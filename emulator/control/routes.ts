@@ -1,6 +1,7 @@
 /**
- * The control API over HTTP, for an emulator in a process of its own (`--control`). JSON in, JSON out. It is not part of
- * the service: its requests are neither logged nor counted, and only this machine may send them.
+ * The control API over HTTP (`--control`), for an emulator that runs in its own process. Bodies are JSON. The
+ * control API is not part of the service: its requests are neither logged nor counted, and only this machine may
+ * send them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
@@ -15,7 +16,7 @@ import type { Control } from "./control";
 
 const prefix = "/control/";
 
-/** Whether a request is one of the control API. */
+/** Whether a URL belongs to the control API. */
 export function isControlPath(url: string | undefined): boolean {
   return url?.startsWith(prefix) === true;
 }
@@ -54,7 +55,7 @@ export async function handleControlRequest(
   try {
     response = isFromThisMachine(message)
       ? callControl(control, message, await readJson(message))
-      : failed(403, "control is open to this machine only");
+      : failed(403, "the control API is open to this machine only");
   } catch (error) {
     if (error instanceof z.ZodError) response = failed(400, z.prettifyError(error));
     else if (error instanceof OptionError) response = failed(400, error.message);
@@ -63,12 +64,13 @@ export async function handleControlRequest(
   sendResponse(socket, response);
 }
 
-/** Excludes web pages in a browser of this machine, which send their origin. */
+/** Also refuses web pages that are open in a browser of this machine. They are known by their Origin header. */
 function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? "";
   return /^(127\.|::1$|::ffff:127\.)/.test(address) && headers.origin === undefined;
 }
 
+/** @throws {OptionError} for a body that is too large or not JSON */
 async function readJson(message: IncomingMessage): Promise<unknown> {
   const body = await readBody(message);
   if (body === undefined) throw new OptionError("the body is too large");
@@ -88,11 +90,11 @@ function callControl(
   const segments = parseTarget(url).path.slice(prefix.length).split("/");
   const [name = "", id, action] = segments.map((segment) => decodeSegment(segment) ?? segment);
   const path = [name, id === undefined ? undefined : "{id}", action];
-  const call = `${method} ${path.filter((part) => part !== undefined).join("/")}`;
+  const route = `${method} ${path.filter((part) => part !== undefined).join("/")}`;
   const found = (isFound: boolean) =>
     isFound ? succeeded() : failed(404, `there is no ${name} ${id ?? ""}`);
   const fault = control.faults().find((it) => it.id === Number(id));
-  switch (call) {
+  switch (route) {
     case "GET instances":
       return succeeded(control.instances());
     case "POST instances":
@@ -139,7 +141,7 @@ function callControl(
       control.setAccount(accountBody.parse(body) ?? undefined);
       return succeeded();
     default:
-      return failed(404, `control has no ${call}`);
+      return failed(404, `the control API has no ${route}`);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Delivery faults: how a response gets to its caller, or does not. */
+/**
+ * Delivery faults: they change or cut the response that the caller gets, or keep it back. exchange.ts calls
+ * `deliver`.
+ */
 import type { ServerResponse } from "node:http";
 import {
   bodyText,
@@ -9,7 +12,7 @@ import {
 } from "../http/response";
 import { doesServiceAct, type DeliveryFault } from "./kinds";
 
-/** The request that a delivery fault applies to. */
+/** What `deliver` knows of the request that the fault applies to. */
 export interface DeliveryContext {
   requestId: string;
   socket: ServerResponse;
@@ -20,8 +23,8 @@ export interface DeliveryContext {
 }
 
 /**
- * Delivers a response as the fault says. `answer` lets the service act, once, and returns the true response. Resolves
- * with the status sent; undefined if none was.
+ * Delivers the response as the fault says. The first call of `answer` makes the service act; every call returns the
+ * true response. Resolves with the status sent, or with undefined if none was sent.
  */
 export async function deliver(
   fault: DeliveryFault,
@@ -75,7 +78,7 @@ const page =
   "<!doctype html><html><head><title>Bad gateway</title></head>" +
   "<body><h1>The page could not be shown</h1></body></html>\n";
 
-/** Replaces every value by one of another JSON type; the keys stay. */
+/** Replaces every value by one of another JSON type. The keys stay. */
 function changeTypes(value: unknown): unknown {
   if (typeof value === "string") return 7;
   if (typeof value === "number" || typeof value === "boolean" || value === null) return "text";
@@ -129,7 +132,7 @@ async function sendHuge(socket: ServerResponse, response: ServiceResponse, paddi
   return response.status;
 }
 
-/** Also resolves when the caller goes away. */
+/** Resolves when the socket accepts more bytes, or when the caller has closed it. */
 function waitForDrain(socket: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.once("drain", resolve).once("close", resolve);

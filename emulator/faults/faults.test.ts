@@ -1,4 +1,4 @@
-/** Each scripted fault: what the caller sees, and what the service has done by then. */
+/** Each scripted fault: what the caller sees, and whether the service has acted. */
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
@@ -25,22 +25,22 @@ afterEach(async () => {
 
 const instanceCount = () => emulator.control.instances().length;
 const lastRequest = () => emulator.control.requests().at(-1);
-const me = () => caller(emulator);
-/** A fault on the next POST. */
+const newCaller = () => caller(emulator);
+/** Scripts a fault of the next POST. */
 const onCreate = (script: FaultScript) => emulator.control.fault({ method: "POST", ...script });
 
 describe("a fault applies", () => {
   test("to one request by default", async () => {
     emulator.control.fault({ kind: "status", status: 503 });
     const statuses = [];
-    for (let n = 0; n < 2; n++) statuses.push((await me().ask("GET", "/account")).status);
+    for (let n = 0; n < 2; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
     expect(statuses).toEqual([503, 200]);
   });
 
   test("to as many requests as `times` says, after those that `after` lets through", async () => {
     const fault = emulator.control.fault({ kind: "status", status: 503, after: 2, times: 2 });
     const statuses = [];
-    for (let n = 0; n < 6; n++) statuses.push((await me().ask("GET", "/account")).status);
+    for (let n = 0; n < 6; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
     expect(statuses).toEqual([200, 200, 503, 503, 200, 200]);
     expect(fault.hits).toBe(2);
   });
@@ -49,9 +49,10 @@ describe("a fault applies", () => {
     "to all requests with %s, until it is removed",
     async (times) => {
       const fault = emulator.control.fault({ kind: "status", status: 503, times });
-      for (let n = 0; n < 5; n++) expect((await me().ask("GET", "/account")).status).toBe(503);
+      for (let n = 0; n < 5; n++)
+        expect((await newCaller().ask("GET", "/account")).status).toBe(503);
       fault.remove();
-      expect((await me().ask("GET", "/account")).status).toBe(200);
+      expect((await newCaller().ask("GET", "/account")).status).toBe(200);
     },
   );
 
@@ -66,13 +67,13 @@ describe("a fault applies", () => {
       when({ name: "web-*" }),
       when({ tokenKind: "live" }),
     ];
-    await me().ask("GET", "/instances?limit=5");
+    await newCaller().ask("GET", "/instances?limit=5");
     expect(scripts.map(({ hits }) => hits)).toEqual([0, 0, 0, 0, 0, 0]);
-    await me().ask("DELETE", "/account?limit=5");
-    await me().ask("GET", "/account/x?limit=5");
-    await me().ask("GET", "/instances?limit=5&status=ACTIVE");
-    await me().ask("GET", "/instances");
-    await me().ask("POST", "/instances?limit=5", { name: "web-1" });
+    await newCaller().ask("DELETE", "/account?limit=5");
+    await newCaller().ask("GET", "/account/x?limit=5");
+    await newCaller().ask("GET", "/instances?limit=5&status=ACTIVE");
+    await newCaller().ask("GET", "/instances");
+    await newCaller().ask("POST", "/instances?limit=5", { name: "web-1" });
     await caller(emulator, "sk_live_a").ask("GET", "/instances?limit=5");
     expect(scripts.map(({ hits }) => hits)).toEqual([1, 1, 1, 1, 1, 1]);
   });
@@ -81,7 +82,7 @@ describe("a fault applies", () => {
     const fault = emulator.control.fault({
       ...{ kind: "status", status: 503, times: Infinity, probability: 0.2 },
     });
-    for (let n = 0; n < 200; n++) await me().ask("GET", "/account");
+    for (let n = 0; n < 200; n++) await newCaller().ask("GET", "/account");
     expect(fault.hits).toBeGreaterThan(20);
     expect(fault.hits).toBeLessThan(60);
   });
@@ -90,13 +91,13 @@ describe("a fault applies", () => {
     emulator.control.fault({ kind: "status", status: 500 });
     emulator.control.fault({ kind: "status", status: 503 });
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await me().ask("GET", "/account")).status);
+    for (let n = 0; n < 3; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
     expect(statuses).toEqual([500, 503, 200]);
   });
 
-  test("visibly: the log names it, and firstHit resolves", async () => {
+  test("visibly: the log names the fault, and firstHit resolves", async () => {
     const fault = emulator.control.fault({ kind: "emptyBody" });
-    await me().ask("GET", "/account");
+    await newCaller().ask("GET", "/account");
     await fault.firstHit;
     expect(lastRequest()).toMatchObject({ faults: ["emptyBody"], acted: true, status: 200 });
   });
@@ -115,28 +116,28 @@ describe("a fault applies", () => {
 describe("status", () => {
   test.each([429, 500, 502, 503, 504])("%d before and after acting", async (status) => {
     onCreate({ kind: "status", status });
-    expect(await me().create("a")).toMatchObject({
+    expect(await newCaller().create("a")).toMatchObject({
       status,
       body: { error: { code: "scripted_fault", request_id: expect.stringMatching(/^req_/) } },
     });
     expect(instanceCount()).toBe(0);
     expect(lastRequest()).toMatchObject({ acted: false, status });
     onCreate({ kind: "status", status, acted: true });
-    expect((await me().create("b")).status).toBe(status);
+    expect((await newCaller().create("b")).status).toBe(status);
     expect(instanceCount()).toBe(1);
     expect(lastRequest()).toMatchObject({ acted: true, status });
   });
 
   test("with Retry-After, without, and with a body of its own", async () => {
     emulator.control.fault({ kind: "status", status: 429, retryAfter: 7 });
-    expect((await me().ask("GET", "/account")).headers.get("retry-after")).toBe("7");
+    expect((await newCaller().ask("GET", "/account")).headers.get("retry-after")).toBe("7");
     emulator.control.fault({
       kind: "status",
       status: 429,
       body: "later",
       contentType: "text/plain",
     });
-    const reply = await me().ask("GET", "/account");
+    const reply = await newCaller().ask("GET", "/account");
     expect([reply.headers.get("retry-after"), reply.text]).toEqual([null, "later"]);
   });
 });
@@ -145,17 +146,17 @@ describe("no answer", () => {
   for (const orderly of [false, true])
     test.each([false, true])(`reset (orderly: ${String(orderly)}), acted: %s`, async (acted) => {
       onCreate({ kind: "reset", acted, orderly });
-      await expect(me().create("a")).rejects.toThrow();
+      await expect(newCaller().create("a")).rejects.toThrow();
       expect(instanceCount()).toBe(acted ? 1 : 0);
       expect(lastRequest()).toMatchObject({ status: undefined, acted });
     });
 
   test.each([false, true])("hang until released, acted: %s", async (acted) => {
     const fault = onCreate({ kind: "hang", acted });
-    const reply = me().create("a");
+    const reply = newCaller().create("a");
     await fault.firstHit;
     // Once a second request is answered, the first one has surely been handled.
-    await me().ask("GET", "/account");
+    await newCaller().ask("GET", "/account");
     expect(instanceCount()).toBe(acted ? 1 : 0);
     fault.release();
     expect((await reply).status).toBe(202);
@@ -164,7 +165,7 @@ describe("no answer", () => {
 
   test("the emulator can be closed while a request hangs", async () => {
     const fault = onCreate({ kind: "hang" });
-    const reply = me().create("a");
+    const reply = newCaller().create("a");
     await fault.firstHit;
     await emulator.close();
     await expect(reply).rejects.toThrow();
@@ -175,9 +176,9 @@ describe("no answer", () => {
     for (const acted of [false, true]) {
       const before = instanceCount();
       const fault = onCreate({ kind: "delay", milliseconds: 50, acted });
-      const reply = me().create("late");
+      const reply = newCaller().create("late");
       await fault.firstHit;
-      // By now the service has acted if it acts before the delay. The delay itself lasts much longer.
+      // If the service acts before the delay, it has acted by now. The delay itself lasts much longer.
       await new Promise(setImmediate);
       expect(instanceCount() - before).toBe(acted ? 1 : 0);
       expect((await reply).status).toBe(202);
@@ -193,32 +194,32 @@ describe("bodies", () => {
 
   test("cut", async () => {
     onCreate({ kind: "cutBody" });
-    await expect(me().create("b")).rejects.toThrow();
+    await expect(newCaller().create("b")).rejects.toThrow();
     expect(instanceCount()).toBe(2);
     emulator.control.fault({ kind: "cutBody", bytes: 5 });
-    expect(await rawAnswer("/v2/instances")).toMatch(
+    expect(await rawResponse("/v2/instances")).toMatch(
       /Content-Length: \d{3}\r\n[^]*\r\n\r\n\{"obj$/i,
     );
   });
 
   test("empty", async () => {
     onCreate({ kind: "emptyBody" });
-    expect(await me().create("b")).toMatchObject({ status: 202, text: "" });
+    expect(await newCaller().create("b")).toMatchObject({ status: 202, text: "" });
     expect(instanceCount()).toBe(2);
   });
 
   test("HTML", async () => {
     emulator.control.fault({ kind: "html", status: 502 });
-    const reply = await me().ask("GET", "/instances");
+    const reply = await newCaller().ask("GET", "/instances");
     expect([reply.status, reply.headers.get("content-type")]).toEqual([502, "text/html"]);
     onCreate({ kind: "html", acted: true });
-    expect(await me().create("b")).toMatchObject({ status: 200, body: undefined });
+    expect(await newCaller().create("b")).toMatchObject({ status: 200, body: undefined });
     expect(instanceCount()).toBe(2);
   });
 
   test("of wrong JSON types", async () => {
     emulator.control.fault({ kind: "wrongTypes" });
-    expect((await me().ask("GET", "/instances")).body).toEqual({
+    expect((await newCaller().ask("GET", "/instances")).body).toEqual({
       object: 7,
       data: { item: [{ id: 7, name: 7, status: 7, ipv4_public: 7 }] },
       has_more: "text",
@@ -227,32 +228,35 @@ describe("bodies", () => {
 
   test("any text", async () => {
     onCreate({ kind: "body", text: '{"id":' });
-    expect(await me().create("b")).toMatchObject({ status: 202, text: '{"id":' });
+    expect(await newCaller().create("b")).toMatchObject({ status: 202, text: '{"id":' });
     expect(instanceCount()).toBe(2);
   });
 
   test("rewritten", async () => {
     emulator.control.fault({ kind: "rewrite", rewrite: (body) => ({ was: body }) });
-    expect((await me().ask("GET", "/account")).body).toEqual({
+    expect((await newCaller().ask("GET", "/account")).body).toEqual({
       was: { id: "acct_acme", name: "acme" },
     });
   });
 
   test("huge, and still valid JSON", async () => {
     emulator.control.fault({ kind: "hugeBody", bytes: 3_000_000 });
-    const reply = await me().ask("GET", "/instances");
+    const reply = await newCaller().ask("GET", "/instances");
     expect(reply.text.length).toBeGreaterThan(3_000_000);
     expect(reply.body).toMatchObject({ object: "list", data: [{ name: "a" }] });
   });
 
   test("dripping, and whole in the end", async () => {
     emulator.control.fault({ kind: "slowDrip", millisecondsPerByte: 0 });
-    expect((await me().ask("GET", "/account")).body).toEqual({ id: "acct_acme", name: "acme" });
+    expect((await newCaller().ask("GET", "/account")).body).toEqual({
+      id: "acct_acme",
+      name: "acme",
+    });
   });
 
   test("a redirect", async () => {
     onCreate({ kind: "redirect", location: "http://127.0.0.1:1/steal", status: 308 });
-    const reply = await me().create("b");
+    const reply = await newCaller().create("b");
     expect([reply.status, reply.headers.get("location")]).toEqual([
       308,
       "http://127.0.0.1:1/steal",
@@ -264,29 +268,29 @@ describe("bodies", () => {
 describe("the instance that a POST makes", () => {
   test("never leaves PROVISIONING, not even by settle()", async () => {
     onCreate({ kind: "neverLeavesProvisioning", name: "stuck" });
-    await me().create("fine");
-    await me().create("stuck");
+    await newCaller().create("fine");
+    await newCaller().create("stuck");
     clock.advance(3600);
     emulator.control.settle();
-    expect(await me().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
+    expect(await newCaller().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
   });
 
-  test("ends in a status that the document does not know and no filter finds", async () => {
+  test("ends in a status that the API document does not list and no filter finds", async () => {
     onCreate({ kind: "endsAs", status: "RESCUE" });
-    await me().create("odd");
+    await newCaller().create("odd");
     clock.advance(11);
-    expect(await me().statuses()).toEqual(["RESCUE"]);
-    expect(await me().names("?status=ACTIVE")).toEqual([]);
+    expect(await newCaller().statuses()).toEqual(["RESCUE"]);
+    expect(await newCaller().names("?status=ACTIVE")).toEqual([]);
   });
 
-  test("appears in listings only after a while, even if the 202 was lost", async () => {
+  test("appears in listings after a delay, even if the 202 was lost", async () => {
     onCreate({ kind: "appearsAfter", seconds: 90 });
     onCreate({ kind: "reset", acted: true });
-    await expect(me().create("late")).rejects.toThrow();
+    await expect(newCaller().create("late")).rejects.toThrow();
     clock.advance(89);
-    expect([await me().names(), instanceCount()]).toEqual([[], 1]);
+    expect([await newCaller().names(), instanceCount()]).toEqual([[], 1]);
     clock.advance(1);
-    expect(await me().names()).toEqual(["late"]);
+    expect(await newCaller().names()).toEqual(["late"]);
   });
 });
 
@@ -300,45 +304,45 @@ describe("a listing", () => {
   test("leaves instances out, by id or name", async () => {
     onList({ kind: "omitItem", instance: "web-*" });
     onList({ kind: "omitItem", instance: "i-db-1" });
-    expect(await me().names()).toEqual([]);
-    expect(await me().names()).toEqual(["web-1", "web-2", "db-1"]);
+    expect(await newCaller().names()).toEqual([]);
+    expect(await newCaller().names()).toEqual(["web-1", "web-2", "db-1"]);
   });
 
   test("shows an instance twice", async () => {
     onList({ kind: "duplicateIds", instance: "web-2" });
-    expect(await me().names()).toEqual(["web-1", "web-2", "web-2", "db-1"]);
+    expect(await newCaller().names()).toEqual(["web-1", "web-2", "web-2", "db-1"]);
   });
 
   test("shows another id in each call", async () => {
     onList({ kind: "changeIds", instance: "db-1", times: 2 });
     const ids = [];
-    for (let n = 0; n < 3; n++) ids.push((await me().list()).data[2]?.id);
+    for (let n = 0; n < 3; n++) ids.push((await newCaller().list()).data[2]?.id);
     expect(new Set(ids).size).toBe(3);
     expect(ids[2]).toBe("i-db-1");
   });
 
   test("shows another status than the true one", async () => {
     onList({ kind: "showStatus", instance: "db-1", status: "MIGRATING" });
-    expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "MIGRATING"]);
-    expect(await me().statuses()).toEqual(["ACTIVE", "ACTIVE", "ACTIVE"]);
+    expect(await newCaller().statuses()).toEqual(["ACTIVE", "ACTIVE", "MIGRATING"]);
+    expect(await newCaller().statuses()).toEqual(["ACTIVE", "ACTIVE", "ACTIVE"]);
   });
 
   test("claims that there are more pages", async () => {
     onList({ kind: "hasMoreForever" });
-    expect(await me().list()).toMatchObject({ has_more: true });
-    expect(await me().list()).toMatchObject({ has_more: false });
+    expect(await newCaller().list()).toMatchObject({ has_more: true });
+    expect(await newCaller().list()).toMatchObject({ has_more: false });
   });
 
   test("with several faults at once", async () => {
     onList({ kind: "hasMoreForever" });
     onList({ kind: "omitItem", instance: "web-*" });
-    const page = await me().list();
+    const page = await newCaller().list();
     expect([page.has_more, page.data.map(({ name }) => name)]).toEqual([true, ["db-1"]]);
   });
 });
 
-/** The bytes of a response, until the connection ends. */
-async function rawAnswer(path: string): Promise<string> {
+/** Returns the bytes of a response, up to the end of the connection. */
+async function rawResponse(path: string): Promise<string> {
   const socket = connect(emulator.port, "127.0.0.1");
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_test_acme_1\r\n\r\n`);
   let text = "";

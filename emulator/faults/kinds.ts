@@ -1,7 +1,7 @@
 /**
- * The faults: every way in which a test can make the emulator misbehave. `acted` says whether the service does what the
- * request asks for before things go wrong: a reset with `acted: true` after a POST leaves an instance behind whose
- * caller got no response.
+ * The schemas of all faults: every way in which a test can make the emulator misbehave. `acted` says whether the
+ * service acts on the request before the fault strikes. For example, a reset with `acted: true` on a POST leaves an
+ * instance behind, though the caller got no response.
  *
  * Any number of delays, instance faults and list faults apply to one request, but only one delivery fault.
  */
@@ -12,9 +12,9 @@ const acted = z.boolean().default(false);
 const count = z.number().int().nonnegative();
 const httpStatus = z.number().int().min(200).max(599);
 
-/** How the response gets to the caller, or does not. */
+/** These faults change or cut the response that the caller gets, or keep it back. */
 const deliveryFaults = [
-  /** Any status; with an error envelope unless `body` is given. */
+  /** A response with this status. Its body is `body`, or an error envelope by default. */
   z.strictObject({
     kind: z.literal("status"),
     status: httpStatus,
@@ -25,9 +25,9 @@ const deliveryFaults = [
     body: z.string().optional(),
     contentType: z.string().optional(),
   }),
-  /** The connection ends without a response: by a TCP reset, or an orderly end if `orderly`. */
+  /** The connection ends without a response: by a TCP reset, or by a normal close if `orderly`. */
   z.strictObject({ kind: z.literal("reset"), acted, orderly: z.boolean().default(false) }),
-  /** The true response's head with its length, and then only the first bytes of the body (half by default). */
+  /** The true headers with the full Content-Length, and then only this many bytes of the body. The default is half. */
   z.strictObject({ kind: z.literal("cutBody"), bytes: count.optional() }),
   /** The true status without a body. */
   z.strictObject({ kind: z.literal("emptyBody") }),
@@ -35,13 +35,13 @@ const deliveryFaults = [
   z.strictObject({ kind: z.literal("html"), status: httpStatus.default(200), acted }),
   /** The true response with every value of another JSON type. */
   z.strictObject({ kind: z.literal("wrongTypes") }),
-  /** The true status with this text as the body. */
+  /** The true status with this string as the body. */
   z.strictObject({
     kind: z.literal("body"),
     text: z.string(),
     contentType: z.string().default("application/json"),
   }),
-  /** A function makes another body from the true one; not over HTTP. */
+  /** A function changes the true body. Not available in the control API over HTTP. */
   z.strictObject({
     kind: z.literal("rewrite"),
     rewrite: z.custom<(body: unknown) => unknown>((value) => typeof value === "function"),
@@ -52,37 +52,40 @@ const deliveryFaults = [
     status: z.literal([301, 302, 303, 307, 308]).default(307),
     acted,
   }),
-  /** The true response, still valid JSON, with a field of this many bytes before the others. */
+  /** The true response as valid JSON, with an extra field of this many bytes before its own fields. */
   z.strictObject({ kind: z.literal("hugeBody"), bytes: count }),
   /** The true response, one byte at a time. */
   z.strictObject({ kind: z.literal("slowDrip"), millisecondsPerByte: z.number().nonnegative() }),
-  /** No response until `release()`, then the true one. */
+  /** No response until `release()` is called, then the true response. */
   z.strictObject({ kind: z.literal("hang"), acted }),
 ] as const;
 
-/** The true response, late by this much real time before or after the service acts. */
+/** The true response after a delay in real time. The service acts after the delay, or before it if `acted`. */
 const delayFault = z.strictObject({
   kind: z.literal("delay"),
   milliseconds: z.number().nonnegative(),
   acted,
 });
 
-/** What happens to the instance that a POST creates; the response is the true one. */
+/** These faults change the instance that a POST creates. The response is the true one. */
 const instanceFaults = [
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
-  /** Any text, also a status that the document does not know. */
+  /** The status after provisioning. It may be one that the service's API document does not list. */
   z.strictObject({ kind: z.literal("endsAs"), status: z.string() }),
-  /** Listings leave the instance out for this time. */
+  /** Listings omit the instance for this long after the POST. */
   z.strictObject({ kind: z.literal("appearsAfter"), seconds: z.number().nonnegative() }),
 ] as const;
 
 const instance = z.string().optional();
 
-/** What a listing shows, whatever is true. `instance` is an id or a name, `*` stands for any text; all by default. */
+/**
+ * These faults change a listing. `instance` is an id or a name, in which `*` stands for any characters. The default
+ * is all instances.
+ */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
-  /** Another id in each listing. */
+  /** The instance has another id in each listing. */
   z.strictObject({ kind: z.literal("changeIds"), instance }),
   z.strictObject({ kind: z.literal("showStatus"), instance, status: z.string() }),
   z.strictObject({ kind: z.literal("hasMoreForever") }),
@@ -95,26 +98,26 @@ const fault = z.discriminatedUnion("kind", [
   ...listFaults,
 ]);
 
-/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any text. */
+/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any characters. */
 const match = z.object({
   method: z.string().optional(),
   path: z.string().optional(),
-  /** Parameters with the values they must have; null if the parameter must be absent. */
+  /** The query parameters with their required values. Null if the parameter must be absent. */
   query: z.record(z.string(), z.string().nullable()).optional(),
   /** The `name` in the body of a POST. */
   name: z.string().optional(),
   tokenKind: z.enum(Object.keys(tokenPrefixes) as (keyof typeof tokenPrefixes)[]).optional(),
-  /** How many matching requests go through first. */
+  /** The number of matching requests that the fault skips first. */
   after: count.default(0),
-  /** How many requests it applies to; "always" and Infinity never end. */
+  /** The number of requests that the fault applies to. "always" and Infinity mean all of them. */
   times: z.union([count, z.literal(Infinity), z.literal("always")]).default(1),
-  /** The share of the matching requests that it applies to; 1 is all. */
+  /** The probability, from 0 to 1, that the fault applies to a matching request. */
   probability: z.number().min(0).max(1).default(1),
 });
 
 const matchKeys = Object.keys(match.shape);
 
-/** Parses what a test or a control request gives; refuses unknown keys and kinds. */
+/** Parses the script of a test or of a control request. Unknown keys and kinds are errors. */
 export const faultScript = z.preprocess((input) => {
   if (typeof input !== "object" || input === null) return input;
   const entries = Object.entries(input);
@@ -128,18 +131,18 @@ export const faultScript = z.preprocess((input) => {
 export type Match = z.output<typeof match>;
 /** A parsed fault of any kind. */
 export type Fault = z.output<typeof fault>;
-/** What a test passes to `control.fault`: the conditions and the fault, side by side. */
+/** The argument of `control.fault`: the conditions and the fault in one object. */
 export type FaultScript = z.input<typeof match> & z.input<typeof fault>;
 /** The name of a fault, such as `reset`. */
 export type FaultKind = Fault["kind"];
 
-/** A fault that decides how the response gets to the caller. */
+/** A fault that changes, cuts or keeps back the response. */
 export type DeliveryFault = z.output<(typeof deliveryFaults)[number]>;
-/** A fault that makes the response late. */
+/** A fault that delays the response. */
 export type DelayFault = z.output<typeof delayFault>;
-/** A fault of the instance that a POST creates. */
+/** A fault that changes the instance created by a POST. */
 export type InstanceFault = z.output<(typeof instanceFaults)[number]>;
-/** A fault of what a listing shows. */
+/** A fault that changes a listing. */
 export type ListFault = z.output<(typeof listFaults)[number]>;
 
 const kindsOf = (schemas: readonly { shape: { kind: { value: string } } }[]) =>
@@ -148,16 +151,16 @@ const deliveryKinds = kindsOf(deliveryFaults);
 const instanceKinds = kindsOf(instanceFaults);
 const listKinds = kindsOf(listFaults);
 
-/** Narrows a fault to one of its group, by its kind. */
+/** Whether a fault is a delivery fault. */
 export const isDeliveryFault = (it: Fault): it is DeliveryFault => deliveryKinds.has(it.kind);
-/** Narrows a fault to one of its group, by its kind. */
+/** Whether a fault is a delay. */
 export const isDelayFault = (it: Fault): it is DelayFault => it.kind === "delay";
-/** Narrows a fault to one of its group, by its kind. */
+/** Whether a fault changes the instance created by a POST. */
 export const isInstanceFault = (it: Fault): it is InstanceFault => instanceKinds.has(it.kind);
-/** Narrows a fault to one of its group, by its kind. */
+/** Whether a fault changes a listing. */
 export const isListFault = (it: Fault): it is ListFault => listKinds.has(it.kind);
 
-/** Whether the service does what the request asks for, with this delivery fault or with none. */
+/** Whether the service acts on the request. Without a delivery fault it does. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {
   return fault === undefined || !("acted" in fault) || fault.acted;
 }

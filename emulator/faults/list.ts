@@ -1,4 +1,4 @@
-/** List faults: what a listing shows although it is not true. */
+/** List faults: they change a listing into one that is not true. emulatedService.ts applies them. */
 import type { ServiceResponse } from "../http/response";
 import type { ListFault } from "./kinds";
 import { matchesPattern } from "./script";
@@ -14,7 +14,7 @@ interface Listing {
   has_more: boolean;
 }
 
-/** Changes a response that is a listing. A changed listing breaks its schema on purpose. */
+/** Changes a response that is a listing. The changed response has no schema, because the fault may break it. */
 export function applyListFaults(
   response: ServiceResponse,
   faults: readonly ListFault[],

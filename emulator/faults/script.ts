@@ -1,4 +1,4 @@
-/** The scripted faults of one emulator, and which of them apply to a request. */
+/** The scripted faults of one emulator. `FaultScripts.take` selects those that apply to a request. */
 import { OptionError } from "../options";
 import type { RandomSource } from "../random";
 import type { LoggedRequest } from "../requestLog";
@@ -11,17 +11,17 @@ import {
   type Match,
 } from "./kinds";
 
-/** What a test gets for a fault that it has scripted. */
+/** A scripted fault as a test sees it. */
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
-  /** How many requests it has applied to. */
+  /** The number of requests that the fault has applied to. */
   readonly hits: number;
-  /** Resolves when it applies for the first time. */
+  /** Resolves when the fault applies for the first time. */
   readonly firstHit: Promise<void>;
-  /** Takes it out of the script. Requests that hang because of it still hang. */
+  /** Removes the fault from the script. Requests that hang because of the fault continue to hang. */
   remove(): void;
-  /** Lets every request go on that hangs because of this fault, now and later. */
+  /** Ends the hang of every request that this fault applies to, now and later. */
   release(): void;
 }
 
@@ -36,7 +36,8 @@ export class ScriptedFault implements FaultHandle {
   readonly #firstHit = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<void>();
   #timesLeft: number;
-  #toSkip: number;
+  /** The number of matching requests that the fault still skips. */
+  #skipsLeft: number;
 
   constructor(id: number, fault: Fault, match: Match, random: RandomSource, remove: () => void) {
     this.id = id;
@@ -45,7 +46,7 @@ export class ScriptedFault implements FaultHandle {
     this.#match = match;
     this.#random = random;
     this.#timesLeft = match.times === "always" ? Infinity : match.times;
-    this.#toSkip = match.after;
+    this.#skipsLeft = match.after;
   }
 
   get kind(): FaultKind {
@@ -63,11 +64,11 @@ export class ScriptedFault implements FaultHandle {
     this.#released.resolve();
   }
 
-  /** Whether it applies to this request; if so, the request is counted. */
+  /** Returns whether the fault applies to this request, and counts the request if it does. */
   take(request: LoggedRequest): boolean {
     if (this.#timesLeft <= 0 || !isMatch(this.#match, request)) return false;
-    if (this.#toSkip > 0) {
-      this.#toSkip--;
+    if (this.#skipsLeft > 0) {
+      this.#skipsLeft--;
       return false;
     }
     const { probability } = this.#match;
@@ -89,7 +90,10 @@ export class FaultScripts {
     this.#random = random;
   }
 
-  /** @throws {OptionError} for a script that makes no sense */
+  /**
+   * Adds a fault after those that exist.
+   * @throws {OptionError} for an invalid script
+   */
   add(script: FaultScript): ScriptedFault {
     const parsed = faultScript.safeParse(script);
     if (!parsed.success) {
@@ -114,7 +118,7 @@ export class FaultScripts {
     this.#faults = [];
   }
 
-  /** The faults that apply to this request, which is counted for each of them. At most one is a delivery fault. */
+  /** Returns the faults that apply to this request. Each of them counts it. At most one is a delivery fault. */
   take(request: LoggedRequest): ScriptedFault[] {
     const taken: ScriptedFault[] = [];
     for (const scripted of this.#faults) {
@@ -138,8 +142,8 @@ function isMatch(match: Match, request: LoggedRequest): boolean {
   );
 }
 
-/** Whether a text matches a pattern in which `*` stands for any text. */
-export function matchesPattern(pattern: string, text: string | undefined): boolean {
+/** Whether a string matches a pattern in which `*` stands for any characters. Undefined matches no pattern. */
+export function matchesPattern(pattern: string, value: string | undefined): boolean {
   const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");
-  return text !== undefined && new RegExp(`^${source}$`, "s").test(text);
+  return value !== undefined && new RegExp(`^${source}$`, "s").test(value);
 }

@@ -1,8 +1,11 @@
-/** Requests as the emulator's own code sees them: read whole, but not validated. */
+/** Requests to the emulator: reads the body, and splits the target of a request. Nothing is validated here. */
 import type { IncomingMessage } from "node:http";
 
-/** "Size limits on fields: not shown"; this limit only protects the emulator. */
-export const mostBodyBytes = 10 * 1024 * 1024;
+/**
+ * The service's API document shows no limit ("Size limits on fields: not shown"). This one only protects the
+ * emulator.
+ */
+export const maxBodyBytes = 10 * 1024 * 1024;
 
 /** A request to the service. */
 export interface ServiceRequest {
@@ -11,26 +14,27 @@ export interface ServiceRequest {
   query: URLSearchParams;
   authorization: string | undefined;
   contentType: string | undefined;
-  /** Undefined if it is larger than `mostBodyBytes`. */
+  /** Undefined if the body is larger than `maxBodyBytes`. */
   body: Buffer | undefined;
 }
 
 /**
- * Reads a body. A body that is too large is read to its end, and the result is undefined: a caller that is cut off
- * while it writes may never see the response. Rejects if the caller goes away.
+ * Reads a body. Returns undefined if the body is larger than `maxBodyBytes`. Such a body is still read to its end,
+ * because a caller whose connection is closed while it writes may never see the response. Rejects if the caller goes
+ * away.
  */
 export async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length;
-    if (sizeBytes <= mostBodyBytes) chunks.push(chunk);
+    if (sizeBytes <= maxBodyBytes) chunks.push(chunk);
     else chunks.length = 0;
   }
-  return sizeBytes > mostBodyBytes ? undefined : Buffer.concat(chunks);
+  return sizeBytes > maxBodyBytes ? undefined : Buffer.concat(chunks);
 }
 
-/** The parts of a target such as `/v2/instances?limit=5`. A malformed target is just an unknown path. */
+/** Splits a target such as `/v2/instances?limit=5`. A malformed target becomes a path that no endpoint has. */
 export function parseTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf("?");
   return mark < 0
@@ -38,7 +42,7 @@ export function parseTarget(target: string): { path: string; query: URLSearchPar
     : { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
 }
 
-/** A segment of a path; undefined if its percent-encoding is malformed. */
+/** Decodes a segment of a path. Undefined if its percent-encoding is malformed. */
 export function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);

@@ -1,6 +1,7 @@
 /**
- * Responses of the service. The endpoints return a `ServiceResponse` or throw a `ServiceError`; emulatedService.ts
- * turns the error into the error envelope, and checks every response against its schema.
+ * The responses of the emulated service, and their schemas. The endpoints return a `ServiceResponse` or throw a
+ * `ServiceError`. emulatedService.ts turns the error into the error envelope, and checks each response against its
+ * schema. Quoted phrases are from the service's API document.
  */
 import type { ServerResponse } from "node:http";
 import * as z from "zod";
@@ -10,17 +11,17 @@ import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api
 export interface ServiceResponse {
   status: number;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** The body as a JSON value. Without `json` and `text`, there is no body. */
+  /** The body as a JSON value. A response without `json` and `text` has no body. */
   json?: unknown;
-  /** The body as text, which is sent as it is. */
+  /** The body as a string, which is sent unchanged. */
   text?: string;
-  /** Of `text`; `application/json` by default. */
+  /** The type of the body. The default is `application/json`. */
   contentType?: string | undefined;
-  /** What `json` must match; absent where the document shows no shape. */
+  /** The schema that `json` must match. Undefined if the API document shows no schema. */
   schema?: z.ZodType;
 }
 
-/** The body of "GET /v2/instances", strictly as the document gives it. */
+/** The body of "GET /v2/instances". Fields that the API document does not show are errors. */
 export const listSchema = z.strictObject({
   object: z.literal("list"),
   data: z
@@ -66,7 +67,7 @@ const errorSchema = z.strictObject({
 
 /**
  * An error that the caller sees. "The only `code` value that is shown is `invalid_parameter`", so the other codes are
- * the emulator's own, as are the statuses that "Errors" does not list.
+ * inventions of the emulator, as are the statuses that section "Errors" does not list.
  */
 export class ServiceError extends Error {
   override name = "ServiceError";
@@ -87,12 +88,12 @@ export class ServiceError extends Error {
   }
 }
 
-/** The 400 of "Errors". */
+/** The 400 of section "Errors". */
 export function invalidParameter(message: string): ServiceError {
   return new ServiceError(400, "invalid_parameter", message);
 }
 
-/** The `{docs_url}` of the document's errors. */
+/** The `{docs_url}` in the error envelope. */
 const docsUrl = "https://docs.compute.example";
 
 /** A response with the "Error envelope". */
@@ -105,12 +106,12 @@ export function errorResponse(
   return { status, headers, json, schema: errorSchema };
 }
 
-/** The exact text of the body; empty if there is none. */
+/** Returns the body as it is sent. Empty if there is none. */
 export function bodyText({ text, json }: ServiceResponse): string {
   return text ?? (json === undefined ? "" : JSON.stringify(json));
 }
 
-/** The headers that the emulator sends, beside those of Node's own server. */
+/** Returns the headers of a response. Node's server adds its own. */
 export function headersOf(response: ServiceResponse, bodyBytes: number): Record<string, string> {
   const hasBody = response.text !== undefined || response.json !== undefined;
   return {

@@ -1,9 +1,12 @@
-/** The HTTP server of one emulator: it listens, refuses connections for a while, and closes. */
+/**
+ * The HTTP server of one emulator. It can refuse connections for a while and then accept them again. index.ts uses
+ * it.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import * as net from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The port is in use, or this user may not listen on it. */
+/** The server can't listen: for example, the port is in use, or this user may not listen on it. */
 export class ListenError extends Error {
   override name = "ListenError";
 }
@@ -15,9 +18,13 @@ export class EmulatorServer {
   #port: number;
   readonly #closing = new AbortController();
   #reservation: PortReservation | undefined;
+  /** The `listen` that is under way. */
   #starting: Promise<number> | undefined;
 
-  /** `port` 0 takes any free port. `onError` gets what `handle` rejects with, which is a defect of the emulator. */
+  /**
+   * With `port` 0, the server listens on any free port. `onError` is called with errors of `handle`, which are
+   * defects of the emulator.
+   */
   constructor(
     handle: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
     host: string,
@@ -38,7 +45,7 @@ export class EmulatorServer {
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** Resolves with the port; rejects with a ListenError. Concurrent calls share the result. */
+  /** Starts to listen, and resolves with the port. Rejects with a ListenError. Concurrent calls share the result. */
   async listen(): Promise<number> {
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     return this.#starting;
@@ -74,7 +81,7 @@ export class EmulatorServer {
     await promise;
   }
 
-  /** Refuses new connections until `listen` is called again; open connections go on. */
+  /** Refuses new connections until `listen` is called again. Open connections stay open. */
   stopListening(): void {
     if (!this.#server.listening) return;
     // The `close` of node:http would also drop idle connections; that of node:net does not.
@@ -94,16 +101,16 @@ export class EmulatorServer {
     this.#reservation = undefined;
   }
 
-  /** Waits in real time; rejects when the emulator is closed. */
+  /** Waits in real time. Rejects when the emulator is closed. */
   readonly sleep = async (milliseconds: number): Promise<void> => {
     await wait(milliseconds, undefined, { signal: this.#closing.signal });
   };
 }
 
 /**
- * Keeps a port from being given to another process while the emulator refuses connections on it. It is a connection
- * *from* the port to a server of its own: the system then refuses connections to the port, and does not choose the port
- * for a process that asks for any free one.
+ * Keeps the system from giving a port to another process while the emulator refuses connections on it. The
+ * reservation is a connection *from* the port to a server that exists only for this purpose: the system then refuses
+ * connections to the port, and does not choose the port for a process that asks for any free one.
  */
 class PortReservation implements Disposable {
   readonly #peer = net.createServer((socket) => socket.on("error", () => undefined).unref());
@@ -116,7 +123,7 @@ class PortReservation implements Disposable {
       if (!peer) return;
       this.#connection = net
         .connect({ host, port: peer.port, localAddress: host, localPort })
-        // The port can't be had any more. The next `listen` reports that.
+        // The port can't be reserved. If it is in use by then, the next `listen` reports that.
         .on("error", () => undefined)
         .unref();
     });

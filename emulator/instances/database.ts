@@ -1,16 +1,16 @@
-/** The SQLite database of the instances: one table. */
+/** Opens the SQLite database of the instances, which has one table. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OptionError } from "../options";
 
-/** Increase it when the table changes: a file of another version is refused, not misread. */
+/** The version of the table. Increase it when the table changes, so that a file of another version is refused. */
 const version = 1;
 
 /**
- * `seq` is never used twice, so no two instances share an address. A row stays when its instance is gone (`gone_at` has
- * passed), because a cursor may still name it. An instance without `ready_at` never leaves PROVISIONING. Times are
- * milliseconds since 1970.
+ * `seq` is never used twice, so no two instances share an address. A row stays when its instance is gone (`gone_at`
+ * has passed), because a cursor may still be its id. An instance whose `ready_at` is NULL never leaves PROVISIONING.
+ * Times are milliseconds since 1970.
  */
 const table = `
   CREATE TABLE instance (
@@ -34,7 +34,7 @@ const table = `
   PRAGMA user_version = ${String(version)};`;
 
 /**
- * Opens a database file, or makes it; `:memory:` is a database without a file.
+ * Opens a database file, or creates it if it does not exist. `:memory:` is a database without a file.
  * @throws {OptionError} if the path can't be used
  */
 export function openDatabase(path: string): DatabaseSync {
@@ -53,7 +53,7 @@ export function openDatabase(path: string): DatabaseSync {
 }
 
 function createTable(database: DatabaseSync, path: string): void {
-  // With WAL, a killed emulator loses nothing that it has answered. A power cut may lose some, which is fine here.
+  // With WAL, a killed emulator loses nothing that it has confirmed to a caller. A power cut may lose some of it.
   database.exec(
     "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
   );

@@ -1,4 +1,4 @@
-/** What time does to an instance, and what a restart keeps. */
+/** The life of an instance over time, and what survives a restart. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { caller } from "../testClient";
 import { privateIpv4, publicIpv4 } from "./addresses";
 
 describe("provisioning", () => {
-  test("takes the time that is set, by the emulator's clock", async () => {
+  test("takes as long as the option says, by the emulator's clock", async () => {
     const clock = new VirtualClock();
     await using emulator = await startEmulator({ clock, provisioningSeconds: 30 });
     const { create, statuses } = caller(emulator);
@@ -57,7 +57,7 @@ describe("provisioning", () => {
     expect(await caller(emulator).statuses()).toEqual(["OFFLINE", "ACTIVE"]);
   });
 
-  test("waits for settle() if its time is infinite", async () => {
+  test("lasts until settle() if its time is infinite", async () => {
     const clock = new VirtualClock();
     await using emulator = await startEmulator({ clock, provisioningSeconds: Infinity });
     await caller(emulator).create("a");
@@ -125,7 +125,7 @@ describe("a database file", () => {
     for (const made of folders.splice(0)) rmSync(made, { recursive: true });
   });
 
-  test("survives a restart, during which time goes on", async () => {
+  test("survives a restart, during which time passes", async () => {
     const database = join(folder(), "state.db");
     const clock = new VirtualClock();
     const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
@@ -143,7 +143,7 @@ describe("a database file", () => {
     expect(await caller(after).names()).toEqual(["b"]);
   });
 
-  test("is refused, with its name, if it is something else", async () => {
+  test("is refused, with its name, if it is another kind of file", async () => {
     const database = join(folder(), "notes.txt");
     writeFileSync(database, "These are my notes, and not a database of any kind.");
     await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt cannot be used/);

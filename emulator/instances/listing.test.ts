@@ -30,7 +30,7 @@ test("oldest and newest first", async () => {
   expect(await caller(newest).names()).toEqual(letters.toReversed());
 });
 
-test("shuffled: everything, in another order each time", async () => {
+test("shuffled: all instances, in another order each time", async () => {
   await using emulator = await withLetters({ listOrder: "shuffled" });
   const [first, second] = [await caller(emulator).names(), await caller(emulator).names()];
   expect(first.toSorted()).toEqual(letters);
@@ -49,7 +49,7 @@ describe("with a cursor parameter", () => {
     },
   );
 
-  test("a page goes on after an instance that is gone", async () => {
+  test("a page continues after an instance that is gone", async () => {
     await using emulator = await withLetters({ cursorParameter: "starting_after" });
     const id = (await caller(emulator).list("?limit=3")).data[2]?.id ?? "";
     emulator.control.remove(id);

@@ -1,4 +1,7 @@
-/** Instances in SQLite. What time has done to an instance is computed when its row is read. */
+/**
+ * The instances of one emulator, in SQLite. Whether an instance is ready or gone is computed from its timestamps at
+ * each read.
+ */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CreateBody, TokenKind } from "../../provider/api/contract";
 import type { EmulatorClock } from "../clock";
@@ -11,17 +14,17 @@ import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
 export interface InstanceRecord {
   id: string;
   name: string;
-  /** One of the document's three, or the text that a fault or `setStatus` asked for. */
+  /** One of the three documented statuses, or any string that a fault or the control API has set. */
   status: string;
   tenant: string;
   tokenKind: TokenKind;
   ipv4_public: string;
   networks: StoredNetwork[];
-  /** ISO 8601, UTC. */
+  /** When the instance was created: ISO 8601, UTC. */
   created_at: string;
-  /** ISO 8601, UTC: when it leaves or left PROVISIONING; null if it never does. */
+  /** When the instance leaves PROVISIONING, or left it: ISO 8601, UTC. Null if it never does. */
   ready_at: string | null;
-  /** Body of the POST that created it; empty for an inserted one. */
+  /** The body of the POST that created the instance. Empty for an inserted instance. */
   request: Partial<CreateBody>;
 }
 
@@ -34,16 +37,17 @@ interface StoredNetwork {
 /** An instance to be stored. Times are milliseconds since 1970. */
 export interface NewInstance {
   owner: Owner;
-  /** A random id by default. */
+  /** The default is a random id. */
   id?: string | undefined;
   name: string;
   request: Partial<CreateBody>;
-  /** Null if it never leaves PROVISIONING. */
+  /** When the instance leaves PROVISIONING. Null if it never does. */
   readyAt: number | null;
+  /** The status after PROVISIONING. */
   endStatus: string;
-  /** Listings show the instance from this time on. */
+  /** When listings begin to show the instance. */
   visibleAt: number;
-  /** Null if it stays. */
+  /** When the instance ceases to exist. Null if it never does. */
   goneAt: number | null;
 }
 
@@ -56,9 +60,12 @@ export interface PageQuery {
   status: string | undefined;
   limit: number;
   order: ListOrder;
-  /** With a cursor, the shuffled order is the same in each listing: pages would lose instances otherwise. */
+  /**
+   * Whether the service has a cursor parameter. If so, the shuffled order is the same in each listing, so that the
+   * pages show all instances.
+   */
   hasCursor: boolean;
-  /** The id of the last instance of the page before. */
+  /** The cursor: the id of the last instance on the previous page. */
   after: string | undefined;
 }
 
@@ -106,6 +113,10 @@ export class InstanceStore {
     this.#random = random;
   }
 
+  /**
+   * Stores an instance. The id of an instance that is gone may be used again.
+   * @throws if the database lost the row, which is a defect
+   */
   add(instance: NewInstance): InstanceRecord {
     const { id = this.#freeId(), name, owner } = instance;
     this.#run("DELETE FROM instance WHERE id = :id AND gone_at <= :now", { id });
@@ -136,7 +147,7 @@ export class InstanceStore {
     return added;
   }
 
-  /** Undefined if there is no such instance, or if it is not this owner's (any owner's by default). */
+  /** Returns the instance with this id. Undefined if there is none, or if it belongs to another owner than `owner`. */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
     const filter = owner === undefined ? "" : `AND ${isOwned}`;
     const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${exists} ${filter}`;
@@ -152,7 +163,7 @@ export class InstanceStore {
     return this.#records(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`);
   }
 
-  /** Undefined if `after` names no instance of this owner. */
+  /** Returns a page of a listing. Undefined if `after` is not the id of an instance of this owner, existing or gone. */
   page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
     const filters = [isOwned, exists, "visible_at <= :now"];
     if (status !== undefined) filters.push(`${statusColumn} = :status`);
@@ -171,14 +182,14 @@ export class InstanceStore {
     return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
   }
 
-  /** Where a listing goes on, even if that instance is gone. */
+  /** The position of an instance in each order, even if the instance is gone. */
   #position(id: string, owner: Owner): { seq: number; shuffle: number } | undefined {
     const sql = `SELECT seq, shuffle FROM instance WHERE id = :id AND ${isOwned}`;
     const [row] = this.#all(sql, { id, ...owner }) as { seq: number; shuffle: number }[];
     return row;
   }
 
-  /** False if there is no such instance. A later time than one set before changes nothing. */
+  /** Sets when the instance is gone, unless an earlier time is set. Returns false if no instance has this id. */
   setGoneAt(id: string, at: number): boolean {
     return this.#update(id, "gone_at = min(coalesce(gone_at, :at), :at)", { at: storedTime(at) });
   }
@@ -187,13 +198,13 @@ export class InstanceStore {
     return this.#update(id, "name = :name", { name });
   }
 
-  /** From now on. PROVISIONING then lasts until the next call. */
+  /** Sets the status from now on. PROVISIONING lasts until the next call. Returns false if no instance has this id. */
   setStatus(id: string, status: string): boolean {
     if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
     return this.#update(id, "ready_at = :now, end_status = :status", { status });
   }
 
-  /** Ends all provisioning now, except for instances that never leave PROVISIONING. */
+  /** Ends provisioning now for all instances, except for those that never leave PROVISIONING. */
   finishProvisioning(): void {
     this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
   }
@@ -248,7 +259,7 @@ export class InstanceStore {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.#database.prepare(sql);
-      // Most statements use the time, and not all.
+      // Every statement is called with `now`, and some do not use it.
       statement.setAllowUnknownNamedParameters(true);
       this.#statements.set(sql, statement);
     }
@@ -256,6 +267,7 @@ export class InstanceStore {
   }
 }
 
+/** Rounds a time to the integer that the database stores. */
 function storedTime(timeMs: number | null): number | null {
   return timeMs === null ? null : Math.min(Math.round(timeMs), latestTimeMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Stands for the service where exact call counts and chosen faults matter, behind the interface of
- * the client: no sockets, no time of its own. The emulator and real sockets cover the rest.
+ * A fake of the service behind the interface of the API client, for tests that count calls or choose faults. It uses
+ * no sockets and no clock. Tests of everything else use the emulator.
  */
 import { raceAbort } from "../abort";
 import type { Accepted, ComputeApi, CreatePermit, Page, PageQuery } from "../api/client";
@@ -9,51 +9,55 @@ import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
 type Signals = Parameters<ComputeApi["createInstance"]>[2];
-/** What it throws becomes an outcome as it would in the real client. */
+/** What the fake does for one POST. An error that it throws becomes an outcome, as in the real client. */
 export type Post = (
   body: CreateBody,
   signals: Signals,
   service: FakeService,
 ) => Accepted | Promise<Accepted>;
-/** Throws, or lets the call through. */
+/** Called before the fake acts on a request. It fails the request by throwing. */
 type Fault = () => void | Promise<void>;
-/** As the rate limit does it: resolves when a POST may go. */
+/** Holds a permit back, as the rate limit does. Resolves when the POST may be sent. */
 type Hold = (signal: AbortSignal) => void | Promise<void>;
 
+/** A fake of the service, with lists of what its next calls do. */
 export class FakeService implements ComputeApi {
   readonly instances = new Map<string, ListItem>();
-  /** Every call, as "list", "list ACTIVE", "list after i-1", "create web", "destroy i-1", "account". */
+  /** Every API call, such as "list", "list ACTIVE", "list after i-1", "create web", "destroy i-1", "account". */
   readonly calls: string[] = [];
   readonly bodies: CreateBody[] = [];
-  /** What the next POSTs do; when none is left, a POST is accepted. */
+  /** What the next POSTs do. If the list is empty, a POST is accepted. */
   readonly posts: Post[] = [];
-  /** What the next permits wait for; undefined and none left: nothing. */
+  /** What the next permits wait for. With undefined or an empty list, a permit is given at once. */
   readonly permitHolds: (Hold | undefined)[] = [];
-  /** Permits neither used nor released. */
+  /** The number of permits that are neither used nor released. */
   openPermits = 0;
-  /** What happens to the next listings, in order; undefined and none left: nothing. */
+  /** The faults of the next pages of listings. With undefined or an empty list, a page has no fault. */
   readonly listFaults: (Fault | undefined)[] = [];
+  /** What the next DELETEs do instead of destroying. If the list is empty, the instance is destroyed. */
   readonly destroys: Fault[] = [];
   accountAnswer: () => unknown = () => ({});
-  /** The parameter that pages, if the service has one. */
+  /** The cursor parameter of the list. Undefined if the service has none. */
   cursorParameter: string | undefined;
+  /** The number of unreadable items that each page reports. */
   unreadable = 0;
-  /** Overrides a page of the list as a whole. */
+  /** Replaces a page of the list, unless it returns undefined. */
   page: ((query: PageQuery) => Page | undefined) | undefined;
   #made = 0;
 
-  /** Puts an instance there, as if someone else had made it. */
+  /** Adds an instance, as if someone else had created it, or replaces it. */
   has(id: string, item: Partial<ListItem> = {}): ListItem {
-    const whole = { id, name: id, status: "ACTIVE", ipv4_public: "203.0.113.9", ...item };
-    this.instances.set(id, whole);
-    return whole;
+    const instance = { id, name: id, status: "ACTIVE", ipv4_public: "203.0.113.9", ...item };
+    this.instances.set(id, instance);
+    return instance;
   }
 
+  /** Changes fields of an instance. */
   set(id: string, change: Partial<ListItem>): void {
     this.has(id, { ...this.instances.get(id), ...change });
   }
 
-  /** Takes a POST as the document says. */
+  /** Creates an instance in PROVISIONING, and returns the 202 of the service's API document. */
   accept(body: CreateBody): Accepted {
     const id = `i-${++this.#made}`;
     this.has(id, { name: body.name, status: "PROVISIONING", ipv4_public: undefined });
@@ -66,6 +70,7 @@ export class FakeService implements ComputeApi {
     };
   }
 
+  /** The number of API calls so far that begin with `prefix`. */
   count(prefix: string): number {
     return this.calls.filter((call) => call.startsWith(prefix)).length;
   }
@@ -137,7 +142,7 @@ export class FakeService implements ComputeApi {
   }
 }
 
-/** With the document's error envelope, unless `envelope` says otherwise. */
+/** The error of a request that was answered with this status. It has the error envelope unless `envelope` is false. */
 export function answered(status: number, method = "POST", envelope = true): RequestError {
   const message = `the service said ${status}`;
   return new RequestError({
@@ -146,6 +151,7 @@ export function answered(status: number, method = "POST", envelope = true): Requ
   });
 }
 
+/** The error of a request that failed in another way. */
 export function failed(
   kind: FailureKind,
   cause: string = kind,
@@ -162,7 +168,7 @@ export const ready: Post = (body, _signals, service) => {
   return accepted;
 };
 
-/** A POST that ends with `error`, after the service acted or without. */
+/** A POST that fails with `error`. `acts` says whether the service creates the instance first. */
 export function post(error: RequestError, how: { acts: boolean }): Post {
   return (body, _signals, service) => {
     if (how.acts) service.accept(body);
@@ -170,6 +176,7 @@ export function post(error: RequestError, how: { acts: boolean }): Post {
   };
 }
 
+/** A fault that fails a request with `error`. */
 export const fail =
   (error: Error): Fault =>
   () => {

@@ -1,4 +1,4 @@
-/** What memory is really in use, for tests that nothing is kept for longer than it is needed. */
+/** Measures the memory that is really in use. Tests that nothing is kept for too long use it. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -7,7 +7,7 @@ const collect = (() => {
   return runInNewContext("gc") as () => void;
 })();
 
-/** In bytes. */
+/** Collects garbage, and returns the bytes of the heap that are in use then. */
 export function heapAfterCollection(): number {
   collect();
   return process.memoryUsage().heapUsed;

@@ -1,66 +1,69 @@
-/** A process with a ledger: `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`. Prints every warning. */
+/**
+ * A process that uses a ledger, started by the tests of several processes on one ledger:
+ * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`. It prints every warning.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../ledger/ledger";
 import { newRecord } from "./ledgerRecord";
 
-const [folder = "", session = "", work = "", ...args] = process.argv.slice(2);
+const [folder = "", sessionId = "", work = "", ...args] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const open = (id = session, daysAhead = 0) =>
+const open = (id = sessionId, daysAhead = 0) =>
   new Ledger(folder, id, say, {
     date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000),
   });
 const ledger = open();
 
-/** Waits until the test says that all processes are ready, so that they work at the same time. */
-function start(): void {
+/** Waits until the test makes the file `start`, so that all processes begin at the same time. */
+function waitForStart(): void {
   say("ready");
   while (!existsSync(join(folder, "start")))
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 }
 
 const works: Record<string, () => Promise<void>> = {
-  /** Begins a create, and drives it until the process is killed. */
+  /** Begins a create, and keeps its record until the process is killed. */
   async hold() {
-    say(await ledger.begin(newRecord(session)));
+    say(await ledger.begin(newRecord(sessionId)));
     setInterval(() => undefined, 1000);
   },
 
-  /** Tries to take over each of these records. */
+  /** Tries to take over each of these records, and prints the keys of those that it got. */
   async take() {
-    start();
+    waitForStart();
     const taken = args.filter((key) => {
       ledger.read();
       return ledger.take(key);
     });
     say(JSON.stringify(taken));
-    // At the end of the process its records would be free again.
+    // The process stays alive, because its records would be free again at its end.
     setInterval(() => undefined, 1000);
   },
 
-  /** Begins, moves and settles creates as fast as it can, and leaves others pending. */
+  /** Begins, moves and settles creates as fast as possible. Others are left pending. */
   async hammer() {
-    const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${session}`);
+    const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${sessionId}`);
     for (let round = 0; round < Number(args[0]); round++) {
       const shared = await ledger.begin(newRecord("shared", { before }));
       ledger.move(shared, { stage: "accepted", id: "i-shared" });
       ledger.settleId(newRecord("shared"), "i-shared", "state");
       ledger.read();
-      await ledger.begin(newRecord(`${session}-${round}`, { before }));
+      await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));
     }
   },
 
-  /** Settles these records, of dead sessions, one after the other. */
+  /** Settles these records of dead sessions one after the other. */
   async settle() {
-    start();
+    waitForStart();
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Sessions of a month later, each of which removes the files that are not needed any more. */
+  /** Opens sessions with a date one month ahead. Each of them removes the files that are not needed any more. */
   async prune() {
-    start();
+    waitForStart();
     for (let round = 0; round < Number(args[0]); round++) {
-      const later = open(`${session}${round}`, 31);
+      const later = open(`${sessionId}${round}`, 31);
       ledger.read();
       later.drop(await later.begin(newRecord("later")));
       await later.close();

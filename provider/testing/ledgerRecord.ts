@@ -1,9 +1,10 @@
+/** Ledger records for tests: new ones, and those that a dead session has left. */
 import { randomBytes } from "node:crypto";
 import { Ledger } from "../ledger/ledger";
 import type { LedgerRecord, NewRecord } from "../ledger/record";
 import { instanceToken } from "../pulumiNames";
 
-/** What a create tells the ledger when it begins. */
+/** The fields that a create writes to the ledger when it begins. */
 export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewRecord {
   return {
     baseUrl: "https://api.example.com/v2",
@@ -20,29 +21,32 @@ export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewR
   };
 }
 
-/** What the ledger has of a create whose session has died, by default while its POST was under way. */
+/** The record of a create whose session has died. By default its POST was under way (stage "sending"). */
 export function ledgerRecord(resource: string, more: Partial<LedgerRecord> = {}): LedgerRecord {
-  const session = more.session ?? "0123456789ab";
+  const sessionId = more.session ?? "0123456789ab";
   return {
     ...newRecord(resource),
-    ...{ key: `${session}-1`, session, owner: session, stage: "sending" },
+    ...{ key: `${sessionId}-1`, session: sessionId, owner: sessionId, stage: "sending" },
     ...more,
   };
 }
 
-/** A session that began this create, brought it that far, and died; gives its record. */
+/**
+ * Writes the record of a create that a session began, brought to `more.stage`, and left when it ended. Returns the
+ * record.
+ */
 export async function leaveOpen(
   folder: string,
   resource: string,
   more: Partial<Omit<LedgerRecord, "key" | "session" | "owner">> = {},
 ): Promise<LedgerRecord> {
-  const session = randomBytes(6).toString("hex");
-  const ledger = new Ledger(folder, session, () => undefined, { date: () => new Date() });
+  const sessionId = randomBytes(6).toString("hex");
+  const ledger = new Ledger(folder, sessionId, () => undefined, { date: () => new Date() });
   const { stage, id, accepted, settled, ended, ...fields } = more;
   const key = await ledger.begin(newRecord(resource, fields));
-  const given = Object.entries({ stage, id, accepted, settled, ended });
-  const change = Object.fromEntries(given.filter(([, it]) => it !== undefined));
+  const fieldsToMove = Object.entries({ stage, id, accepted, settled, ended });
+  const change = Object.fromEntries(fieldsToMove.filter(([, it]) => it !== undefined));
   if (Object.keys(change).length > 0) ledger.move(key, change);
   await ledger.close();
-  return ledgerRecord(resource, { session, key, ...more });
+  return ledgerRecord(resource, { session: sessionId, key, ...more });
 }

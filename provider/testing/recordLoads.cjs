@@ -1,6 +1,6 @@
 /**
- * For `node --require`, before the bundle: tells, on stderr and once the port is printed, what has
- * been loaded by then: the modules of the bundle that run when they are first asked for, and Node's.
+ * Loaded by `node --require` before the bundle of the plugin. When the plugin prints its port, this prints to stderr which
+ * modules have run by then: the lazily loaded modules of the bundle, and those of Node.
  */
 "use strict";
 const Module = require("node:module");
@@ -14,14 +14,14 @@ globalThis.recordLoad = (wrapped) => {
 
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (source, ...rest) {
-  // What esbuild's helpers call a module by.
+  // How the helpers of esbuild get the name of a module.
   const helpers = /\b(fn|cb)\[__getOwnPropNames\(\1\)\[0\]\]/g;
   return compile.call(this, source.replace(helpers, "recordLoad($1)"), ...rest);
 };
 
 const { write } = process.stdout;
-process.stdout.write = function (...port) {
+process.stdout.write = function (...args) {
   process.stdout.write = write;
   process.stderr.write(`${JSON.stringify({ ran, node: process.moduleLoadList })}\n`);
-  return write.apply(this, port);
+  return write.apply(this, args);
 };

@@ -1,4 +1,7 @@
-/** A configured provider with everything around it under a test's control. */
+/**
+ * A scene: a configured session with a fake service, a virtual clock and recorded messages. The unit tests of the
+ * provider use it.
+ */
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
@@ -14,12 +17,12 @@ import { VirtualClock } from "./virtualClock";
 export const liveToken = "sk_live_acme_canary1";
 export const testToken = "sk_test_acme_canary1";
 
-const leftovers: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 afterEach(() => {
-  for (const remove of leftovers.splice(0)) remove();
+  for (const cleanUp of cleanups.splice(0)) cleanUp();
 });
 
-/** Keeps what it was told, as "kind text". */
+/** Records every message as its kind and its text, such as "warning …". */
 class RecordedMessages implements Messages {
   readonly all: string[] = [];
   status = (_urn: string, text: string) => void this.all.push(`status ${text}`);
@@ -31,6 +34,7 @@ class RecordedMessages implements Messages {
   }
 }
 
+/** A session, and everything that a test needs to control it. */
 export interface Scene {
   session: Session;
   service: FakeService;
@@ -38,20 +42,21 @@ export interface Scene {
   messages: RecordedMessages;
   ctx: ProviderContext;
   cancel: () => void;
-  /** A later run of the plugin: a new process with the same service, disk and clock. */
+  /** Ends this session, and returns the scene of a later one: a new process with the same service, disk and clock. */
   nextRun: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
-  /** Another run of the plugin, while this one is still alive. */
+  /** Returns the scene of another session, while this one is still alive. */
   beside: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
 }
 
+/** What all sessions of a test share. `disk.busy` counts the writes that the clock waits for. */
 type Shared = Pick<Scene, "service" | "clock"> & { home: string; disk: { busy: number } };
 
-/** Whose run it is: the provider resource's own id. */
+/** The id of the provider resource: the scope that every session of a scene has by default. */
 export const scopeId = "0c9d3a52-scope";
 
 let sessions = 0;
 
-/** `args` is the provider's configuration, beside an address and a live token. */
+/** Creates a session and its scene. `args` is added to a configuration with an address and a live token. */
 export function scene(
   args: Record<string, PropertyValue> = {},
   shared = newWorld(),
@@ -79,7 +84,7 @@ export function scene(
     providerUrn: undefined,
     ...owner,
   });
-  leftovers.push(() => void session.ledger.close());
+  cleanups.push(() => void session.ledger.close());
   const begin = session.ledger.begin.bind(session.ledger);
   session.ledger.begin = async (fields) => {
     disk.busy++;
@@ -93,7 +98,7 @@ export function scene(
     ctx,
     cancel: () => cancellation.abort(new Canceled()),
     nextRun: (other = args, by = owner) => {
-      // The process is gone, and with it its lock.
+      // The process ends, and its lock is released.
       void session.ledger.close();
       return scene(other, shared, by);
     },
@@ -104,16 +109,18 @@ export function scene(
 function newWorld(): Shared {
   const clock = new VirtualClock();
   const disk = { busy: 0 };
-  // Time flies: whoever sleeps is woken in order as soon as all is quiet, the real disk too.
-  const moving = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
-  leftovers.push(() => moving[Symbol.dispose]());
+  // The clock moves by itself, except while a new record is being written to the real disk.
+  const autoAdvance = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
+  cleanups.push(() => autoAdvance[Symbol.dispose]());
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
 }
 
+/** The URN of an instance resource. */
 export function urnOf(name: string): string {
   return `urn:pulumi:dev::proj::${instanceToken}::${name}`;
 }
 
+/** Valid inputs of an instance, with changes. */
 export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): PropertyMap {
   return propertyMap({
     name: "web",
@@ -124,12 +131,15 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
   });
 }
 
-/** What an operation ends with, when it does not end well. */
+/**
+ * Returns the error that an operation rejects with.
+ * @throws if it resolves
+ */
 export async function errorOf<T>(operation: Promise<T>): Promise<Error> {
   const error = await operation.then(
     () => undefined,
     (reason: unknown) => reason,
   );
   if (error instanceof Error) return error;
-  throw new Error("it ended well");
+  throw new Error("the operation did not fail");
 }

@@ -1,7 +1,8 @@
+/** The virtual clock of the tests wakes sleepers in order, keeps its two time scales apart, and advances by itself. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "./virtualClock";
 
-test("everyone due wakes in order, also who went to sleep meanwhile", async () => {
+test("sleeps end in the order in which they are due, also those that begin meanwhile", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   void (async () => {
@@ -29,7 +30,7 @@ test("an aborted sleep rejects with the reason and is forgotten", async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-test("the wall clock may jump, now does not", async () => {
+test("setting the wall clock does not change now()", async () => {
   const clock = new VirtualClock("2026-01-01T00:00:00Z");
   await clock.advance(1000);
   expect(clock.date().toISOString()).toBe("2026-01-01T00:00:01.000Z");
@@ -39,7 +40,7 @@ test("the wall clock may jump, now does not", async () => {
   expect(clock.now()).toBe(2000);
 });
 
-test("by itself the clock moves to the next sleeper, but not over a deadline that is far away", async () => {
+test("autoAdvance moves the clock to the end of the next sleep, but does not jump to a far deadline", async () => {
   const clock = new VirtualClock();
   const deadline = new AbortController();
   const far = clock.sleep(900_000, deadline.signal).catch(() => "never");
@@ -51,15 +52,15 @@ test("by itself the clock moves to the next sleeper, but not over a deadline tha
   expect(await far).toBe("never");
 });
 
-test("it holds while something is under way", async () => {
+test("autoAdvance holds the clock while isIdle returns false", async () => {
   const clock = new VirtualClock();
-  let idle = false;
-  using _ = clock.autoAdvance({ isIdle: () => idle });
-  let asked = 0;
+  let isIdle = false;
+  using _ = clock.autoAdvance({ isIdle: () => isIdle });
+  let turn = 0;
   const sleep = clock.sleep(5000);
-  while (asked++ < 20) await new Promise(setImmediate);
+  while (turn++ < 20) await new Promise(setImmediate);
   expect(clock.now()).toBe(0);
-  idle = true;
+  isIdle = true;
   await sleep;
   expect(clock.now()).toBe(5000);
 });

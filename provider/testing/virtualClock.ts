@@ -1,29 +1,36 @@
 /**
- * Time that stands still until a test moves it, so that no test waits for, or measures, the real
- * one.
+ * A clock that stands still until a test advances it, so that no test waits for real time or measures it. The tests
+ * of the provider and the simulation use it.
  */
 import type { Clock } from "../clock";
 
 interface Sleeper {
+  /** When the sleep ends, on the scale of `now`. */
   due: number;
   wake: () => void;
 }
 
 export interface AutoAdvance {
-  /** Asked before each step; false holds the clock, for example while a server is answering. */
+  /** Called before each step. If it returns false, the clock stands still, for example while a server is answering. */
   isIdle?: () => boolean;
-  /** Real milliseconds without a new sleeper before the clock moves on. */
+  /** How many real milliseconds must pass without a new `sleep` before the clock moves on. */
   quietMs?: number;
-  /** Sleepers further away than this stay asleep: a deadline is reached by small steps, never by a jump. */
+  /**
+   * The longest step of the clock, in virtual milliseconds. A sleep that ends later than that does not end until
+   * shorter sleeps have brought the clock near enough.
+   */
   longestJumpMs?: number;
 }
 
+/** A clock that moves by `advance`, or by itself after `autoAdvance`. */
 export class VirtualClock implements Clock {
   #now = 0;
   #wallClock: number;
   #sleepers: Sleeper[] = [];
-  #auto: Required<AutoAdvance> | undefined;
-  #step: NodeJS.Timeout | undefined;
+  /** Undefined unless the clock moves by itself. */
+  #autoAdvance: Required<AutoAdvance> | undefined;
+  /** The timer of the next step. */
+  #stepTimer: NodeJS.Timeout | undefined;
 
   constructor(start = "2026-01-01T00:00:00Z") {
     this.#wallClock = Date.parse(start);
@@ -37,12 +44,12 @@ export class VirtualClock implements Clock {
     return new Date(this.#wallClock + this.#now);
   }
 
-  /** The wall clock is set, as a person or NTP does; `now` goes on as if nothing had happened. */
+  /** Sets the wall clock, as a person or NTP does. `now` is not affected. */
   setWallClock(date: Date): void {
     this.#wallClock = date.getTime() - this.#now;
   }
 
-  /** How many sleeps are pending: a test of "no timer left" expects 0. */
+  /** The number of pending sleeps. A test that no timer is left expects 0. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
@@ -70,7 +77,9 @@ export class VirtualClock implements Clock {
     return promise;
   }
 
-  /** Lets `ms` pass: everyone due wakes in order, with time to run on and sleep again. */
+  /**
+   * Lets `ms` pass. Sleeps end in the order in which they are due, and what runs after each of them may sleep again.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settled();
@@ -81,14 +90,18 @@ export class VirtualClock implements Clock {
     this.#now = end;
   }
 
-  /** From now on the clock moves by itself whenever all is quiet. The result stops that. */
+  /**
+   * From now on the clock moves by itself: to the end of the next sleep as soon as no new sleep has begun for
+   * `quietMs`. That is real time, so the clock also moves while the code under test waits for a disk or a socket,
+   * unless `isIdle` prevents it. Disposing the result stops the clock.
+   */
   autoAdvance(options: AutoAdvance = {}): Disposable {
-    this.#auto = { isIdle: () => true, quietMs: 2, longestJumpMs: 300_000, ...options };
+    this.#autoAdvance = { isIdle: () => true, quietMs: 2, longestJumpMs: 300_000, ...options };
     this.#stepLater();
     return {
       [Symbol.dispose]: () => {
-        this.#auto = undefined;
-        clearTimeout(this.#step);
+        this.#autoAdvance = undefined;
+        clearTimeout(this.#stepTimer);
       },
     };
   }
@@ -107,13 +120,13 @@ export class VirtualClock implements Clock {
   }
 
   #stepLater(): void {
-    clearTimeout(this.#step);
-    if (!this.#auto || !this.#sleepers.length) return;
-    const { isIdle, quietMs, longestJumpMs } = this.#auto;
-    this.#step = setTimeout(() => {
+    clearTimeout(this.#stepTimer);
+    if (!this.#autoAdvance || !this.#sleepers.length) return;
+    const { isIdle, quietMs, longestJumpMs } = this.#autoAdvance;
+    this.#stepTimer = setTimeout(() => {
       const next = this.#next();
       if (next && isIdle() && next.due - this.#now <= longestJumpMs) {
-        // Of those due at the same moment, each wakes: hundreds that wait alike take one step.
+        // All sleeps that are due at this moment end in one step.
         for (const other of this.#sleepers) if (other.due <= next.due) this.#wake(other);
       }
       this.#stepLater();
@@ -121,7 +134,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets everything that is ready to run do so. */
+/** Resolves when everything that was ready to run has run. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
 }

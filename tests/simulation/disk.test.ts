@@ -1,4 +1,4 @@
-/** The disk of the simulation does what the system's does, and forgets what a power cut may take. */
+/** The disk of the simulation behaves like the disk of the system, and loses what a power cut may lose. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
@@ -11,7 +11,7 @@ import { MemoryDisk, type Hooks, type ProcessDisk } from "./disk";
 const clock = { date: () => new Date() };
 const hooks: Hooks = { step: () => undefined, later: (run) => run() };
 
-const look = (disk: Disk, path: string) => disk.read(path, 0).toString();
+const contentOf = (disk: Disk, path: string) => disk.read(path, 0).toString();
 
 const kinds = [
   ...(["list", "stat", "makeFolder", "create", "read", "append", "append"] as const),
@@ -27,7 +27,7 @@ const operation = fc.record({
 });
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-/** What one process has on a disk; what it is told of an operation is the answer or the error's code. */
+/** A process that uses a disk. The result of each operation is its return value, or the code of its error. */
 class Process {
   readonly #locks: Lock[] = [];
 
@@ -62,7 +62,7 @@ class Process {
     }
   }
 
-  /** The size of a folder differs by file system. */
+  /** The size of a folder depends on the file system, so it is left out. */
   #stat(path: string): unknown {
     const { size, mtimeMs = 0 } = this.disk.stat(path) ?? {};
     try {
@@ -79,30 +79,30 @@ class Process {
   }
 }
 
-test("it answers as the system's disk, and fails with the same codes", async () => {
-  const told = async (home: string, operations: readonly Operation[], next: () => Disk) => {
+test("every operation has the same result as on the disk of the system, and the same error code", async () => {
+  const resultsOf = async (home: string, operations: readonly Operation[], next: () => Disk) => {
     next().makeFolder(home);
     const processes = [new Process(home, next()), new Process(home, next())];
-    const answers: unknown[] = [];
+    const results: unknown[] = [];
     for (const it of operations) {
       const process = processes[it.process] ?? new Process(home, next());
-      answers.push([it, await process.do(it)]);
+      results.push([it, await process.do(it)]);
       if (it.what === "kill") processes[it.process] = new Process(home, next());
     }
     for (const process of processes) process.kill();
-    return answers;
+    return results;
   };
   const property = fc.asyncProperty(fc.array(operation, { size: "large" }), async (operations) => {
     const home = temporaryFolder();
     const memory = new MemoryDisk(clock);
-    const answers = await told(home, operations, () => memory.processDisk(hooks));
-    expect(answers).toEqual(await told(home, operations, () => systemDisk));
+    const memoryResults = await resultsOf(home, operations, () => memory.processDisk(hooks));
+    expect(memoryResults).toEqual(await resultsOf(home, operations, () => systemDisk));
   });
   await fc.assert(property, { seed: 1, numRuns: 150 });
 });
 
-/** A machine with one line in /folder/x that is synced. */
-async function machine(more: Partial<Hooks> = {}) {
+/** Returns a disk whose file /folder/x has one synced line. */
+async function diskWithLine(more: Partial<Hooks> = {}) {
   const memory = new MemoryDisk(clock);
   const disk = memory.processDisk(hooks);
   disk.makeFolder("/folder");
@@ -113,7 +113,7 @@ async function machine(more: Partial<Hooks> = {}) {
   return { memory, disk: memory.processDisk({ ...hooks, ...more }) };
 }
 
-/** All that may be seen after a power cut. */
+/** Returns every result of `see` that is possible after a power cut. */
 function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[] {
   const seen = Array.from({ length: 200 }, (_, n) => {
     const copy = memory.copy();
@@ -124,15 +124,15 @@ function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[
   return [...new Set(seen)].sort();
 }
 
-test("a power cut leaves what was synced, and any part of what was appended since", async () => {
-  const { memory, disk } = await machine();
+test("a power cut keeps what was synced, and any part of what was appended later", async () => {
+  const { memory, disk } = await diskWithLine();
   disk.append("/folder/x", "é\n");
-  const see = (it: Disk) => look(it, "/folder/x").slice("synced\n".length);
+  const see = (it: Disk) => contentOf(it, "/folder/x").slice("synced\n".length);
   expect(afterPowerCut(memory, see)).toEqual(["", "é", "é\n", "\ufffd"]);
 });
 
-test("what was made or removed since a folder's last sync may be as it was", async () => {
-  const { memory, disk } = await machine();
+test("files that were made or removed since the last sync of a folder may be as they were before", async () => {
+  const { memory, disk } = await diskWithLine();
   disk.remove("/folder/x");
   disk.create("/folder/y");
   await disk.sync("/folder/y");
@@ -145,10 +145,10 @@ test("what was made or removed since a folder's last sync may be as it was", asy
   expect(afterPowerCut(memory, see)).toEqual(["y", "y,z"]);
 });
 
-test("a sync keeps what was appended before it began, once it has ended; of a dead process it never ends", async () => {
+test("a sync that has ended keeps what was appended before it began; the sync of a dead process never ends", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk } = await machine({ later: (run) => void ends.push(run) });
-  const see = (it: Disk) => look(it, "/folder/x").replace("synced\n", "");
+  const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
+  const see = (it: Disk) => contentOf(it, "/folder/x").replace("synced\n", "");
   let ended = 0;
   const sync = () => disk.sync("/folder/x").then(() => ended++);
   disk.append("/folder/x", "1");
@@ -166,34 +166,34 @@ test("a sync keeps what was appended before it began, once it has ended; of a de
   expect(ended).toBe(1);
 });
 
-test("a sync that ends late takes nothing back of what a later one kept", async () => {
+test("a sync that ends late does not undo a sync that began after it", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk } = await machine({ later: (run) => void ends.push(run) });
+  const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
   const sync = () => void Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]);
   sync();
   disk.append("/folder/x", "1");
   disk.create("/folder/y");
   sync();
   for (const end of ends.reverse()) end();
-  const see = (it: Disk) => look(it, "/folder/x") + it.list("/folder").sort().join();
+  const see = (it: Disk) => contentOf(it, "/folder/x") + it.list("/folder").sort().join();
   expect(afterPowerCut(memory, see)).toEqual(["synced\n1x,y"]);
 });
 
-test("a process that is killed at a step changes nothing any more, and holds no lock", async () => {
+test("a process that is killed at a step changes nothing afterwards, and holds no lock", async () => {
   let next: Error | undefined;
   const step = () => {
     if (next) throw next;
   };
-  const { memory, disk } = await machine({ step, partial: () => 0.5 });
+  const { memory, disk } = await diskWithLine({ step, partial: () => 0.5 });
   const other = memory.processDisk(hooks);
-  const how = { make: true, waitMs: 0 };
-  const lock = disk.lock("/folder/lock", how);
+  const options = { make: true, waitMs: 0 };
+  const lock = disk.lock("/folder/lock", options);
   next = Object.assign(new Error("no space left"), { code: "ENOSPC" });
   expect(() => disk.append("/folder/x", "full")).toThrow("no space left");
-  expect(disk.lock("/folder/other", how)).toBe("failed");
+  expect(disk.lock("/folder/other", options)).toBe("failed");
   next = undefined;
   disk.append("/folder/x", "\n");
-  expect(other.lock("/folder/lock", how)).toBe("held");
+  expect(other.lock("/folder/lock", options)).toBe("held");
 
   next = new Error("killed");
   expect(() => disk.append("/folder/x", "dead")).toThrow("killed");
@@ -202,10 +202,10 @@ test("a process that is killed at a step changes nothing any more, and holds no 
   expect(() => disk.create("/folder/y")).toThrow("the process is dead");
   disk.remove("/folder/x");
   await expect(disk.syncFolder("/folder")).rejects.toThrow("the process is dead");
-  expect(look(other, "/folder/x")).toBe("synced\nfu\nde");
-  expect(other.lock("/folder/lock", how)).toMatchObject({});
+  expect(contentOf(other, "/folder/x")).toBe("synced\nfu\nde");
+  expect(other.lock("/folder/lock", options)).toMatchObject({});
   if (typeof lock === "object") lock.release();
-  expect(other.lock("/folder/lock", how)).toBe("held");
+  expect(other.lock("/folder/lock", options)).toBe("held");
 });
 
 test.each([
@@ -217,8 +217,8 @@ test.each([
     const stages = new Set<string | undefined>();
     for (let stop = 1; stop <= 20; stop++) {
       const memory = new MemoryDisk(clock);
-      const ledgerOn = (session: string, disk: Disk) =>
-        new Ledger("/home/ledger", session, () => undefined, clock, disk);
+      const ledgerOn = (sessionId: string, disk: Disk) =>
+        new Ledger("/home/ledger", sessionId, () => undefined, clock, disk);
       let steps = 0;
       const step = () => {
         if (++steps === stop) throw new Error("stopped");

@@ -1,4 +1,4 @@
-/** Half an hour of virtual time in one process: nothing is left behind by what is over. */
+/** Half an hour of virtual time in one plugin process: finished operations leave little memory and no timers behind. */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
 import { propertyMap, Secret, type PropertyMap } from "../../provider/propertyValue";
@@ -6,10 +6,10 @@ import { heapAfterCollection } from "../../provider/testing/heap";
 import { Simulation, destroyPath, program } from "./simulation";
 import type { Calls } from "./engine";
 
-const halfAnHour = 1800;
+const halfAnHourSeconds = 1800;
 const wanted = program(40);
-/** Of what is over, its id and its record in the ledger are remembered (G1, G2), here also on the disk. */
-const mostBytesEach = 10_000;
+/** Each instance may leave its id and its ledger record in memory (G1, G2). The simulated disk is in memory as well. */
+const maxBytesEach = 10_000;
 
 interface Made {
   urn: string;
@@ -18,7 +18,7 @@ interface Made {
   outputs: PropertyMap;
 }
 
-/** So many made, read and destroyed at once. */
+/** Creates, reads and deletes all instances of the program at once. */
 async function wave({ stack }: Simulation, calls: Calls, n: number): Promise<void> {
   const made = await Promise.all(
     Object.entries(wanted).map(async ([name, news]): Promise<Made> => {
@@ -40,7 +40,7 @@ async function wave({ stack }: Simulation, calls: Calls, n: number): Promise<voi
   );
 }
 
-test("waves for half an hour: of what is over, little is kept in memory, and at rest there is no timer", async () => {
+test("after half an hour of waves, little is kept in memory of finished operations, and no timer is left", async () => {
   using simulation = new Simulation({ provisioningSeconds: 100 });
   const { calls } = simulation.begin().plugin;
   await calls.configure({
@@ -52,18 +52,18 @@ test("waves for half an hour: of what is over, little is kept in memory, and at 
     }),
   });
   const heaps: number[] = [];
-  while (simulation.seconds < halfAnHour) {
+  while (simulation.seconds < halfAnHourSeconds) {
     await simulation.over(wave(simulation, calls, heaps.length));
     expect(simulation.ids).toEqual([]);
     simulation.service.control.forgetRequests();
     heaps.push(heapAfterCollection());
   }
-  // What slept has been woken, and nothing sleeps anew.
-  await expect(simulation.until(() => false)).rejects.toThrow("nothing is left to happen");
+  // All sleeps have ended, and no new one has begun.
+  await expect(simulation.until(() => false)).rejects.toThrow("no event is left");
   const waves = heaps.length;
   const size = Object.keys(wanted).length;
   const third = Math.floor(waves / 3);
-  // The least of each: what the runtime keeps for a while counts for nothing.
+  // The minimum of each third ignores what the runtime keeps only for a while.
   const grown = Math.min(...heaps.slice(-third)) - Math.min(...heaps.slice(-2 * third, -third));
   const bytesEach = Math.round(grown / third / size);
   reportFigures("half an hour of virtual time", {
@@ -72,5 +72,5 @@ test("waves for half an hour: of what is over, little is kept in memory, and at 
     "bytes kept of each": bytesEach,
   });
   expect(waves).toBeGreaterThan(10);
-  expect(bytesEach).toBeLessThan(mostBytesEach);
+  expect(bytesEach).toBeLessThan(maxBytesEach);
 });

@@ -1,56 +1,63 @@
 /**
- * The model of the engine makes the calls that the real one was recorded to make: engine.ts is held to
- * tests/engine/recordedCalls.json. Left out: calls about the provider resource itself, but for Configure.
+ * The model of the engine (engine.ts) makes the calls that were recorded of the real engine in
+ * tests/engine/recordedCalls.json. Of the calls about the provider resource, only Configure and Cancel are
+ * compared. Time and disk are virtual, so that no result depends on how busy the machine is.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { Secret, propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import { createProvider } from "../../provider/provider";
 import { FakeService, ready } from "../../provider/testing/fakeService";
-import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { VirtualClock } from "../../provider/testing/virtualClock";
 import { Redactor } from "../../provider/redaction";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import { callsOf, sessionsOf } from "../engine/support/recordedCalls/sessions";
 import realCalls from "../engine/recordedCalls.json";
-import { recorded } from "./recordCalls";
+import { MemoryDisk } from "./disk";
 import { Engine, Stack, type Program } from "./engine";
+import { home } from "./machine";
+import { recorded } from "./recordCalls";
 
 const inputs = (more: Record<string, string> = {}): PropertyMap =>
   propertyMap({ flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main", ...more });
 const web: Program = { web: inputs() };
 const changed: Program = { web: inputs({ flavorId: "standard-4" }) };
 
-const clock = new VirtualClock();
-const moving = clock.autoAdvance();
-afterAll(() => moving[Symbol.dispose]());
-
+/** A stack, and the log of every call that its engines make. */
 class RecordedRuns {
   readonly #settings: Record<string, string>;
   readonly service = new FakeService();
-  readonly stack = new Stack("dev");
   readonly log: LogLine[] = [];
-  readonly #home = temporaryFolder();
-  #read = 0;
+  readonly #stack = new Stack("dev");
+  readonly #clock = new VirtualClock();
+  readonly #disk = new MemoryDisk(this.#clock);
+  /** How many lines of the log have been compared. */
+  #compared = 0;
   #processes = 0;
 
   constructor(settings: Record<string, string> = {}) {
     this.#settings = settings;
   }
 
-  engine(more: Record<string, string> = {}): Engine {
+  /** A new engine, with a new process of the plugin. */
+  engine(): Engine {
     const ignore = () => undefined;
+    const clock = this.#clock;
+    const disk = this.#disk.processDisk({
+      step: ignore,
+      later: (run) => void clock.sleep(1).then(run),
+    });
     const provider = createProvider({
       messages: { status: ignore, info: ignore, warning: ignore, debug: ignore },
-      ...{ redactor: new Redactor(), clock, env: { PULUMI_HOME: this.#home } },
+      ...{ redactor: new Redactor(), clock, disk, env: { PULUMI_HOME: home } },
       createApi: () => this.service,
     });
     const args = propertyMap({
       ...{ baseUrl: "https://compute.example/v2", apiToken: new Secret("sk_test_acme_1234567") },
-      ...{ ...this.#settings, ...more },
+      ...this.#settings,
     });
     this.service.posts.push(...Array.from({ length: 3 }, () => ready));
-    return new Engine(this.stack, recorded(provider, ++this.#processes, this.log), args, {
+    return new Engine(this.#stack, recorded(provider, ++this.#processes, this.log), args, {
       pause: () => clock.sleep(1),
       saves: () => true,
       randomSeed: () => randomBytes(32),
@@ -58,20 +65,40 @@ class RecordedRuns {
     });
   }
 
-  /** One instance is there. */
-  async begin(): Promise<void> {
-    await this.engine().up(web);
-    this.#read = this.log.length;
+  /** Runs an operation of a new engine to its end. */
+  async run(operation: (engine: Engine) => Promise<void>): Promise<void> {
+    await this.over(operation(this.engine()));
   }
 
-  /** The calls since the last one are those of the real engine in this operation. */
+  /** Lets virtual time pass until the operation has ended. */
+  async over(operation: Promise<void>): Promise<void> {
+    let isOver = false;
+    const onEnd = () => void (isOver = true);
+    operation.then(onEnd, onEnd);
+    while (!isOver) await this.#clock.advance(100);
+    return operation;
+  }
+
+  /** Lets virtual time pass until the wait has fetched six more listings. */
+  async polled(): Promise<void> {
+    const before = this.service.count("list");
+    while (this.service.count("list") < before + 6) await this.#clock.advance(100);
+  }
+
+  /** Creates one instance. Its calls are not compared. */
+  async createWeb(): Promise<void> {
+    await this.run((engine) => engine.up(web));
+    this.#compared = this.log.length;
+  }
+
+  /** Expects the calls since the last comparison to be those of the real engine in this operation. */
   expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
-    const before = this.log.slice(0, this.#read);
-    const sessions = sessionsOf(this.log.slice(this.#read), before);
-    this.#read = this.log.length;
-    const own = (calls: string[]) => calls.filter((it) => !/^(Check|Diff)Config/.test(it));
-    const recordedCalls = callsOf(realCalls.operations[operation]).map(own);
-    // A session in which the engine only compares the provider resource is not the model's.
+    const before = this.log.slice(0, this.#compared);
+    const sessions = sessionsOf(this.log.slice(this.#compared), before);
+    this.#compared = this.log.length;
+    const modelled = (calls: string[]) => calls.filter((it) => !/^(Check|Diff)Config/.test(it));
+    const recordedCalls = callsOf(realCalls.operations[operation]).map(modelled);
+    // The model has no sessions in which the engine only compares the provider resource.
     const real = recordedCalls.filter((calls) => calls.some((it) => it !== "Cancel"));
     expect(callsOf(sessions)).toEqual(firstOnly ? real.slice(0, 1) : real);
   }
@@ -79,96 +106,81 @@ class RecordedRuns {
 
 test("an instance's life: up, again, preview, refresh, destroy", async () => {
   const recording = new RecordedRuns();
-  await recording.engine().up(web, { preview: true });
-  await recording.engine().up(web);
+  await recording.run((engine) => engine.up(web, { preview: true }));
+  await recording.run((engine) => engine.up(web));
   recording.expectCalls("up, with its preview");
-  await recording.engine().up(web);
+  await recording.run((engine) => engine.up(web));
   recording.expectCalls("up of what is there");
-  await recording.engine().up(web, { preview: true });
+  await recording.run((engine) => engine.up(web, { preview: true }));
   recording.expectCalls("preview of what is there");
-  await recording.engine().refresh();
+  await recording.run((engine) => engine.refresh());
   recording.expectCalls("refresh");
-  await recording.engine().destroy();
+  await recording.run((engine) => engine.destroy());
   recording.expectCalls("destroy");
 });
 
 test("replacements: an input changed, `--replace`", async () => {
   const recording = new RecordedRuns();
-  await recording.begin();
-  await recording.engine().up(changed, { preview: true });
+  await recording.createWeb();
+  await recording.run((engine) => engine.up(changed, { preview: true }));
   recording.expectCalls("preview of a changed input");
-  await recording.engine().up(changed);
+  await recording.run((engine) => engine.up(changed));
   recording.expectCalls("up of a changed input");
-  await recording.engine().up(changed, { replace: ["web"] });
+  await recording.run((engine) => engine.up(changed, { replace: ["web"] }));
   recording.expectCalls("up --replace");
 });
 
 test("siblings: what is new is made while what is there is compared", async () => {
   const recording = new RecordedRuns();
-  await recording.engine().up({ a: inputs(), b: inputs() });
+  await recording.run((engine) => engine.up({ a: inputs(), b: inputs() }));
   recording.expectCalls("up of two");
-  await recording.engine().up({ a: inputs(), c: inputs() });
+  await recording.run((engine) => engine.up({ a: inputs(), c: inputs() }));
   recording.expectCalls("up of one that is there, one new, one dropped");
 });
 
 test("`pulumi import`: previewed, and done", async () => {
   const recording = new RecordedRuns();
   const { id } = recording.service.has("i-there", { name: "web-main" });
-  await recording.engine().import("web", id, { preview: true });
+  await recording.run((engine) => engine.import("web", id, { preview: true }));
   recording.expectCalls("import --preview-only");
-  await recording.engine().import("web", id, { preview: true });
-  await recording.engine().import("web", id);
+  await recording.run((engine) => engine.import("web", id, { preview: true }));
+  await recording.run((engine) => engine.import("web", id));
   recording.expectCalls("import");
-  await recording.engine().up({ web: inputs({ name: "web-main" }) });
+  await recording.run((engine) => engine.up({ web: inputs({ name: "web-main" }) }));
   recording.expectCalls("up after an import");
 });
 
 test("a destroy that is refused", async () => {
   const recording = new RecordedRuns({ deletePolicy: "fail" });
-  await recording.begin();
-  await recording.engine().destroy();
+  await recording.createWeb();
+  await recording.run((engine) => engine.destroy());
   recording.expectCalls("destroy, refused");
 });
 
 test("Ctrl-C during the wait, and the up that goes on", async () => {
   const recording = new RecordedRuns();
-  const waiting = recording.engine();
+  const first = recording.engine();
+  // The POST is accepted, and its instance stays PROVISIONING.
   recording.service.posts.length = 0;
-  await endedWhilePolling(recording, waiting, waiting.up(web));
+  await cancelDuringWait(recording, first);
   recording.expectCalls("up, Ctrl-C during the wait");
-  const again = recording.engine();
-  await endedWhilePolling(recording, again, again.up(web));
+  await cancelDuringWait(recording, recording.engine());
   recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", true);
 });
 
-test("an engine that is killed during the wait, and the up that follows", async () => {
+test("an engine that is killed during the wait", async () => {
   const recording = new RecordedRuns();
   const killed = recording.engine();
   recording.service.posts.length = 0;
   void killed.up(web);
-  await polled(recording);
+  await recording.polled();
   recording.expectCalls("up, engine killed during the wait");
-  // It is dead: nothing of it is saved, but for the provider resource.
-  const [made] = recording.service.instances.keys();
-  recording.service.set(made ?? "", { status: "ACTIVE" });
-  await recording
-    .engine()
-    .up({ web: inputs() })
-    .then(() => undefined);
 });
 
-async function endedWhilePolling(
-  recording: RecordedRuns,
-  engine: Engine,
-  run: Promise<void>,
-): Promise<void> {
-  await polled(recording);
+/** Begins an `up`, and presses Ctrl-C once it waits for the instance. */
+async function cancelDuringWait(recording: RecordedRuns, engine: Engine): Promise<void> {
+  const up = engine.up(web);
+  await recording.polled();
   engine.cancel();
-  await run;
-}
-
-/** The wait has looked a few times since. */
-async function polled(recording: RecordedRuns): Promise<void> {
-  const before = recording.service.count("list");
-  while (recording.service.count("list") < before + 6) await clock.sleep(100);
+  await recording.over(up);
 }

@@ -1,13 +1,13 @@
 /**
- * The engine, as far as a provider sees it: which calls an operation makes, in which order, and what a
- * stack's state holds afterwards. engine.test.ts compares it with recorded calls of the real engine.
+ * A model of the Pulumi engine as a provider sees it: which calls an operation makes, in which order, and what the
+ * stack's state contains afterwards. engine.test.ts compares its calls with recorded calls of the real engine.
  */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
 import { instanceToken } from "../../provider/pulumiNames";
 
-/** A resource in the state. */
+/** A resource in the state of a stack. */
 export interface Held {
   name: string;
   urn: string;
@@ -15,10 +15,11 @@ export interface Held {
   inputs: PropertyMap;
   outputs: PropertyMap;
   initErrors: readonly string[];
-  /** Replaced, and still to be deleted. */
+  /** Whether the resource has been replaced and is still to be deleted. */
   old: boolean;
 }
 
+/** The provider methods that the model calls. */
 export type Calls = Pick<
   Provider,
   "configure" | "check" | "diff" | "create" | "update" | "read" | "delete" | "cancel"
@@ -27,10 +28,10 @@ export type Calls = Pick<
 /** A program: the inputs of its resources, by name. */
 export type Program = Readonly<Record<string, PropertyMap>>;
 
-/** What the backend has of a stack. */
+/** The state of a stack as it was last saved. */
 export class Stack {
   resources: readonly Held[] = [];
-  /** The id of its provider resource. */
+  /** The id of the provider resource. Undefined if the state has none. */
   scope: string | undefined;
 
   constructor(readonly name: string) {}
@@ -42,16 +43,17 @@ export class Stack {
     this.resources = resources;
     this.scope = scope;
   }
+  /** The ids of all resources in the state. */
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
   }
 }
 
-/** What an engine needs beside the plugin. */
+/** What an engine needs in addition to the plugin. */
 export interface EngineContext {
-  /** Waited for before and after each call, and before each save. Never resolves once the engine is dead. */
+  /** Awaited before and after calls and before saves. Never resolves once the engine is dead. */
   pause(): Promise<void>;
-  /** Whether the backend takes what is saved now; with PULUMI_SKIP_CHECKPOINTS, only at the end. */
+  /** Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the one at the end does. */
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
   /** The id of a new provider resource. */
@@ -62,26 +64,26 @@ type SaveTime = "during the run" | "at the end";
 
 export interface UpOptions {
   preview?: boolean;
-  /** Names of resources to be replaced: `--replace`. */
+  /** The names of resources to replace, as by `--replace`. */
   replace?: readonly string[];
-  /** `customTimeouts`, for every call. */
+  /** The timeout of every call, as by `customTimeouts`. */
   timeoutSeconds?: number;
 }
 
 const replaceKinds: readonly string[] = ["add-replace", "delete-replace", "update-replace"];
-const empty = propertyMap({});
+const emptyMap = propertyMap({});
 
 /** One run of the engine, with a plugin of its own. */
 export class Engine {
   readonly #calls: Calls;
   readonly #settings: PropertyMap;
   readonly #ctx: EngineContext;
-  /** What was done with each resource: "create web". */
+  /** The steps done so far, such as "create web". */
   readonly did: string[] = [];
   readonly failed: { name: string; error: Error }[] = [];
-  /** Ids that this run has been told to replace, while it does so. */
+  /** The ids that this run has begun to replace. */
   readonly replacing = new Set<string>();
-  /** Ctrl-C: no more steps are begun. */
+  /** Whether Ctrl-C was pressed. If so, no more steps are begun. */
   canceled = false;
   #state: Held[];
   #scope: string | undefined;
@@ -103,7 +105,7 @@ export class Engine {
     await this.#configure(options.preview);
     if (options.preview !== true) await this.#refreshUnfinished(options);
     await this.#each(Object.keys(program), (name) =>
-      this.#goal(name, program[name] ?? empty, options),
+      this.#goal(name, program[name] ?? emptyMap, options),
     );
     const dropped = this.#state.filter(({ name, old }) => old || !(name in program));
     if (options.preview === true) return this.#end();
@@ -123,7 +125,7 @@ export class Engine {
   async destroy(options: UpOptions = {}): Promise<void> {
     await this.#configure();
     await this.#each([...this.#state], (it) => this.#delete(it, options));
-    // The provider resource goes with the last of its resources.
+    // The provider resource is deleted after the last of its resources.
     if (this.#state.length === 0) this.#scope = undefined;
     this.#save();
     await this.#end();
@@ -142,7 +144,7 @@ export class Engine {
     await this.#end();
   }
 
-  /** Ctrl-C; the second one is for whoever runs the engine to carry out. */
+  /** Presses Ctrl-C. A second Ctrl-C, which ends the engine, is for the caller to model. */
   cancel(): void {
     this.canceled = true;
     this.#calls.cancel(false);
@@ -154,7 +156,7 @@ export class Engine {
     const urn = this.stack.urnOf(name);
     const held = this.#find(name);
     if (held && options.replace?.includes(name)) return this.#replace(held, news, options);
-    const wanted = await this.#checked(urn, held?.inputs ?? empty, news);
+    const wanted = await this.#checked(urn, held?.inputs ?? emptyMap, news);
     if (!held) return this.#create(name, wanted, options);
     const diff = await this.#diff(held, wanted);
     const kinds = Object.values(diff.detailed);
@@ -174,7 +176,7 @@ export class Engine {
 
   async #replace(held: Held, news: PropertyMap, options: UpOptions, deleteFirst = false) {
     const { name, urn } = held;
-    const fresh = await this.#checked(urn, empty, news);
+    const fresh = await this.#checked(urn, emptyMap, news);
     this.replacing.add(held.id);
     if (options.preview === true) return this.#create(name, fresh, options);
     if (deleteFirst) await this.#delete(held, options);
@@ -182,7 +184,7 @@ export class Engine {
     try {
       await this.#create(name, fresh, options);
     } catch (error) {
-      // Only after a create that gave an id is the old instance to be deleted.
+      // The old instance is to be deleted only if the create returned an id.
       if (!this.#find(name)) {
         this.#state = this.#state.map((it) => (it.urn === urn && it.id === held.id ? held : it));
       }
@@ -211,7 +213,7 @@ export class Engine {
     this.#save();
   }
 
-  /** An `up` reads what is unfinished before it compares anything. */
+  /** Reads the unfinished resources, as an `up` does before it compares anything. */
   async #refreshUnfinished(options: UpOptions): Promise<void> {
     const unfinished = this.#state.filter(({ initErrors, old }) => !old && initErrors.length > 0);
     await this.#each(
@@ -228,7 +230,7 @@ export class Engine {
     const held = this.#find(name);
     if (!held) return;
     const { urn, id, inputs, outputs } = held;
-    /** What has changed is shown, also of what is unfinished. */
+    /** Diffs the resource that was read with the state, as the engine does to show changes. */
     const compare = (read: Pick<Held, "id" | "inputs" | "outputs">) =>
       this.#diff({ ...held, ...read }, inputs);
     await this.#keeping(held, undefined, async () => {
@@ -251,7 +253,7 @@ export class Engine {
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
     if (this.#scope === undefined && !preview) {
       this.#scope = this.#ctx.newScope();
-      // Before anything else is.
+      // The engine saves the provider resource before any other resource.
       this.#save();
     }
     const scope: Scope =
@@ -299,8 +301,8 @@ export class Engine {
   }
 
   /**
-   * The state after a call, also after one that gave an unfinished instance: then a Create and an Update
-   * keep the inputs that the engine had, and a Read gives its own.
+   * Makes a call, and saves its result in the state. If the call fails with an unfinished instance, that is saved as
+   * well: after a Create or an Update with `hadInputs`, and after a Read with the inputs that the Read returned.
    */
   async #keeping(
     { name, urn }: Pick<Held, "name" | "urn">,
@@ -343,17 +345,17 @@ export class Engine {
     return this.canceled || this.failed.length > 0;
   }
 
-  /** Each of them at once; what is not begun when one fails is not begun at all. */
+  /** Runs the steps of all items at once. After a failure or Ctrl-C, no more of them are begun. */
   async #each<T extends string | Held>(
     items: readonly T[],
     step: (item: T) => Promise<void>,
   ): Promise<void> {
-    const one = async (item: T) => {
+    const runStep = async (item: T) => {
       await this.#ctx.pause();
       if (this.#isStopped) return;
       await this.#attempt(typeof item === "string" ? item : item.name, () => step(item));
     };
-    await Promise.all(items.map(one));
+    await Promise.all(items.map(runStep));
   }
 
   async #attempt(name: string, step: () => Promise<void>): Promise<void> {
@@ -364,7 +366,7 @@ export class Engine {
     }
   }
 
-  /** Cancels the plugin, as each engine does at its end, and saves what PULUMI_SKIP_CHECKPOINTS held back. */
+  /** Cancels the plugin, as every engine does at its end, and saves the state for the last time. */
   async #end(): Promise<void> {
     this.#calls.cancel(true);
     await this.#ctx.pause();

@@ -1,14 +1,15 @@
-/** What can go wrong with one request, and whether the service has acted by then. */
+/** The faults of a request in the simulation. `acted` says whether the service has acted on the request. */
 import type { InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
+/** What goes wrong with one request. */
 export type Fault =
-  /** No connection: nothing was sent. */
+  /** The connection is refused, so nothing is sent. */
   | { kind: "refused" }
-  /** The connection ends without an answer. */
+  /** The connection ends without a response. */
   | { kind: "cut"; acted: boolean }
-  /** No answer, for as long as anybody waits. */
+  /** No response ever arrives. */
   | { kind: "hang"; acted: boolean }
-  /** The service acts, and its answer takes that long. */
+  /** The service acts, and its response takes this long. */
   | { kind: "slow"; seconds: number }
   | {
       kind: "status";
@@ -17,10 +18,11 @@ export type Fault =
       body: "envelope" | "html";
       retryAfter?: string;
     }
-  /** The head of the true answer, and half of its body. */
+  /** The headers of the true response, and half of its body. */
   | { kind: "cutBody" }
+  /** The true status with this body. */
   | { kind: "body"; text: string }
-  /** The true answer, of a list or an instance that is not as it should be. */
+  /** The response of a service whose list or new instance misbehaves. */
   | { kind: "odd"; behaviour: InstanceFault | ListFault };
 
 const both = (name: string, make: (acted: boolean) => Fault): [string, Fault][] => [
@@ -33,7 +35,7 @@ const envelope = (status: number, acted: boolean, retryAfter?: string): Fault =>
 });
 const odd = (behaviour: InstanceFault | ListFault): Fault => ({ kind: "odd", behaviour });
 
-/** What any request may meet. */
+/** The faults of any request. */
 export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries([
   ["a refused connection", { kind: "refused" }],
   ...both("a cut connection", (acted) => ({ kind: "cut", acted })),
@@ -41,12 +43,12 @@ export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries(
   ["a slow answer", { kind: "slow", seconds: 20 }],
   ["429", envelope(429, false)],
   ["429 with Retry-After", envelope(429, false, "7")],
-  // With the document's envelope these are refusals, taken at their word: nothing was done.
+  // With the error envelope of the service's API document, these are refusals: the service has done nothing.
   ...[400, 401, 403, 404].map((status): [string, Fault] => [`${status}`, envelope(status, false)]),
   ...[408, 409, 500, 502, 503, 504].flatMap((status) =>
     both(`${status}`, (acted) => envelope(status, acted)),
   ),
-  // Without the envelope, any proxy's answer.
+  // Without the envelope, the response may be that of any proxy.
   ...[200, 404, 502].flatMap((status) =>
     both(`a page of HTML with ${status}`, (acted) => ({
       ...{ kind: "status", status, acted, body: "html" },
@@ -58,6 +60,7 @@ export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries(
   ["a body of other types", { kind: "body", text: '{"id":7,"data":"none","has_more":"no"}' }],
 ] as [string, Fault][]);
 
+/** More faults of a list request. */
 export const listFaults: Readonly<Record<string, Fault>> = {
   "a list of nothing much": {
     kind: "body",
@@ -69,12 +72,16 @@ export const listFaults: Readonly<Record<string, Fault>> = {
   "has_more for ever": odd({ kind: "hasMoreForever" }),
 };
 
-/** A whole list without an instance that is there: twice in a run, it is what the document calls gone (G3). */
+/**
+ * A complete list without an existing instance. A history has it at most once in a run, because after two such lists
+ * the instance is gone by the API document (G3: an instance is never wrongly reported as deleted).
+ */
 export const hidingFaults: Readonly<Record<string, Fault>> = {
   "an empty list": { kind: "body", text: '{"object":"list","data":[],"has_more":false}' },
   "a list without the instances": odd({ kind: "omitItem" }),
 };
 
+/** More faults of a POST. */
 export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance that ends OFFLINE": odd({ kind: "endsAs", status: "OFFLINE" }),
   "an instance that ends as nobody knows": odd({ kind: "endsAs", status: "WEIRD" }),
@@ -82,6 +89,7 @@ export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance listed late": odd({ kind: "appearsAfter", seconds: 45 }),
 };
 
+/** @throws if no fault has this name */
 export function faultNamed(name: string): Fault {
   const fault = { ...commonFaults, ...listFaults, ...hidingFaults, ...postFaults }[name];
   if (!fault) throw new Error(`there is no fault "${name}"`);

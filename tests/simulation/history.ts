@@ -1,4 +1,7 @@
-/** What a history is: the programs, the runs of them, and what goes wrong. All of it comes from a seed. */
+/**
+ * The generator of histories. A history is a sequence of Pulumi runs with their programs and faults, generated from
+ * a seed.
+ */
 import fc from "fast-check";
 import { commonFaults, hidingFaults, listFaults, postFaults } from "./faults";
 
@@ -14,53 +17,64 @@ const ends = [
   "power cut",
   "machine gone",
 ] as const;
+/** How a run is interrupted. */
 export type End = (typeof ends)[number];
 
+/** The kinds of request that a fault can apply to. */
 export type RequestKind = "account" | "list" | "post" | "delete";
 
 interface ScriptedFault {
   at: RequestKind;
-  /** Which request of that kind, from 0. */
+  /** The first request of that kind that the fault applies to, counted from 0. */
   nth: number;
+  /** The number of requests that the fault applies to. */
   times: number;
+  /** The name of the fault, as in faults.ts. */
   fault: string;
 }
 
+/** One run of a history. */
 export interface RunPlan {
   stack: 0 | 1;
   machine: 0 | 1;
   operation: Operation;
-  /** The version of the program: another one asks for other instances. */
+  /** The version of the program. Another version changes an input, so that instances are replaced. */
   version: number;
   timeoutSeconds: number;
   faults: ScriptedFault[];
-  /** After so many steps of the plugin. */
+  /** The interruption, after this many steps of the plugin. Undefined if the run is not interrupted. */
   end: { how: End; step: number } | undefined;
-  /** "the first only": then the backend is away. "at the end": with PULUMI_SKIP_CHECKPOINTS. */
+  /**
+   * Which saves reach the backend. "the first only": it fails afterwards. "at the end": as with
+   * PULUMI_SKIP_CHECKPOINTS.
+   */
   saves: "each step" | "at the end" | "the first only";
-  /** It begins so many milliseconds after the one before; undefined: once that has ended. */
+  /** How many milliseconds after the previous run this one begins. Undefined if it waits for the end of that run. */
   besideAfterMs: number | undefined;
-  /** What a person has done at the portal since the run before. */
+  /** What a person does before this run: at the portal of the service, or to the clocks. */
   before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
 }
 
+/** A history: the settings of its world, and its runs. */
 export interface History {
   seed: number;
   resources: number;
   names: "generated" | "explicit";
+  /** Whether the token is a live one. */
   live: boolean;
   leftovers: "warn" | "fail";
   deletePolicy: "retain" | "fail" | "destroy";
   hasCursor: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
-  /** Others' instances: over 100 and without a cursor, no listing is complete. */
+  /** The number of instances of other users. With more than 100 of them and no cursor, no listing is complete. */
   otherInstances: number;
   provisioningSeconds: number;
-  /** Each instance is listed up to so long after its 202. */
+  /** The longest time between the 202 and the first listing that shows the instance. */
   lagSeconds: number;
   runs: RunPlan[];
 }
 
+/** Faults of one kind of request. */
 const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
   fc.record({
     at: fc.constant(at),
@@ -69,7 +83,7 @@ const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<
     fault: fc.constantFrom(...Object.keys({ ...commonFaults, ...more })),
   });
 
-/** Twice in a run, such a list is what the document calls gone. */
+/** Faults that hide an instance. A run has at most one of them (faults.ts, `hidingFaults`). */
 const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   at: fc.constant("list" as const),
   nth: fc.nat(4),

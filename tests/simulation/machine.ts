@@ -1,4 +1,7 @@
-/** A machine, and a process of the plugin on it. The process can be killed at any step. */
+/**
+ * A simulated machine, and the plugin processes on it. A process can be killed at any step. runHistory.ts and
+ * simulation.ts use them.
+ */
 import { createClient } from "../../provider/api/createClient";
 import { InstanceUnfinished } from "../../provider/errors";
 import { createProvider } from "../../provider/provider";
@@ -11,15 +14,18 @@ import type { Network } from "./network";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
 
+/** The Pulumi home on every machine. */
 export const home = "/home/pulumi";
+/** The date at the beginning of every simulation, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
+/** A machine with its disk and its own date. */
 export class Machine {
   readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
-  /** How far its date is ahead, in milliseconds. */
-  ahead = 0;
+  /** How far the date of this machine is ahead of the true date. */
+  aheadMs = 0;
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
@@ -29,13 +35,14 @@ export class Machine {
     return new MemoryDisk(this);
   }
   date(): Date {
-    return new Date(start + this.#timeline.now + this.ahead);
+    return new Date(start + this.#timeline.now + this.aheadMs);
   }
 }
 
-/** Thrown into a process that dies in the middle of what it does. */
+/** Thrown in a process at the step at which it is killed. */
 class Died extends Error {}
 
+/** What all processes of a simulation share. */
 export interface ProcessContext {
   timeline: Timeline;
   random: Random;
@@ -43,18 +50,20 @@ export interface ProcessContext {
   trace: (line: string) => void;
 }
 
+/** A process of the plugin: the real provider on a simulated machine and network. */
 export class PluginProcess {
   readonly #ctx: ProcessContext;
   alive = true;
-  /** Whether the engine still reads what it says and answers. */
-  heard = true;
-  /** Calls that have no answer yet. */
+  /** Whether the engine still reads the messages and responses of the process. */
+  hasEngine = true;
+  /** The number of calls under way. */
   running = 0;
-  /** What it has done so far: where it can be killed. */
+  /** The number of steps so far. The process can be killed at each of them. */
   steps = 0;
-  /** Told of each step; may end the process. */
+  /** Called at each step. It may kill the process. */
   onStep: (step: number) => void = () => undefined;
-  onSaid: (text: string) => void = () => undefined;
+  /** Called with each message for the engine. */
+  onMessage: (text: string) => void = () => undefined;
   readonly calls: Provider;
   readonly #provider: Provider;
   readonly #disk;
@@ -72,9 +81,9 @@ export class PluginProcess {
       partial: () => random.next(),
     });
     const say = (kind: string) => (text: string) => {
-      if (!this.alive || !this.heard) return;
+      if (!this.alive || !this.hasEngine) return;
       ctx.trace(`${name} ${kind}: ${text}`);
-      this.onSaid(text);
+      this.onMessage(text);
     };
     this.#provider = createProvider({
       messages: {
@@ -93,7 +102,7 @@ export class PluginProcess {
     this.calls = this.#counted(this.#provider);
   }
 
-  /** Something of it happens, unless it has died. */
+  /** Runs one step of the process, unless it is dead. */
   happen(run: () => void): void {
     if (!this.alive) return;
     try {
@@ -104,25 +113,26 @@ export class PluginProcess {
     }
   }
 
-  /** As `kill -9` does. */
+  /** Kills the process, as `kill -9` does. */
   kill(): void {
     if (!this.alive) return;
     this.#ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
-    // What its engine learns of it, if that lives.
+    // The engine, if it lives, sees its calls fail.
     this.#ctx.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
   }
+  /** Rejects each call under way. */
   readonly #broken = new Set<() => void>();
 
-  /** As when the engine sends a signal: it has some seconds for the calls that run. */
+  /** Sends the signal of an engine that ends. The process has some seconds for the calls under way. */
   signal(): void {
     this.#endWithin(afterSignalMs, false);
   }
 
-  /** Its engine was killed: nobody hears its answers, and a POST under way may still bring its id. */
+  /** Models the death of the engine: nobody reads responses any more, and a POST under way may still return its id. */
   orphan(): void {
-    this.heard = false;
+    this.hasEngine = false;
     this.#endWithin(afterEngineMs, true);
   }
 
@@ -170,12 +180,12 @@ export class PluginProcess {
     };
   }
 
-  /** The provider's calls; one of a process that died is never answered. */
+  /** Wraps the calls of the provider: counts those under way, and rejects those of a process that dies. */
   #counted(provider: Provider): Provider {
     const counted = <Request, T>(call: (request: Request) => Promise<T>) => {
       return (request: Request): Promise<T> =>
         new Promise((resolve, reject) => {
-          const broken = () => reject(new Error("the plugin is not there any more"));
+          const broken = () => reject(new Error("the plugin process is dead"));
           if (!this.alive) return broken();
           this.running++;
           this.#broken.add(broken);
@@ -205,6 +215,7 @@ export class PluginProcess {
   }
 }
 
+/** Whether an error says that the instance exists and is not finished. */
 export function isUnfinished(error: unknown): error is InstanceUnfinished {
   return error instanceof InstanceUnfinished;
 }

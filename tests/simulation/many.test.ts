@@ -1,6 +1,6 @@
 /**
- * G6 and G7 in numbers: the service's documented limit, and what a listing of 100 lets anyone see of
- * hundreds of instances (docs/scaling.md, "A thousand instances without a cursor"). No real time passes.
+ * Hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right although a
+ * listing shows only 100 instances (G7; docs/scaling.md, "A thousand instances without a cursor").
  */
 import { expect, test } from "@jest/globals";
 import { isUnfinished } from "./machine";
@@ -15,6 +15,7 @@ function expectAllHeld(simulation: Simulation): void {
   expect([...simulation.ids].sort()).toEqual([...simulation.stack.ids].sort());
 }
 
+/** Expects a run without failures and warnings. */
 function expectWell({ engine, warnings }: Run): void {
   expect(engine.failed).toEqual([]);
   expect(warnings).toEqual([]);
@@ -45,8 +46,8 @@ test.each(["sliding", "fixed"] as const)(
     const run = simulation.begin({ ...cursor, ...limit });
     const up = run.engine.up(program(300));
     await simulation.until(() => simulation.seconds > 20);
-    // As many as the limit allows in the first minute: these are seen to be ACTIVE, within the limit that
-    // GETs have, long before that of POSTs lets the rest go.
+    // The instances of the first minute are seen to be ACTIVE long before the limit of POSTs lets the rest be created,
+    // because GETs have a limit of their own.
     const early = simulation.stack.resources.length;
     expect(early).toBeGreaterThanOrEqual(180);
     await simulation.over(up);
@@ -93,7 +94,7 @@ test("300 instances: a look is three pages, a refresh of all is one look", async
   simulation.service.control.forgetRequests();
   const { looks } = simulation;
   await simulation.until(() => simulation.looks >= looks + 20);
-  // One look may have been under way when the last instance was made.
+  // A listing may have been under way when the last instance was created.
   expect(simulation.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
   simulation.service.control.settle();
   await simulation.over(up);
@@ -105,7 +106,9 @@ test("300 instances: a look is three pages, a refresh of all is one look", async
   expect(simulation.pages).toEqual(["first", "next", "next"]);
   expect(simulation.service.control.counts()["GET /v2/account"]).toBe(1);
   simulation.service.control.forgetRequests();
-  // Without the cursor, one page of each status: none of the 200 that it does not show is forgotten.
+  // Without the cursor, the provider fetches one page of each status. The 200 instances that they do not show stay
+  // in the
+  // state.
   await simulation.refresh(unlimited);
   expect(simulation.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
   expect(simulation.stack.ids).toHaveLength(300);
@@ -117,14 +120,14 @@ test("without a cursor, 300 are made a hundred at a time, each with the address 
   const up = run.engine.up(program(300));
   await simulation.over(up);
   expect(run.engine.failed).toEqual([]);
-  expect(simulation.mostPending).toBeLessThanOrEqual(100);
+  expect(simulation.maxPending).toBeLessThanOrEqual(100);
   expect(run.warnings).toEqual([
     expect.stringMatching(/do not reach it: its (status|ipv4) is not known/),
   ]);
   expectAllHeld(simulation);
   expect(simulation.posts).toBe(300);
   for (const { id, outputs } of simulation.stack.resources) {
-    // Never a wrong state: what it says of the address is what the service has.
+    // The state has the address that the service has, or none.
     const ipv4 = simulation.service.control.instance(id)?.ipv4_public;
     expect([ipv4, undefined]).toContain(outputs["ipv4"]);
   }
@@ -142,8 +145,8 @@ test("without a cursor, 300 are made a hundred at a time, each with the address 
   expect(simulation.stack.ids.sort()).toEqual(ids.sort());
   expect(warnings).toEqual([expect.stringMatching(/kept as the state has it/)]);
 
-  // While more are left than a listing shows, it can't be proven that one is gone: it stays in the
-  // state, and the next run ends it.
+  // While more instances are left than a listing shows, it can't be proven that a deleted one is gone. It stays in the
+  // state, and the next run deletes it.
   for (const { error } of (await simulation.destroy(unlimited)).engine.failed) {
     expect(error.message).toMatch(/it can't be proven that the instance is gone/);
   }
@@ -156,12 +159,12 @@ test("without a cursor, each is seen while it is PROVISIONING, so that its addre
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(250));
-  for (const most of [100, 200, 250]) {
-    await simulation.until(() => simulation.made === most);
-    // The requests of two listings: one of them was begun after the last of these POSTs.
+  for (const count of [100, 200, 250]) {
+    await simulation.until(() => simulation.made === count);
+    // Eight requests are two listings, one of which began after the last of these POSTs.
     const { looks } = simulation;
     await simulation.until(() => simulation.looks >= looks + 8);
-    expect(simulation.posts).toBe(most);
+    expect(simulation.posts).toBe(count);
     simulation.service.control.settle();
   }
   await simulation.over(up);

@@ -1,6 +1,6 @@
 /**
- * The network in memory is what sockets are: for each fault the real client ends alike over both. Left
- * out: what takes no part in the simulation, since its network never does it (TLS, proxies, a slow drip).
+ * The network in memory behaves like sockets: for each fault, the real API client has the same outcome over both.
+ * Faults that the simulation does not have (TLS, proxies, a slow drip) are not compared.
  */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
@@ -17,13 +17,13 @@ import { Network } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
-/** As often as a GET is tried: after that many failures it fails. */
+/** The number of requests that the fault applies to: as many as the tries of a GET. */
 const times = 4;
-/** Longer than a clock that moves by itself jumps. */
+/** Longer than any step of a clock that advances by itself. */
 const requestTimeoutMs = 3_600_000;
 const insert = { id: "i-0", name: "old" };
 
-/** What becomes of a call, and of the service. */
+/** The outcome of an API call, and what the service contains then. */
 interface Outcome {
   call: unknown;
   failedTries: string[];
@@ -47,11 +47,11 @@ async function outcomeOf(
   const failedTries: string[] = [];
   const slowedDown: string[] = [];
   const options: Partial<ClientOptions> = {
-    onFailedTry: (error) => failedTries.push(said(error)),
+    onFailedTry: (error) => failedTries.push(describeError(error)),
     onSlowedDown: ({ path, retryInMs }) => slowedDown.push(`${path} ${retryInMs}`),
     destroyPath: "/v2/instances/{id}",
   };
-  const result = await call(client(options)).then(shapeOf, said);
+  const result = await call(client(options)).then(shapeOf, describeError);
   control.settle();
   const instances = control.instances().map(({ name, status }) => `${name} ${status}`);
   return { call: result, failedTries, slowedDown, instances };
@@ -61,12 +61,12 @@ function shapeOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("items" in value) return { ...value, items: (value.items as ListItem[]).map(namesOnly) };
   const { kind, failure } = value as PostOutcome & { failure?: RequestError };
-  return failure ? [kind, said(failure)] : kind;
+  return failure ? [kind, describeError(failure)] : kind;
 }
 const namesOnly = ({ name, status }: ListItem) => `${name} ${status}`;
 
-/** Without what is another each time, and what a page says; a cut is noticed in two ways. */
-function said({ kind, lasting, message }: RequestError): string {
+/** The message of an error without its variable parts. A cut connection has two messages, which become one. */
+function describeError({ kind, lasting, message }: RequestError): string {
   const text = message
     .replace(/127\.0\.0\.1:\d+|req_\w+|within .* s|#\w+/g, "")
     .replace(/(HTML page:).*\(/, "$1 (")
@@ -88,12 +88,12 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
     return await outcomeOf(call, (more) => testClient(nowhere, more), control);
   }
   const clock = selfMovingClock();
-  const struck = control.fault({ ...scriptOf(fault), times });
+  const scripted = control.fault({ ...scriptOf(fault), times });
   let hung = 0;
-  // A time-out comes once the service has the request, however long that takes.
+  // The clock advances to the time-out when the service has the request, however long that takes.
   const timer = setInterval(() => {
-    if (fault.kind !== "hang" || struck.hits === hung) return;
-    hung = struck.hits;
+    if (fault.kind !== "hang" || scripted.hits === hung) return;
+    hung = scripted.hits;
     void clock.advance(requestTimeoutMs);
   }, 5);
   const client = (more: Partial<ClientOptions>) =>
@@ -101,7 +101,7 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
   return await outcomeOf(call, client, control).finally(() => clearInterval(timer));
 }
 
-/** The same fault, as the emulator's own list has it. */
+/** The same fault in the format of the emulator. */
 function scriptOf(fault: Exclude<Fault, { kind: "refused" }>): FaultScript {
   switch (fault.kind) {
     case "cut":

@@ -1,4 +1,7 @@
-/** The network in memory: undici's side of a request, in front of the emulator's own handlers. */
+/**
+ * The network of the simulation: it stands in for undici in the API client, and calls the emulator in memory. Each
+ * part of a request takes time on the timeline, and may meet a fault.
+ */
 import type { Dispatcher } from "undici";
 import type { InstanceFault } from "../../emulator/faults/kinds";
 import type { InProcessResponse, InProcessEmulator } from "../../emulator/inProcess";
@@ -6,12 +9,14 @@ import type { Fault } from "./faults";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
 
-/** Who sends: what reaches it does so only while it lives. */
+/** The process that sends a request. */
 export interface Sender {
   name: string;
+  /** Calls `run` if the process is alive. */
   happen(run: () => void): void;
 }
 
+/** A request as the hooks see it. */
 export interface SentRequest {
   sender: Sender;
   method: string;
@@ -19,19 +24,20 @@ export interface SentRequest {
   body: string | undefined;
 }
 
-/** What a history has to say about requests. */
+/** How a simulation decides about requests and observes them. */
 export interface NetworkHooks {
-  /** The fault that this request faultFor. */
+  /** Returns the fault of this request. Undefined for none. */
   faultFor(sent: SentRequest): Fault | undefined;
-  /** What else is true of the instance that a POST makes. */
+  /** Returns more faults for the instance that a POST creates. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
-  /** The service has acted. */
+  /** Called after the service has acted on a request. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
   trace(line: string): void;
 }
 
 const html = "<html><body>Bad gateway</body></html>";
 
+/** The network between the plugin processes and the service. */
 export class Network {
   readonly #timeline: Timeline;
   readonly #random: Random;
@@ -49,14 +55,14 @@ export class Network {
     this.#hooks = hooks;
   }
 
-  /** What the client is given in place of undici's Agent. */
+  /** Returns what the API client uses in place of undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
     const dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
       this.#send(sender, options, handler);
       return true;
     };
-    const nothing = () => Promise.resolve();
-    return { dispatch, close: nothing, destroy: nothing } as unknown as Dispatcher;
+    const doNothing = () => Promise.resolve();
+    return { dispatch, close: doNothing, destroy: doNothing } as unknown as Dispatcher;
   }
 
   #send(
@@ -69,7 +75,7 @@ export class Network {
     const sent: SentRequest = { sender, method, path, body };
     const fault = this.#hooks.faultFor(sent);
     const controller = new Controller();
-    /** Something reaches the sender, unless it has given up on it. */
+    /** Calls `run` after `ms`, unless the sender is dead or has aborted the request by then. */
     const arrive = (ms: number, run: () => void) =>
       this.#timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
@@ -80,7 +86,7 @@ export class Network {
     arrive(this.#latency(), () => {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
-      // It is on its way now, whatever becomes of its sender.
+      // The request is under way now, and reaches the service even if the sender dies.
       this.#timeline.at(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
@@ -100,14 +106,14 @@ export class Network {
     });
   }
 
-  /** What the service does with it, and what goes back. */
+  /** Lets the service act unless the fault prevents it. Returns the response, or why none arrives. */
   #serve(
     sent: SentRequest,
     { headers, path: target }: Dispatcher.DispatchOptions,
     fault: Fault | undefined,
   ): InProcessResponse | "none" | "cut" {
     const { method, body, sender } = sent;
-    const given = headers as Record<string, string>;
+    const sentHeaders = headers as Record<string, string>;
     const line = `${sender.name} ${method} ${target}`;
     const acts = fault === undefined || !("acted" in fault) || fault.acted;
     let answer: InProcessResponse | undefined;
@@ -115,7 +121,7 @@ export class Network {
       const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
       answer = this.#service.answer(
         {
-          ...{ method, target, authorization: given["authorization"] ?? "" },
+          ...{ method, target, authorization: sentHeaders["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
         [...odd, ...this.#hooks.instanceFaultsFor(sent)],
@@ -129,12 +135,13 @@ export class Network {
     return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
   }
 
-  /** Mostly short; now and then as long as it takes for others to overtake. */
+  /** Mostly short. One in twelve is long enough for other requests to overtake. */
   #latency(): number {
     return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
   }
 }
 
+/** The response of a scripted status. */
 function answerOf({
   status,
   body,

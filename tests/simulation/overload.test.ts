@@ -1,4 +1,7 @@
-/** A slow and overloaded service: each answer is late, one in five is a 503, acted on or not (G1, G2). */
+/**
+ * On a slow and overloaded service, each instance is created once (G2) and none is lost (G1). One response in five
+ * is a 503.
+ */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
 import { InstanceUnfinished } from "../../provider/errors";
@@ -23,15 +26,15 @@ test.each([1, 2, 3])(
       broken++;
       return overloaded(random.oneIn(2));
     };
-    const told: string[] = [];
+    const messages: string[] = [];
     let runs = 0;
     let failures: number;
     do {
       const { engine, warnings } = await simulation.up(program(count));
-      told.push(...warnings, ...engine.failed.map(({ error }) => textOf(error)));
-      // Whatever failed is in the state, or made nothing, or is named.
+      messages.push(...warnings, ...engine.failed.map(({ error }) => textOf(error)));
+      // Every instance is in the state, or a message names it.
       const unheld = simulation.ids.filter((id) => !simulation.stack.ids.includes(id));
-      expect(unheld.filter((id) => !told.some((text) => text.includes(id)))).toEqual([]);
+      expect(unheld.filter((id) => !messages.some((text) => text.includes(id)))).toEqual([]);
       failures = engine.failed.length;
       runs++;
     } while (failures > 0 && runs < 10);

@@ -1,6 +1,6 @@
 /**
- * What must hold in every history (CREATE: nothing lost, nothing doubled, nothing forgotten), and what is
- * left out of that, each with its reason.
+ * Checks the promises of the provider in a history: no created instance is lost (1), none is created twice (2), none
+ * is forgotten by a state (3), and no other instance is touched (4). Each exception is in the code with its reason.
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
@@ -9,47 +9,48 @@ import { printedCommands } from "../support/printed";
 import { hidingFaults } from "./faults";
 import type { RunPlan } from "./history";
 
-/** An instance that a run of ours had made. */
+/** An instance that a run of the history has created. */
 export interface Made {
   id: string;
   name: string;
-  /** Of the resource it was made for, in which stack. */
+  /** The URN of the resource that the instance was created for. */
   urn: string;
   stack: Stack;
-  /** The disk with the ledger that has its record. */
+  /** The disk with the ledger that contains the record of its create. */
   disk: object;
-  /** The provider resource of its run. */
+  /** The id of the provider resource in its run. */
   scope: string | undefined;
-  /** From when on lists show it. */
+  /** When listings begin to show the instance, in virtual milliseconds. */
   listedFrom: number;
-  /** When a person was first told of it, with the command that takes it over. */
-  toldAt?: number;
-  /** Who let it go, knowingly. */
+  /** When a message first named the instance with the command that imports it, in virtual milliseconds. */
+  namedAt?: number;
+  /** Why the instance need not be in a state any more, for example because a person removed it. */
   letGo?: string;
 }
 
-/** A run in which a POST is sent. */
+/** The run that sends a POST. */
 export interface Poster {
   plan: RunPlan | undefined;
   disk: object;
-  /** Ids that it was told to replace. */
+  /** The ids that the run has begun to replace. */
   replacing: ReadonlySet<string>;
-  /** Faults that its requests have met so far. */
-  met: ReadonlySet<string>;
-  /** It has said that the listing before a create was not complete. */
+  /** The names of the faults that its requests have met so far. */
+  metFaults: ReadonlySet<string>;
+  /** Whether a message said that the listing before a create was not complete. */
   toldPartial: boolean;
 }
 
-/** A baseline may be that old when its POST is sent, and both take some time under way. */
+/** The greatest age of the listing before a create when the service acts on the POST. */
 const baselineMs = 45_000;
 
+/** Gets the events of a history, and collects the promises that were broken. */
 export class PromiseChecker {
   readonly #service: Pick<InProcessEmulator, "control">;
   readonly #stacks: readonly Stack[];
   readonly #now: () => number;
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
-  /** Disks that went with their machines, and the ledgers on them. */
+  /** The disks that were lost with their machines, and with them their ledgers. */
   readonly goneDisks = new Set<object>();
   figures = { made: 0, named: 0, resumed: 0 };
 
@@ -71,13 +72,16 @@ export class PromiseChecker {
     return this.#service.control.has(id);
   }
 
-  /** A person has read this: which instance, and how it is taken over. */
+  /** Called with each message that a person reads. It names the instances whose import command it shows. */
   told(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
-    for (const made of this.made.values()) if (text.includes(made.id)) made.toldAt ??= this.#now();
+    for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
   }
 
-  /** The service has made one (2): no other of its resource may run that nobody was told of before. */
+  /**
+   * Called when the service has created an instance. No other instance of its resource may exist that no message has
+   * named (2).
+   */
   makes(made: Made, poster: Poster): void {
     this.made.set(made.id, made);
     this.figures.made++;
@@ -86,7 +90,7 @@ export class PromiseChecker {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
-      if (other.toldAt !== undefined) continue;
+      if (other.namedAt !== undefined) continue;
       if (!this.#mayBeUnnamed(other, poster)) {
         this.violated(`${made.id} is made for ${made.urn}, and ${other.id} was not named before`);
       }
@@ -97,28 +101,28 @@ export class PromiseChecker {
     return stack.resources.some((held) => held.id === id && held.old);
   }
 
-  /** Whether a second instance may be made without a word of the first. */
-  #mayBeUnnamed(first: Made, { disk, met, toldPartial }: Poster): boolean {
-    // The list was not complete, which was said; or it left the first one out.
-    if (toldPartial || Object.keys(hidingFaults).some((name) => met.has(name))) return true;
-    // The ledger tells of the first one.
+  /** Whether a second instance may be created though no message has named the first one. */
+  #mayBeUnnamed(first: Made, { disk, metFaults, toldPartial }: Poster): boolean {
+    // A message said that the list was not complete, or a fault hid the first instance.
+    if (toldPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name))) return true;
+    // The ledger has a record of the first instance.
     if (first.disk === disk) return false;
     return (
-      // No list showed it in time.
+      // No listing showed the first instance in time.
       first.listedFrom > this.#now() - baselineMs ||
-      // Its provider resource was never saved.
+      // The provider resource of its run was never saved.
       first.scope !== first.stack.scope ||
-      // The list showed it under another id.
-      met.has("ids that change")
+      // A fault changed its id in listings.
+      metFaults.has("ids that change")
     );
   }
 
-  /** The engine was given an id for a resource (4): nobody else's may be taken over. */
-  gives(urn: string, stack: Stack, id: string, { met }: Pick<Poster, "met">): void {
+  /** Called when the engine gets an id for a resource. It must not be the instance of another resource (4). */
+  gives(urn: string, stack: Stack, id: string, { metFaults }: Pick<Poster, "metFaults">): void {
     const made = this.made.get(id);
     if (!made) {
-      // Taken at its word after an unclear POST; the true one is then named as another of its name.
-      if (met.has("ids that change")) return;
+      // After a POST with an unknown outcome, the provider adopted the id of a listing that a fault had changed.
+      if (metFaults.has("ids that change")) return;
       return this.violated(`${id}, which no run made, is given for ${urn}`);
     }
     if (made.urn !== urn || made.stack !== stack) {
@@ -130,7 +134,7 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, and is given to ${stack.name}`);
   }
 
-  /** A state is saved (3): what it does not hold any more was let go, or is gone. */
+  /** Called when a state is saved. An instance that it drops must be gone or let go (3). */
   saves(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
@@ -138,7 +142,7 @@ export class PromiseChecker {
     }
   }
 
-  /** The service destroys one (4). */
+  /** Called when the service destroys an instance. The stack must hold it, and no other stack may (4). */
   destroys(id: string, stack: Stack): void {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
@@ -146,21 +150,24 @@ export class PromiseChecker {
     if (other) this.violated(`${id} is destroyed, and ${other.name} holds it`);
   }
 
-  /** At the end (1): each that runs is in a state, was named or let go, or will be by the next create. */
+  /**
+   * Called at the end. Every existing instance is in a state, was named or let go, or the next create will find it
+   * (1).
+   */
   ends(records: readonly LedgerRecord[]): void {
     const held = this.#stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
-      const { id, toldAt, letGo, name } = made;
+      const { id, namedAt, letGo, name } = made;
       if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;
-      if (toldAt !== undefined) this.figures.named++;
-      // The next create of its resource on that machine names it, or goes on with it.
+      if (namedAt !== undefined) this.figures.named++;
+      // The next create of its resource on that machine names the instance, or continues its create.
       else if (records.some((it) => it.id === id && (isPending(it) || it.stage === "delivered")))
         continue;
-      // Its name in the record tells of it; also where a list made up the id that it was adopted with.
+      // A record has its name, and no id or an id that a fault made up.
       else if (records.some((it) => isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)))
         continue;
-      // Its ledger is gone with its machine: the next create finds it by its name, in the same scope. In
-      // another one nothing tells whose it is, so it is not promised.
+      // Its ledger is lost with its machine. In the same scope, the next create finds the instance by its name. In
+      // another scope nothing shows whose it is, so nothing is promised.
       else if (this.goneDisks.has(made.disk)) continue;
       else this.violated(`${id} (${name}) runs, and nobody knows of it`);
     }
@@ -171,7 +178,7 @@ export class PromiseChecker {
   }
 }
 
-/** `emulator/faults`: "ids that change" appends to each. */
+/** Whether a recorded id is missing, or made from `id` by the fault "ids that change", which appends to each id. */
 function isNoneOrMadeUp(recorded: string | undefined, id: string): boolean {
   return recorded === undefined || (recorded !== id && recorded.startsWith(`${id}-`));
 }

@@ -1,6 +1,6 @@
 /**
- * G1, G2, G3 in histories at random, from fixed seeds, as `npm run simulate` plays them. In processes of their
- * own, since Jest makes them slower.
+ * Random histories from fixed seeds: no instance is lost (G1), doubled (G2) or wrongly reported as deleted (G3).
+ * They run in processes of `npm run simulate`, because they are slower inside Jest.
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";

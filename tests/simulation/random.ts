@@ -1,4 +1,4 @@
-/** Chance from a seed. */
+/** Random numbers from a seed, for the simulation. */
 import { seeded } from "../../emulator/random";
 
 export class Random {
@@ -7,10 +7,11 @@ export class Random {
   constructor(seed: number) {
     this.next = seeded(seed);
   }
+  /** A number from `low` up to `high`. */
   between(low: number, high: number): number {
     return low + this.next() * (high - low);
   }
-  /** True once in so many times. */
+  /** True with a probability of 1 in `times`. */
   oneIn(times: number): boolean {
     return this.next() * times < 1;
   }

@@ -1,4 +1,4 @@
-/** What a model of the engine asks, written as the recorder of the real one writes it. */
+/** Records the calls of the model of the engine in the format of the recorder of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";
@@ -6,7 +6,7 @@ import { stampOf } from "../../provider/origin";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
-/** The same calls, each with a line for itself and one for its answer. */
+/** Wraps the calls so that each writes a line to the log, and another line when it is answered. */
 export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   let count = 0;
   const begin = (line: Partial<LogLine>) => {

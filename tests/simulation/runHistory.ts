@@ -1,6 +1,6 @@
 /**
- * Runs a history. Then all faults end, and people type the commands that were printed. Returns the promises
- * that were broken.
+ * Runs a history (history.ts). After its runs all faults end, and a person types the commands that messages showed.
+ * Returns the promises that were broken (promiseChecker.ts).
  */
 import {
   startInProcess,
@@ -24,14 +24,15 @@ import { Random } from "./random";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
+/** After this time no instance is new to the provider any more. */
 const settlingMs = 60_000;
-/** Nothing of a run goes on for longer, whatever happens to it. */
-const longestRunMs = 60 * 60_000;
+/** A run that takes longer counts as endless. */
+const maxRunMs = 60 * 60_000;
 
-/** A stack whose state is judged each time it is saved. */
+/** A stack whose state is checked at each save. */
 class CheckedStack extends Stack {
   readonly #onSave: (before: string[], after: string[]) => void;
-  /** An engine is at work on it. */
+  /** Whether an engine is running on the stack. */
   isLocked = false;
   /** The version of its program. */
   version = 1;
@@ -53,24 +54,27 @@ interface Run extends Poster {
   machine: Machine;
   plugin: PluginProcess;
   engine: Engine;
-  /** Cleared when the engine is dead. */
+  /** False once the engine has been killed. */
   isEngineAlive: boolean;
   isOver: boolean;
   startedAt: number;
   scope: string | undefined;
+  /** The number of saves so far. */
   saves: number;
-  met: Set<string>;
+  metFaults: Set<string>;
   counts: Record<RequestKind, number>;
-  /** The resource of each name that it has asked for. */
+  /** The URN of the resource by the instance name in its create. */
   urns: Map<string, string>;
 }
 
+/** The result of a history. */
 export interface Outcome {
   violations: readonly string[];
   figures: PromiseChecker["figures"];
   runs: number;
 }
 
+/** An emulator, and the clock and random numbers of the history that uses it. */
 interface Shared {
   service: InProcessEmulator;
   now: () => number;
@@ -78,7 +82,7 @@ interface Shared {
   readyAfter: number;
 }
 
-/** One emulator for all histories of this process that list in the same order: it is emptied before each. */
+/** One emulator for each list order. It is reset before each history that uses it. */
 const services = new Map<History["listOrder"], Shared>();
 
 export async function runHistory(
@@ -101,7 +105,8 @@ class HistoryRun {
   readonly #stacks: CheckedStack[];
   readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
-  readonly #said: string[] = [];
+  /** Everything that a person could read. */
+  readonly #messages: string[] = [];
   #isHealed = false;
   #scopes = 0;
 
@@ -138,8 +143,8 @@ class HistoryRun {
       this.#checker.violated(`${(error as Error).message}`);
     }
     for (const canary of Object.values(secrets)) {
-      if (this.#said.some((text) => text.includes(canary)))
-        this.#checker.violated("a secret was said");
+      if (this.#messages.some((text) => text.includes(canary)))
+        this.#checker.violated("a message contains a secret");
     }
     const { violations, figures } = this.#checker;
     for (const it of violations) this.#tell(`VIOLATION ${it}`);
@@ -156,8 +161,9 @@ class HistoryRun {
     } else await this.#timeline.pass(plan.besideAfterMs);
     const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
-    // The backend lets one engine at a time at a stack: who breaks its lock under a living one loses what
-    // the other has saved, which no provider can mend.
+    // The backend locks a stack for one engine. Breaking the lock of a living engine loses its saves, and no
+    // provider can
+    // prevent that.
     if (stack.isLocked) return;
     await this.#act(plan);
     const run = this.#begin(stack, machine, plan);
@@ -190,7 +196,7 @@ class HistoryRun {
       startedAt: timeline.now,
       saves: 0,
       scope: stack.scope,
-      met: new Set(),
+      metFaults: new Set(),
       toldPartial: false,
       counts: { account: 0, list: 0, post: 0, delete: 0 },
       get replacing() {
@@ -213,14 +219,14 @@ class HistoryRun {
         },
       ),
     };
-    plugin.onSaid = (text) => {
+    plugin.onMessage = (text) => {
       run.toldPartial ||= text === partialNotice;
-      this.#says(text);
+      this.#onMessage(text);
     };
     plugin.onStep = (step) => {
       if (plan?.end && step === plan.end.step) this.#end(run, plan.end.how);
     };
-    this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "all is well"}`);
+    this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "without faults"}`);
     this.#runs.push(run);
     machine.processes.add(plugin);
     return run;
@@ -231,7 +237,7 @@ class HistoryRun {
     const over = () => {
       this.#tell(`${run.name} is over: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
-        this.#says(
+        this.#onMessage(
           error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
           name,
         );
@@ -240,7 +246,7 @@ class HistoryRun {
       run.plugin.signal();
     };
     operation().then(over, (error: unknown) => {
-      // Configure failed, say.
+      // For example, Configure failed.
       run.engine.failed.push({ name: "", error: error as Error });
       over();
     });
@@ -254,7 +260,7 @@ class HistoryRun {
   async #allOver(): Promise<void> {
     await this.#timeline.run(() => {
       const late = this.#runs.find(
-        (run) => !run.isOver && this.#timeline.now - run.startedAt > longestRunMs,
+        (run) => !run.isOver && this.#timeline.now - run.startedAt > maxRunMs,
       );
       if (late) throw new Error(`${late.name} does not end`);
       return this.#runs.every(({ isOver }) => isOver);
@@ -267,7 +273,7 @@ class HistoryRun {
       run.isEngineAlive = false;
       if (!run.isOver) this.#overNow(run);
     };
-    /** A signal comes between two steps of a process. */
+    /** Calls `happens` between two steps of the process, when a signal arrives. */
     const between = (happens: () => void) => this.#timeline.at(0, happens);
     switch (how) {
       case "Ctrl-C":
@@ -312,12 +318,13 @@ class HistoryRun {
 
   async #act({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks, and when nothing is young: one that is an hour ahead of another takes a new instance
-      // for an old one.
+      // All clocks change together, and when no instance is new: a machine whose clock is an hour ahead of another
+      // takes a
+      // new instance for an old one.
       await this.#allOver();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
-        machine.ahead += before === "clock ahead" ? 3_600_000 : -3_600_000;
+        machine.aheadMs += before === "clock ahead" ? 3_600_000 : -3_600_000;
       }
     }
     if (before !== "removed one" && before !== "renamed one") return;
@@ -340,12 +347,12 @@ class HistoryRun {
     this.#service.control.remove(made.id);
   }
 
-  // ── What the engine asks and is given ──────────────────────────────────────────────────────────
+  // ── The calls of the engine ────────────────────────────────────────────────────────────────────
 
-  /** The plugin's calls, with an eye on what is asked for and given. */
+  /** Returns the calls of the plugin, and passes the ids that the engine gets to the checker. */
   #checkedCalls(runOf: () => Run): Calls {
     const calls = () => runOf().plugin.calls;
-    const given = (urn: string, id: string) => this.#checker.gives(urn, runOf().stack, id, runOf());
+    const onId = (urn: string, id: string) => this.#checker.gives(urn, runOf().stack, id, runOf());
     return {
       configure: (request) => calls().configure(request),
       check: (request) => calls().check(request),
@@ -357,10 +364,10 @@ class HistoryRun {
         runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
         try {
           const reply = await calls().create(request);
-          if (!request.preview) given(request.urn, reply.id);
+          if (!request.preview) onId(request.urn, reply.id);
           return reply;
         } catch (error) {
-          if (error instanceof InstanceUnfinished) given(request.urn, error.id);
+          if (error instanceof InstanceUnfinished) onId(request.urn, error.id);
           throw error;
         }
       },
@@ -368,7 +375,7 @@ class HistoryRun {
         await calls().delete(request);
         const made = this.#checker.made.get(request.id);
         if (made && this.#checker.isAlive(request.id))
-          made.letGo = "retained by a Delete that said so";
+          made.letGo = "retained by a Delete with a warning";
       },
     };
   }
@@ -396,14 +403,15 @@ class HistoryRun {
 
   #settings(plan: RunPlan | undefined): PropertyMap {
     const history = this.#history;
-    const isClean = plan === undefined;
-    // Where a delete is refused, the message says how to let the instance run.
-    const policy = isClean && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
+    const isWithoutFaults = plan === undefined;
+    // If a delete is refused, its message says to set `retain`.
+    const policy =
+      isWithoutFaults && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
     return propertyMap({
       baseUrl: "https://compute.example/v2",
       apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
       deletePolicy: policy,
-      leftovers: isClean ? "warn" : history.leftovers,
+      leftovers: isWithoutFaults ? "warn" : history.leftovers,
       ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
       ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
     });
@@ -430,7 +438,7 @@ class HistoryRun {
       (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
     );
     if (!strike) return undefined;
-    run.met.add(strike.fault);
+    run.metFaults.add(strike.fault);
     return faultNamed(strike.fault);
   }
 
@@ -459,7 +467,7 @@ class HistoryRun {
 
   // ── People ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** All goes well from now on; what is printed is typed, until an `up` finds nothing to do. */
+  /** Ends all faults. On each stack, a person types the printed commands until an `up` finds nothing to do. */
   async #heal(): Promise<void> {
     this.#isHealed = true;
     this.#shared.readyAfter = 0;
@@ -470,9 +478,9 @@ class HistoryRun {
     for (const stack of this.#stacks) {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
       await this.#comeToRest(stack);
-      // An `up` takes the state's word for what is there.
+      // An `up` does not notice that an instance in the state is gone, so a refresh is needed.
       if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
-      await this.#clean(stack, (engine) => engine.refresh());
+      await this.#runWithoutFaults(stack, (engine) => engine.refresh());
       await this.#comeToRest(stack);
     }
   }
@@ -481,28 +489,35 @@ class HistoryRun {
     let wrong = "";
     for (let round = 0; round < 6; round++) {
       const program = this.#program(stack.version);
-      const { did, failed } = (await this.#clean(stack, (engine) => engine.up(program))).engine;
+      const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
+        .engine;
       const notSame = did.filter((what) => !what.startsWith("same"));
       wrong = [...notSame, ...failed.map(({ error }) => error.message)].join("; ");
       if (wrong === "") return;
-      for (const { name, error } of failed) await this.#follow(stack, name, error);
+      for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
     }
     this.#checker.violated(`${stack.name} does not come to rest: ${wrong}`);
   }
 
-  /** A run in which nothing goes wrong. */
-  async #clean(stack: CheckedStack, operation: (engine: Engine) => Promise<void>): Promise<Run> {
+  /** Plays a run without faults. */
+  async #runWithoutFaults(
+    stack: CheckedStack,
+    operation: (engine: Engine) => Promise<void>,
+  ): Promise<Run> {
     const run = this.#begin(stack, this.#machines[0] as Machine);
     this.#start(run, () => operation(run.engine));
     await this.#allOver();
     return run;
   }
 
-  /** Takes over the instance that the error names, by its id or its name; where there is none, forgets the create. */
-  async #follow(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
+  /**
+   * Follows an error message: imports the instance that it names by id or name. If there is none, discards the
+   * record.
+   */
+  async #followAdvice(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
-    // Of two stacks that give the same name, a person knows which has made it.
+    // If two stacks use the same name, a person knows which of them created the instance.
     const isFree = (it: string) =>
       this.#checker.isAlive(it) &&
       this.#checker.made.get(it)?.stack === stack &&
@@ -514,10 +529,10 @@ class HistoryRun {
         .find((it) => isFree(it.id) && message.includes(`"${it.name}"`))?.id;
     if (id !== undefined && !stack.resources.some((held) => held.name === name && !held.old)) {
       this.#tell(`a person imports ${id}`);
-      return void (await this.#clean(stack, (engine) => engine.import(name, id)));
+      return void (await this.#runWithoutFaults(stack, (engine) => engine.import(name, id)));
     }
     const made = this.#checker.made.get(id ?? "");
-    // The engine imports nothing in the place of what the state holds.
+    // The engine does not import an instance for a resource that is in the state.
     if (made) this.#remove(made, "removed at the portal, so that it can be forgotten");
     const [discard] = printedCommands(message, "discard ");
     if (discard === undefined) return;
@@ -536,19 +551,21 @@ class HistoryRun {
     if (made) made.letGo = "a person discarded its record";
   }
 
-  /** As a command has it. */
+  /** The ledger of a machine, as a command of the plugin opens it. */
   #ledgerOf(machine: Machine): Ledger {
     const disk = machine.disk.processDisk({ step: () => undefined, later: () => undefined });
     const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" });
     return new Ledger(folder, "byHand", () => undefined, machine, disk);
   }
 
-  #says(text: string, of = ""): void {
-    this.#tell(`${of} told: ${text}`);
-    this.#said.push(text);
+  /** Called with each message that a person reads. */
+  #onMessage(text: string, resource = ""): void {
+    this.#tell(`${resource} told: ${text}`);
+    this.#messages.push(text);
     this.#checker.told(text);
   }
 
+  /** Writes a line to the trace, with the time in seconds. */
   #tell(line: string): void {
     this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }

@@ -1,4 +1,4 @@
-/** The same seed tells the same history, byte for byte, whatever else the machine does. */
+/** The same seed gives the same history, byte for byte, even on a busy machine. */
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";

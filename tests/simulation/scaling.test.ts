@@ -1,19 +1,22 @@
-/** Runners that share one token (G6), on a virtual clock: docs/scaling.md in small, to the request. */
+/**
+ * Runners that share one token keep its rate limit (G6). This is a small version of the simulation behind
+ * docs/scaling.md.
+ */
 import { expect, test } from "@jest/globals";
 import { share, type Sharing } from "./sharing";
 
-test("runners that are told their share are never refused", async () => {
+test("runners with their share of the limit configured are never refused", async () => {
   const { refused, failed, done } = await share({
     ...{ runners: 4, creates: 300, limit: 200, window: "fixed", told: true },
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
-  // 47 each in the first minute.
+  // The first minute is not enough for the 75 creates of each runner.
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 
-test("ten runners all end, and keep nobody out; the same seed gives the same run", async () => {
-  const simulation = { runners: 10, creates: 300, latecomers: 10 };
-  const sharing: Sharing = { ...simulation, limit: 200, window: "sliding" };
+test("ten runners all end, and latecomers get through; the same seed gives the same run", async () => {
+  const runners = { runners: 10, creates: 300, latecomers: 10 };
+  const sharing: Sharing = { ...runners, limit: 200, window: "sliding" };
   const outcome = await share(sharing);
   const { ideal, done, waited, refused, failed } = outcome;
   expect(failed).toBe(0);

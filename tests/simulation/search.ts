@@ -1,22 +1,27 @@
-/** Plays histories from a seed; of one that breaks a promise, gives the shortest that still does. */
+/**
+ * Plays random histories from a seed. If one breaks a promise, it is reduced to a short history that still breaks
+ * one.
+ */
 import fc from "fast-check";
 import { history, type History } from "./history";
 import { runHistory } from "./runHistory";
 
+/** The figures of the histories played, and the first history that broke a promise. */
 export interface Found {
   histories: number;
   runs: number;
   instances: number;
-  /** In no state, and known from what was printed. */
+  /** The number of instances that are in no state and were named in a message. */
   named: number;
   broken?: { seed: number; path: string; promise: string; history: History };
 }
 
-/** Errors are made by the thousand here, and nobody reads where. */
+// Thousands of errors are created here, and nobody reads their stacks.
 Error.stackTraceLimit = 0;
 
 class Broken extends Error {}
 
+/** Plays `histories` histories. With `path`, plays only the one that an earlier search found at that path. */
 export async function search(seed: number, histories: number, path?: string): Promise<Found> {
   const found: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   const property = fc.asyncProperty(history, async (it) => {
@@ -41,12 +46,12 @@ export async function search(seed: number, histories: number, path?: string): Pr
   return found;
 }
 
-/** How one plays it again. */
+/** The command that plays a broken history again. */
 export function commandFor({ seed, path }: NonNullable<Found["broken"]>): string {
   return `npm run simulate -- --seed ${seed} --path ${path}`;
 }
 
-/** A history in words. */
+/** Plays a history, and returns its trace. */
 export async function tell(it: History): Promise<string[]> {
   const lines = [JSON.stringify({ ...it, runs: it.runs.length })];
   await runHistory(it, (line) => lines.push(line));

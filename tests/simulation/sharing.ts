@@ -1,39 +1,48 @@
-/** Runners that share one token's limit, each a process with a stack of its own: for docs/scaling.md. */
+/**
+ * Simulates runners that share the rate limit of one token, each a process with its own stack. scaling.test.ts and
+ * the tool behind docs/scaling.md use it.
+ */
 import type { RateWindow } from "../../emulator/options";
 import { documentedRequestsPerMinute } from "../../provider/api/contract";
 import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
 
+/** A simulation to run. */
 export interface Sharing {
   runners: number;
-  /** Of all runners together, each all at once: an `up` with a high `--parallel`. */
+  /**
+   * The creates of all runners together. A runner sends its creates all at once, like an `up` with a high
+   * `--parallel`.
+   */
   creates: number;
   window: RateWindow;
-  /** Requests a minute; the documented limit, if left out. */
+  /** Requests per minute. The default is the documented limit. */
   limit?: number;
-  /** Each is told its share of the limit (`compute:requestsPerMinute`). */
+  /** Whether each runner has its share of the limit configured (`compute:requestsPerMinute`). */
   told?: boolean;
-  /** Runners that come on the way, with one create each. */
+  /** The number of runners that start later, with one create each. */
   latecomers?: number;
 }
 
 /** Times in seconds, sorted. */
 export interface Outcome {
-  /** The first moment at which the limit lets all but the latecomers' be made, and be ready. */
+  /** The earliest time at which the limit allows all instances of the early runners to be ready. */
   ideal: number;
-  /** When each runner was done. */
+  /** How long each early runner took. */
   done: number[];
+  /** How long each latecomer took. */
   waited: number[];
-  /** 429s. */
+  /** The number of 429s. */
   refused: number;
-  /** Creates that were not ready within their time-out. */
+  /** The number of creates that failed. */
   failed: number;
 }
 
 const provisioningSeconds = 5;
-/** The service's minute has nothing to do with when the runners start. */
+/** The second of the service's minute at which the runners start, for each kind of window. */
 const intoMinute = { sliding: 0, fixed: 20 };
 
+/** Runs the simulation. */
 export async function share(sharing: Sharing): Promise<Outcome> {
   const { runners, creates, window, told = false, latecomers = 0 } = sharing;
   const { limit = documentedRequestsPerMinute } = sharing;
@@ -53,11 +62,11 @@ export async function share(sharing: Sharing): Promise<Outcome> {
     return simulation.seconds - begun;
   };
   await simulation.timeline.pass(intoMinute[window] * 1000);
-  const every = (count: number) => Array.from({ length: count }, (_, n) => n);
-  const early = every(runners).map((n) =>
+  const indexes = (count: number) => Array.from({ length: count }, (_, n) => n);
+  const early = indexes(runners).map((n) =>
     up(`early${n}`, Math.floor(creates / runners), (n * 1000) / runners),
   );
-  const late = every(latecomers).map((n) =>
+  const late = indexes(latecomers).map((n) =>
     up(`late${n}`, 1, ((n + 0.5) / latecomers) * ideal * 1000),
   );
   const [done, waited] = await simulation.over(

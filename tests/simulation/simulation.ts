@@ -1,4 +1,7 @@
-/** Many instances, or many processes that share a token: what each run costs, to the request. */
+/**
+ * A simulation of one service and one machine on virtual time. The tests of many instances and of shared tokens use
+ * it to count requests and seconds.
+ */
 import { startInProcess } from "../../emulator/inProcess";
 import type { EmulatorOptions } from "../../emulator/options";
 import {
@@ -17,29 +20,33 @@ import { Timeline } from "./timeline";
 export const destroyPath = "/v2/instances/{id}";
 export const cursor = { cursorParameter: "starting_after" };
 
-/** An `up` of a thousand takes that many. */
-const mostEvents = 1_000_000;
+/** Enough events for an `up` of a thousand instances. */
+const maxEvents = 1_000_000;
 
+/** One run of Pulumi: a plugin process, and the engine that started it. */
 export interface Run {
   plugin: PluginProcess;
   engine: Engine;
   warnings: string[];
-  /** What the Info column showed. */
+  /** The status messages, which the CLI shows in the Info column. */
   statuses: string[];
 }
 
-/** The service, and one machine. All latencies come from one seed. */
+/** A service, a machine and a stack. All latencies come from one seed. */
 export class Simulation implements Disposable {
-  readonly timeline = new Timeline(mostEvents);
+  readonly timeline = new Timeline(maxEvents);
   readonly service;
   readonly stack = new Stack("dev");
-  /** What a request faultFor. */
+  /** Returns the fault of a request. A test may replace it. */
   faultFor: (sent: SentRequest) => Fault | undefined = () => undefined;
-  /** Instances made, and list requests answered, so far. */
+  /** The number of POSTs that the service has acted on. */
   made = 0;
+  /** The number of list requests that the service has acted on. */
   looks = 0;
-  /** The most that were seen to be PROVISIONING; counting them costs, so not at each POST. */
-  mostPending = 0;
+  /**
+   * The highest number of instances in PROVISIONING. It is sampled at every tenth POST, because counting takes time.
+   */
+  maxPending = 0;
   readonly #random = new Random(1);
   readonly #machine = new Machine(this.timeline);
   readonly #network: Network;
@@ -65,10 +72,10 @@ export class Simulation implements Disposable {
     if (method !== "POST" || ++this.made % 10 > 0) return;
     const instances = this.service.control.instances();
     const pending = instances.filter(({ status }) => status === "PROVISIONING").length;
-    this.mostPending = Math.max(this.mostPending, pending);
+    this.maxPending = Math.max(this.maxPending, pending);
   }
 
-  /** A new process of the plugin, and the engine that started it. */
+  /** Starts a new process of the plugin, with an engine of its own. */
   begin(settings: Record<string, PropertyValue> = {}, stack = this.stack): Run {
     const name = `r${++this.#runs}`;
     const run = { warnings: [], statuses: [] } as unknown as Run;
@@ -79,13 +86,13 @@ export class Simulation implements Disposable {
     };
     const ctx = { timeline: this.timeline, random: this.#random, network: this.#network, trace };
     run.plugin = new PluginProcess(ctx, this.#machine, name);
-    const all = propertyMap({
+    const configuration = propertyMap({
       baseUrl: "https://compute.example/v2",
       apiToken: new Secret("sk_test_acme_canary1"),
       destroyPath,
       ...settings,
     });
-    run.engine = new Engine(stack, run.plugin.calls, all, {
+    run.engine = new Engine(stack, run.plugin.calls, configuration, {
       pause: () => Promise.resolve(),
       saves: () => true,
       randomSeed: () => this.#random.bytes(32),
@@ -94,7 +101,7 @@ export class Simulation implements Disposable {
     return run;
   }
 
-  /** Lets time pass until this is over. */
+  /** Lets time pass until the operation has ended, and returns its result. */
   async over<T>(operation: Promise<T>): Promise<T> {
     let isOver = false;
     const ended = () => void (isOver = true);
@@ -103,8 +110,9 @@ export class Simulation implements Disposable {
     return operation;
   }
 
-  async until(what: () => boolean): Promise<void> {
-    await this.timeline.run(what);
+  /** Lets time pass until `condition` returns true. */
+  async until(condition: () => boolean): Promise<void> {
+    await this.timeline.run(condition);
   }
 
   async up(program: Program, settings: Record<string, PropertyValue> = {}): Promise<Run> {
@@ -123,23 +131,26 @@ export class Simulation implements Disposable {
     return run;
   }
 
+  /** The virtual seconds since the beginning. */
   get seconds(): number {
     return this.timeline.now / 1000;
   }
+  /** The ids of all instances of the service. */
   get ids(): string[] {
     return this.service.control.instances().map(({ id }) => id);
   }
+  /** The number of POSTs. */
   get posts(): number {
     return this.service.control.counts()["POST /v2/instances"] ?? 0;
   }
-  /** The list requests so far, in their order: which page, or which status. */
+  /** The list requests so far, in order: "first" or "next" page, or the status that was asked for. */
   get pages(): string[] {
     return this.service.control
       .requests()
       .filter(({ method, path }) => method === "GET" && path === "/v2/instances")
       .map(({ query }) => query["status"] ?? ("starting_after" in query ? "next" : "first"));
   }
-  /** 429s. */
+  /** The number of 429s. */
   get refused(): number {
     return this.service.control.requests().filter(({ status }) => status === 429).length;
   }
@@ -149,6 +160,7 @@ export class Simulation implements Disposable {
   }
 }
 
+/** A program of `count` instances. */
 export function program(count: number, prefix = "web"): Program {
   const inputs: PropertyMap = propertyMap({
     ...{ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1" },

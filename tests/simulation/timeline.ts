@@ -1,7 +1,7 @@
 /**
- * Virtual time. What happens in a history happens one event after another; between two events everything
- * that is ready to run has run. No real time passes, so the same seed gives the same history however busy
- * the machine is.
+ * The virtual time of the simulation. Events happen one after another, and between two events everything that is
+ * ready to run has run. Nothing waits for real time, so the same seed gives the same history however busy the
+ * machine is.
  */
 
 interface Event {
@@ -9,45 +9,52 @@ interface Event {
   run: () => void;
 }
 
+/** A queue of events, and the time that the last of them has set. */
 export class Timeline {
-  readonly #mostEvents: number;
+  readonly #maxEvents: number;
   /** Milliseconds since the beginning of the history. */
   now = 0;
-  /** How many events have happened. */
+  /** The number of events so far. */
   #happened = 0;
   readonly #events: Event[] = [];
 
-  /** No history takes more events; one that does never ends. */
-  constructor(mostEvents = 60_000) {
-    this.#mostEvents = mostEvents;
+  /** A history with more than `maxEvents` events counts as endless. */
+  constructor(maxEvents = 60_000) {
+    this.#maxEvents = maxEvents;
   }
 
-  /** Plans `run` for in `ms` milliseconds. */
+  /** Schedules `run` in `ms` milliseconds. */
   at(ms: number, run: () => void): void {
     this.#plan({ at: this.now + Math.max(0, ms), run });
   }
 
-  /** Goes from event to event until `done`. @throws if nothing is left to happen, or it never ends. */
+  /**
+   * Runs one event after another until `done` returns true.
+   * @throws if no event is left before that, or if the number of events exceeds the limit
+   */
   async run(done: () => boolean): Promise<void> {
     await drained();
     while (!done()) {
       const next = this.#events.pop();
-      if (!next) throw new Error("nothing is left to happen, and not all is done");
-      if (++this.#happened > this.#mostEvents) throw new Error("the history never ends");
+      if (!next) throw new Error("no event is left, and the simulation has not ended");
+      if (++this.#happened > this.#maxEvents) throw new Error("the history never ends");
       this.now = next.at;
       next.run();
       await drained();
     }
   }
 
-  /** Lets so much time pass. */
+  /** Lets `ms` milliseconds pass. */
   async pass(ms: number): Promise<void> {
     let isOver = false;
     this.at(ms, () => (isOver = true));
     await this.run(() => isOver);
   }
 
-  /** Events are kept latest first. Of two at the same moment, the one planned first happens first. */
+  /**
+   * Inserts an event. The list is sorted with the latest event first. Of two events at one moment, the one planned
+   * first runs first.
+   */
   #plan(event: Event): void {
     let low = 0;
     let high = this.#events.length;

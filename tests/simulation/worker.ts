@@ -1,6 +1,7 @@
-/** A process that plays histories, seed by seed, as it is told (`tools/simulate.ts`). */
+/** A process that plays histories for `tools/simulate.ts`: each message names a seed, and the result is sent back. */
 import { search } from "./search";
 
+/** The histories to play from one seed. */
 export interface Batch {
   seed: number;
   histories: number;
@@ -8,7 +9,7 @@ export interface Batch {
 
 process.on("message", ({ seed, histories }: Batch) => {
   void search(seed, histories).then((found) => {
-    // Whoever wanted to know may be gone.
+    // The parent process may have ended.
     if (process.connected) process.send?.(found);
   });
 });

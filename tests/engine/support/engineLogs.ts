@@ -1,15 +1,19 @@
 /**
- * Opens the logs that the engine keeps of every command since 3.249, in `logs` of the Pulumi home: all that
- * `-v=9` prints. Of a command without a stack it is gzip. Else it is `PLOG`, a 1, the length of the session
- * key in two bytes, and that key encrypted as the stack's secrets are; then of each chunk its length in four
- * bytes, a nonce of twelve, and gzip in AES-256-GCM. One whose engine was killed may end anywhere.
+ * Opens the logs of the engine, so that secrets.ts can search them. Since 3.249 the engine writes everything that
+ * `-v=9` prints to a log of each command, in the folder `logs` of the Pulumi home. The log of a command without a
+ * stack is gzip. Any other log is encrypted: `PLOG`, a byte 1, the length of the session key in two bytes, and that
+ * key, encrypted like the secrets of the stack. Each chunk follows with its length in four bytes, a nonce of twelve
+ * bytes, and gzip in AES-256-GCM. The log of a killed engine may end anywhere.
  */
 import { createDecipheriv, pbkdf2Sync } from "node:crypto";
 import { constants, gunzipSync } from "node:zlib";
 
-/** Of all stacks in these tests. */
+/** The passphrase of all stacks in these tests. */
 export const passphrase = "test";
-/** Of each that has no settings file of its own: the key that these two make is known to all. */
+/**
+ * The salt of all stacks without a settings file of their own. Their key, made from passphrase and salt, is derived
+ * once.
+ */
 export const encryptionSalt =
   "v1:oYXw745B8XY=:v1:h327IGqQLyEp4wdo:hdmZWxt749m3Lu+V24bLq1tok29Emw==";
 
@@ -18,34 +22,35 @@ const keyStart = magic.length + 2;
 const nonceLength = 12;
 const tagLength = 16;
 
-/** What stacks' settings and states say of how their keys are made from the passphrase. */
+/** Returns the salts in the settings or the state of a stack. A key is derived from the passphrase and a salt. */
 export function saltsIn(bytes: Buffer): string[] {
   return bytes.toString("latin1").match(/\bv1:[\w+/]{11}=:v1:[\w+/]+=*:[\w+/]+=*/g) ?? [];
 }
 
 /**
- * What the engine and Pulumi's Node.js SDK write of properties on their own account, whatever a provider
- * does. Only a log that is encrypted like the state may hold it.
+ * The log lines in which the engine and the Node.js SDK of Pulumi write properties, whatever a provider does. They
+ * are allowed only in an encrypted log.
  */
-const ownAccount = new RegExp(
+const enginePropertyLines = new RegExp(
   '^\\{"time":"[^"]+","level":"\\w+","msg":"(' +
     "(Unm|M)arshaling property for RPC|Planner decided |" +
     '(eventSink::Debug\\(%v\\)","pulumi.log.arg0":"<\\{%reset%\\}>)?RegisterResource RPC (prepared|finished): )',
 );
 
+/** A log in clear text. */
 export interface OpenedLog {
   encrypted: boolean;
-  /** Without what the engine wrote on its own account in an encrypted one. */
+  /** The lines of the log, for an encrypted one without the lines in which the engine writes properties. */
   text: Buffer;
 }
 
-/** @throws where it is neither form, or no stack with one of these salts has encrypted it */
+/** @throws if the log has neither form, or was not encrypted with one of these salts */
 export function openLog(path: string, bytes: Buffer, salts: readonly string[]): OpenedLog {
   const encrypted = bytes.subarray(0, magic.length).toString("latin1") === magic;
   try {
     if (!encrypted) return { encrypted, text: unpacked(bytes) };
     const lines = decryptLog(bytes, salts).toString("latin1").split("\n");
-    const text = lines.filter((line) => !ownAccount.test(line)).join("\n");
+    const text = lines.filter((line) => !enginePropertyLines.test(line)).join("\n");
     return { encrypted, text: Buffer.from(text, "latin1") };
   } catch (cause) {
     throw new Error(`${path} can't be opened`, { cause });
@@ -73,10 +78,10 @@ function sessionKey(encrypted: string, salts: readonly string[]): Buffer {
     try {
       return decrypted(keyOf(salt), Buffer.from(nonce, "base64"), Buffer.from(text, "base64"));
     } catch {
-      // That of another stack.
+      // This is the salt of another stack.
     }
   }
-  throw new Error("no stack here has its key");
+  throw new Error("none of the salts decrypts its session key");
 }
 
 const keys = new Map<string, Buffer>();
@@ -89,7 +94,7 @@ function keyOf(salt: string): Buffer {
   return known;
 }
 
-/** Takes half a second, as it is meant to. */
+/** Derives the key of a stack. Takes half a second by design. */
 export function deriveKey(salt: string): Buffer {
   const [, bytes = ""] = salt.split(":");
   return pbkdf2Sync(passphrase, Buffer.from(bytes, "base64"), 1_000_000, 32, "sha256");
@@ -102,8 +107,8 @@ function decrypted(key: Buffer, nonce: Buffer, text: Buffer): Buffer {
 }
 
 function unpacked(bytes: Buffer): Buffer {
-  // Of an engine that was killed before it had written anything.
+  // The engine was killed before it had written anything.
   if (bytes.length === 0) return bytes;
-  // Also what ends too early.
+  // The input may end too early.
   return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 }

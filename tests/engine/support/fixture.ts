@@ -1,12 +1,14 @@
-/** A service and a stack that points to it: what nearly every test starts from. */
+/** The fixture of nearly every engine test: an emulator, and a stack that uses it. */
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
 import { refuseSecrets } from "./secrets";
 import { Stack, type StackOptions } from "./stack";
 
+/** The options of the stack and of the emulator. */
 export interface FixtureOptions extends StackOptions {
   service?: EmulatorOptions;
 }
 
+/** An emulator and a stack, which are both closed at the end of the test. */
 export class Fixture implements AsyncDisposable {
   readonly #serviceLog: readonly string[];
   private constructor(
@@ -17,7 +19,10 @@ export class Fixture implements AsyncDisposable {
     this.#serviceLog = serviceLog;
   }
 
-  /** Instances are ready at once, and looks follow each other quickly, unless told otherwise. */
+  /**
+   * Starts the emulator and creates the stack. By default, instances are ready at once and listings follow each
+   * other quickly.
+   */
   static async create({ service, config, ...options }: FixtureOptions): Promise<Fixture> {
     const serviceLog: string[] = [];
     const log = (line: string) => void serviceLog.push(line);
@@ -41,19 +46,19 @@ export class Fixture implements AsyncDisposable {
     }
   }
 
-  /** Ids of what exists at the service now, oldest first. */
+  /** The ids of the instances that exist now, oldest first. */
   ids(): string[] {
     return this.service.control.instances().map(({ id }) => id);
   }
 
-  /** How many instances the service was asked to make. */
+  /** The number of POSTs. */
   posts(): number {
     return this.service.counts()["POST /v2/instances"] ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      // An instance's name is no secret to its service.
+      // The service may log the names of instances.
       const logged = [...this.#serviceLog, JSON.stringify(this.service.control.requests())];
       refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
     } finally {

@@ -1,4 +1,4 @@
-/** How a person of each language gets from a copy of an example to a program that runs. */
+/** Installs an example of each language as a user does, so that its program can run. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,16 +9,17 @@ import { captured } from "../../../tools/support/command";
 import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
+/** A language whose programs the tests run. */
 export interface Guest {
   /** The example's directory in examples/. */
   example: string;
   /** Commands that must be on PATH. */
   needs: readonly string[];
-  /** Installs what the project asks for; returns the environment that programs then run in. */
+  /** Installs the dependencies of the project. Returns the environment variables that its programs need. */
   install(project: string): Promise<NodeJS.ProcessEnv>;
 }
 
-/** Each of these stands for a registry that the package has been published to. */
+/** The languages. Each installs the SDK from a local package, as if it came from the registry. */
 export const guests = {
   TypeScript: {
     example: "instance",
@@ -54,7 +55,7 @@ export const guests = {
       const { GOCACHE, GOMODCACHE, GOPROXY } = JSON.parse(settings) as Record<string, string>;
       const env = {
         GOCACHE,
-        // The person's own module cache would keep this version for good; but it may be read.
+        // The module cache of the user is only read, because it would keep this version forever.
         GOMODCACHE: join(packages, "modules"),
         GOPROXY: `file://${packages},file://${GOMODCACHE}/cache/download,${GOPROXY}`,
         GONOSUMDB: metadata.sdk.go.module,
@@ -83,29 +84,30 @@ export const guests = {
   },
 } satisfies Readonly<Record<string, Guest>>;
 
-/** Why a guest's programs cannot run here; undefined where they can. */
+/** Why programs of this language can't run on this machine. Undefined if they can. */
 export function hindrance({ needs }: Guest): string | undefined {
-  const missing = needs.filter((command) => !isThere(command));
+  const missing = needs.filter((command) => !isInstalled(command));
   return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
 }
 
-/** A launcher that is there for a tool that is not does not answer. */
-function isThere(command: string): boolean {
-  const question = command === "go" ? "version" : "--version";
+/** Whether a command works. A launcher whose tool is not installed fails. */
+function isInstalled(command: string): boolean {
+  const argument = command === "go" ? "version" : "--version";
   try {
-    execFileSync(command, [question], { stdio: "ignore" });
+    execFileSync(command, [argument], { stdio: "ignore" });
     return true;
   } catch {
     return false;
   }
 }
 
+/** An installed project, and the environment variables that its program needs. */
 export interface Installed {
   project: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** A copy of an example, with what it needs installed: made once a run, for all tests, which only read it. */
+/** Returns a copy of an example with its dependencies. It is made once per test run, and tests only read it. */
 export async function installed(guest: Guest): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, guest.example);
@@ -127,7 +129,7 @@ export async function installed(guest: Guest): Promise<Installed> {
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };
 }
 
-/** Another copy of such a project, for a test that writes into it. */
+/** A copy of an installed project, for a test that writes into it. */
 export class WorkingCopy implements Disposable {
   readonly project = mkdtempSync(join(tmpdir(), "compute-project-"));
 

@@ -1,4 +1,4 @@
-/** The files of examples/pipelines, read: their jobs, and the scripts that a forge would run for one. */
+/** Reads the pipeline files in examples/pipelines. The tests of pipelines run the scripts of their jobs. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse } from "yaml";
@@ -8,26 +8,26 @@ export const directory = join(root, "examples", "pipelines");
 export const files = (pattern: string) => globSync(pattern, { cwd: directory }).sort();
 export const textOf = (file: string) => readFileSync(join(directory, file), "utf8");
 
-type Texts = Readonly<Record<string, string>>;
+type Strings = Readonly<Record<string, string>>;
 
-/** In the forges' own words, as far as ours use them. */
+/** The parts of the formats of GitHub and GitLab that the examples use. */
 interface Step {
   if?: string;
   run?: string;
   uses?: string;
-  with?: Texts;
-  env?: Texts;
+  with?: Strings;
+  env?: Strings;
 }
 
 interface GitHubJob {
   if?: string;
   uses?: string;
-  with?: Texts;
+  with?: Strings;
   environment?: string;
-  permissions?: Texts;
+  permissions?: Strings;
   "timeout-minutes"?: number;
   concurrency?: unknown;
-  env?: Texts;
+  env?: Strings;
   steps?: readonly Step[];
 }
 
@@ -35,13 +35,13 @@ interface Workflow {
   on: unknown;
   permissions: unknown;
   concurrency?: unknown;
-  env?: Texts;
+  env?: Strings;
   jobs: Readonly<Record<string, GitHubJob>>;
 }
 
 interface GitLabJob {
   extends?: string;
-  variables?: Texts;
+  variables?: Strings;
   environment?: unknown;
   resource_group?: string;
   cache?: readonly { paths: readonly string[] }[];
@@ -62,33 +62,33 @@ export const stepOf = (steps: readonly Step[], action: string) =>
 
 export const gitlabFile = "gitlab/.gitlab-ci.yml";
 export const gitlab = parse(textOf(gitlabFile)) as Readonly<Record<string, GitLabJob>> & {
-  variables: Texts;
+  variables: Strings;
 };
 
-/** A job with what it extends. */
+/** Returns a GitLab job, with the fields of the job that it extends. */
 export function gitlabJob(name: string): GitLabJob {
   const job = gitlab[name];
   if (!job) throw new Error(`${gitlabFile} has no job ${name}`);
   return job.extends === undefined ? job : { ...gitlabJob(job.extends), ...job };
 }
 
-/** Lines that install what is not published yet: the tests have it there already. */
+/** The lines that install packages which are not published yet. The tests have installed them already. */
 export const installs = /^(npm ci|pulumi plugin install) /;
 
-/** What one shell runs. */
+/** A script and its environment. */
 export interface Script {
   text: string;
-  env: Texts;
+  env: Strings;
 }
 
-/** One for each step of a GitHub job; `contexts` has what a `${{ … }}` may name. */
-export function githubScripts(workflow: string, name: string, contexts: Texts): Script[] {
+/** Returns a script for each step of a GitHub job. `contexts` has the values of `${{ … }}` by name. */
+export function githubScripts(workflow: string, name: string, contexts: Strings): Script[] {
   const found = workflows.find(({ file }) => basename(file) === workflow);
   const job = found?.jobs[name];
   if (!job) throw new Error(`${workflow} has no job ${name}`);
   if (job.uses !== undefined) {
     const inputs = Object.entries(job.with ?? {}).map(([key, value]) => [`inputs.${key}`, value]);
-    const called = { ...contexts, ...(Object.fromEntries(inputs) as Texts) };
+    const called = { ...contexts, ...(Object.fromEntries(inputs) as Strings) };
     return githubScripts(basename(job.uses), "up", called);
   }
   return (job.steps ?? []).flatMap((step) => {
@@ -99,22 +99,22 @@ export function githubScripts(workflow: string, name: string, contexts: Texts): 
   });
 }
 
-/** What pulumi/actions does by the Automation API, of the same CLI; other actions run nothing of ours. */
-function previewOf({ with: given = {} }: Step): string | undefined {
-  if (given["command"] !== "preview") return undefined;
-  return `exec pulumi -C ${given["work-dir"] ?? "."} preview --stack ${given["stack-name"]}`;
+/** The command that pulumi/actions runs for a preview. Undefined for other steps, which run no Pulumi command. */
+function previewOf({ with: inputs = {} }: Step): string | undefined {
+  if (inputs["command"] !== "preview") return undefined;
+  return `exec pulumi -C ${inputs["work-dir"] ?? "."} preview --stack ${inputs["stack-name"]}`;
 }
 
-function filled(text: string, contexts: Texts): string {
+function filled(text: string, contexts: Strings): string {
   return text.replace(/\$\{\{ (.*?) \}\}/g, (_, name: string) => {
     const value = contexts[name];
-    if (value === undefined) throw new Error(`the test gives no ${name}`);
+    if (value === undefined) throw new Error(`the test has no value for ${name}`);
     return value;
   });
 }
 
-/** All lines of a GitLab job; `variables` are those of GitLab, of the project, and of who starts it. */
-export function gitlabScript(name: string, variables: Texts): Script {
+/** Returns the lines of a GitLab job as one script. `variables` are those of GitLab, of the project and of the run. */
+export function gitlabScript(name: string, variables: Strings): Script {
   const { before_script = [], script = [], ...job } = gitlabJob(name);
   const env: Record<string, string> = { ...variables };
   for (const [key, value] of Object.entries({ ...gitlab.variables, ...job.variables })) {

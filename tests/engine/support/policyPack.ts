@@ -1,8 +1,8 @@
 /**
- * The example's policy pack in a form that the engine here can start. The language host that is built here
- * (tools/toolchain.ts) is too old to run packs. For a runtime without a host the engine starts
- * `pulumi-analyzer-policy-RUNTIME` instead: a copy of the pack names such a runtime, and that
- * analyzer is the SDK's own runner of packs.
+ * Makes the example's policy pack startable by the engine of the tests. The language host that tools/toolchain.ts
+ * builds is too old to run packs. For a runtime without a language host, the engine starts
+ * `pulumi-analyzer-policy-RUNTIME`. So a copy of the pack names such a runtime, and that program starts the pack
+ * runner of the SDK.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
@@ -11,16 +11,17 @@ import { root, toolsBin, toolsDir } from "../../../tools/support/paths";
 
 const runtime = "nodejs-by-script";
 
+/** The folder of the example's policy pack. */
 export const pack = join(root, "examples", "policy");
 
-/** Its directory, and the PATH to start it with. */
+/** Returns the folder of a pack that the engine can start, and the PATH to start it with. */
 export function startablePack(): { directory: string; path: string } {
   const path = process.env["COMPUTE_TEST_PATH"] ?? "";
-  // A Pulumi that was not built here comes with a host that can.
+  // A Pulumi that was not built here has a language host that can run packs.
   if (!process.env["COMPUTE_TEST_PULUMI"]?.startsWith(toolsBin)) {
     return { directory: pack, path };
   }
-  // Below the repository, whose node_modules has what the pack needs.
+  // The folder is inside the repository, whose node_modules contains the dependencies of the pack.
   const directory = join(toolsDir, "scratch", "policy-pack");
   rmSync(directory, { recursive: true, force: true });
   cpSync(pack, directory, {

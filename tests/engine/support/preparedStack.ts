@@ -1,6 +1,6 @@
 /**
- * The stack `dev` of the project `proj`, empty: made once by `pulumi stack init`, and then copied. The
- * command takes the better part of a second, and nearly every test needs one.
+ * Makes the empty stack `dev` of the project `proj` once, with `pulumi stack init`, so that tests can copy it. The
+ * command takes most of a second, and nearly every test needs such a stack.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -18,10 +18,10 @@ import { join } from "node:path";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { encryptionSalt, passphrase } from "./engineLogs";
 
-/** Names the folder of the one to copy, in the environment of the tests. */
+/** The environment variable with the folder of the prepared stack. */
 const variable = "COMPUTE_TEST_STACK";
 
-/** Makes the one to copy, with this Pulumi, if there is none yet. */
+/** Makes the prepared stack with this Pulumi, unless it exists. */
 export function prepareStack(pulumi: string, path: string | undefined): void {
   if (preparedStack() !== undefined) return;
   const folder = mkdtempSync(join(tmpdir(), "compute-prepared-"));
@@ -34,14 +34,14 @@ export function prepareStack(pulumi: string, path: string | undefined): void {
     env: { PATH: path, HOME: folder, ...ownPulumi(folder), PULUMI_CONFIG_PASSPHRASE: passphrase },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // Another engine may keep elsewhere which stack is selected: then each test makes its own.
+  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes its own.
   if (existsSync(selectionOf(folder))) process.env[variable] = folder;
 }
 
-/** The folder of the one to copy, where there is one. */
+/** The folder of the prepared stack. Undefined if there is none. */
 export const preparedStack = (): string | undefined => process.env[variable];
 
-/** Copies it into a folder with `home`, `state` and `project`. Returns whether there is one to copy. */
+/** Copies the prepared stack into a folder with `home`, `state` and `project`. Returns false if there is none. */
 export function copyPreparedStack(folder: string): boolean {
   const prepared = preparedStack();
   if (prepared === undefined) return false;
@@ -52,7 +52,7 @@ export function copyPreparedStack(folder: string): boolean {
   return true;
 }
 
-/** Where the engine keeps which stack of a project is selected. */
+/** The file in which the engine stores the selected stack of a project. */
 function selectionOf(folder: string): string {
   const project = join(realpathSync(folder), "project", "Pulumi.yaml");
   const hash = createHash("sha1").update(project).digest("hex");

@@ -1,4 +1,4 @@
-/** The processes of this machine, for the tests that kill some and look what is left. */
+/** The processes of this machine, for the tests that kill an engine or a plugin and check what still runs. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -8,11 +8,11 @@ interface Process {
   command: string;
 }
 
-/** What a process has started, itself or through another, as a language host does. */
+/** The processes that a process has started, directly or through another process. */
 export function startedBy(ancestor: number): Process[] {
   const all = processes();
   const below = new Set([ancestor]);
-  // A process is listed before those it started or after them, so until there are no more.
+  // A child may be listed before its parent, so the search repeats until it finds no more.
   for (let size = 0; size < below.size;) {
     size = below.size;
     for (const { pid, parent } of all) if (below.has(parent)) below.add(pid);
@@ -20,12 +20,13 @@ export function startedBy(ancestor: number): Process[] {
   return all.filter(({ pid }) => pid !== ancestor && below.has(pid));
 }
 
+/** Whether a process is the plugin or its recorder. */
 export const isPlugin = ({ command }: Process) => command.includes("/bin/start.js");
 
-/** Resolves once none of them runs any more. Rejects if one still does after so long, and ends it. */
+/** Resolves when none of the processes runs any more. If one still runs after `seconds`, kills it and rejects. */
 export async function gone(pids: readonly number[], seconds = 30): Promise<void> {
   const end = performance.now() + seconds * 1000;
-  for (let left = pids; (left = left.filter(runs)).length > 0;) {
+  for (let left = pids; (left = left.filter(isRunning)).length > 0;) {
     if (performance.now() > end) {
       for (const pid of left) process.kill(pid, "SIGKILL");
       throw new Error(`still running: ${left.join(", ")}`);
@@ -34,28 +35,28 @@ export async function gone(pids: readonly number[], seconds = 30): Promise<void>
   }
 }
 
-/** Of those that have not ended by themselves. */
+/** Kills the processes that still run. */
 export async function kill(started: readonly Process[]): Promise<void> {
   const pids = started.map(({ pid }) => pid);
-  for (const pid of pids.filter(runs)) process.kill(pid, "SIGKILL");
+  for (const pid of pids.filter(isRunning)) process.kill(pid, "SIGKILL");
   await gone(pids);
 }
 
-function runs(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch {
     return false;
   }
-  return !hasEnded(pid);
+  return !isZombie(pid);
 }
 
-/** A container's first process may never ask how an orphan ended, which then stays in the table. */
-function hasEnded(pid: number): boolean {
+/** Whether a process is a zombie. In a container, the first process may never collect the orphans that have ended. */
+function isZombie(pid: number): boolean {
   try {
     return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
-    // There is no such folder on macOS.
+    // macOS has no /proc.
     return false;
   }
 }
@@ -69,10 +70,10 @@ function processes(): Process[] {
   }));
 }
 
-/** `script`, of util-linux, gives a command a terminal. */
+/** Whether this machine has `script` of util-linux, which runs a command in a terminal. */
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes(
   "util-linux",
 );
 
-/** Why a test can't have one here; undefined where it can. */
+/** Why tests with a terminal can't run on this machine. Undefined if they can. */
 export const noTerminals = hasTerminals ? undefined : "this machine has no `script` of util-linux";

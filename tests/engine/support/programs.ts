@@ -1,14 +1,16 @@
-/** Pulumi YAML programs, as small as a test can have them. */
+/** Minimal Pulumi YAML programs for the engine tests. */
 import { canaries } from "./secrets";
 
 export type Inputs = Readonly<Record<string, unknown>>;
 
+/** The required inputs of an instance. */
 export const required: Inputs = {
   flavorId: "standard-2",
   imageId: "debian-12",
   vpcId: "vpc-main",
 };
 
+/** User data that contains a canary. */
 export const userData = `#cloud-config\n# ${canaries.userData}\n`;
 
 interface Resource {
@@ -16,7 +18,7 @@ interface Resource {
   options?: Inputs;
 }
 
-/** A program of instances by resource name; `required` inputs are there unless overridden. */
+/** Returns a program of instances by resource name. The `required` inputs are set unless they are overridden. */
 export function instances(
   resources: Readonly<Record<string, Resource>>,
   rest: Inputs = {},
@@ -31,12 +33,13 @@ export function instances(
       },
     ]),
   );
-  // JSON is YAML.
+  // Every JSON value is valid YAML.
   return Object.entries({ resources: declared, ...rest })
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`)
     .join("");
 }
 
+/** Returns a program of the instance `web`. */
 export function oneInstance(inputs: Inputs = {}, options?: Inputs): string {
   return instances({ web: { inputs, ...(options ? { options } : {}) } });
 }

@@ -1,12 +1,13 @@
-/** The files of a release behind HTTP, on this machine: what the page of a release is to the engine. */
+/** A local HTTP server with the files of a release. Tests use it as the download URL of the plugin. */
 import { createReadStream, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 
+/** A server of release files. */
 export class ReleasePage implements AsyncDisposable {
   readonly #server: Server;
-  /** The files that were asked for, there or not. */
+  /** The names of all requested files, existing or not. */
   readonly asked: string[] = [];
 
   private constructor(
@@ -22,7 +23,7 @@ export class ReleasePage implements AsyncDisposable {
       page.asked.push(name);
       const file = files.find((path) => basename(path) === name);
       if (file === undefined) return response.writeHead(404).end();
-      // The engine takes no archive whose length it is not told.
+      // The engine refuses an archive without a Content-Length.
       response.setHeader("Content-Length", statSync(file).size);
       return createReadStream(file).pipe(response);
     });

@@ -1,19 +1,21 @@
-/** A command under way, for the tests that interrupt one. */
+/** A running command, for the tests that interrupt it. */
 import type { ChildProcess } from "node:child_process";
 import { gone, isPlugin, kill, startedBy } from "./processes";
 
-/** What can end a command before its time. */
+/** How a test ends a command early. */
 export type End = "Ctrl-C" | "Ctrl-C twice" | "plugin killed" | "engine killed" | "both killed";
 
+/** The result of a command. */
 export interface Outcome {
   code: number | null;
-  /** stdout and stderr, as they came. */
+  /** stdout and stderr, in the order of their arrival. */
   output: string;
 }
 
-/** Far more than any command takes. One that hangs must not hang the test run. */
-const longestMs = 540_000;
+/** Much longer than any command takes. A command that hangs is killed then. */
+const maxMs = 540_000;
 
+/** A command and its output so far. */
 export class Running {
   output = "";
   readonly ended: Promise<Outcome>;
@@ -26,14 +28,14 @@ export class Running {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.output += text;
-        this.#tell();
+        this.#notify();
       });
     }
     this.ended = new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         child.kill("SIGKILL");
-        reject(new Error(`not ended after ${longestMs / 1000} s:\n${this.output}`));
-      }, longestMs);
+        reject(new Error(`not ended after ${maxMs / 1000} s:\n${this.output}`));
+      }, maxMs);
       child.on("error", reject);
       child.on("close", (code) => {
         clearTimeout(timer);
@@ -43,17 +45,17 @@ export class Running {
         } catch (error) {
           reject(error);
         }
-        this.#tell();
+        this.#notify();
       });
     });
     this.ended.catch(() => undefined);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** Resolves once the command has printed `text`; rejects if it ends without. */
+  /** Resolves when the command has printed `text`. Rejects if the command ends without it. */
   async printed(text: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = () => {
@@ -67,7 +69,7 @@ export class Running {
     await promise.finally(() => this.#watchers.delete(look));
   }
 
-  /** Resolves with `event`; rejects if the command ends without. */
+  /** Resolves when `event` resolves. Rejects if the command ends before that. */
   async reached(event: Promise<void>): Promise<void> {
     const ended = this.ended.then(({ output }) => {
       throw new Error(`ended too early:\n${output}`);
@@ -75,12 +77,15 @@ export class Running {
     await Promise.race([event, ended]);
   }
 
-  /** Ctrl-C, as a terminal sends it: to the engine's process group, which the plugin is not in. */
+  /**
+   * Sends Ctrl-C to the engine only. A terminal does not send it to the plugin either, which is in another process
+   * group.
+   */
   interrupt(): void {
     this.child.kill("SIGINT");
   }
 
-  /** `kill -9` of every plugin that the engine of this command has started. */
+  /** Kills every plugin that the engine of this command has started, as `kill -9` does. */
   killPlugin(): void {
     const plugins = this.#plugins();
     if (plugins.length === 0) throw new Error("the engine has no plugin process to kill");
@@ -88,8 +93,8 @@ export class Running {
   }
 
   /**
-   * Ends the command in the way given, calls `then` at once, and resolves when nothing of the command
-   * runs any more: a plugin outlives its engine for as long as a create is under way.
+   * Ends the command as `how` says, and calls `then` at once. Resolves when the plugins have ended as well, because a
+   * plugin outlives its engine while a create is under way.
    */
   async end(how: End, then: () => void = () => undefined): Promise<Outcome> {
     const plugins = this.#plugins();
@@ -112,7 +117,7 @@ export class Running {
     }
     then();
     const outcome = await this.ended;
-    await gone(plugins, longestMs / 1000);
+    await gone(plugins, maxMs / 1000);
     return outcome;
   }
 
@@ -123,12 +128,12 @@ export class Running {
   }
 
   /**
-   * Ends the engine by a signal from outside. Resolves to the plugins it leaves behind, once there is
-   * one; its language hosts, which would stay, go with it.
+   * Ends the engine with a signal, as soon as it has started a plugin. Resolves with the process ids of the plugins,
+   * which may still run. Other processes of the engine, such as language hosts, are killed.
    */
   async killEngine(signal: NodeJS.Signals): Promise<number[]> {
     for (let look = 0; look < 1000; look++) {
-      // Stopped, it starts no other between the look and its end.
+      // A stopped engine starts no other plugin between the look and its end.
       this.child.kill("SIGSTOP");
       const started = startedBy(this.child.pid ?? 0);
       const plugins = started.filter(isPlugin).map(({ pid }) => pid);

@@ -1,23 +1,23 @@
-/** The search for secrets in everything a command prints and leaves on disk (G8). */
+/** Searches everything that a command prints or leaves on disk for secrets (G8: no secret leaks). */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { encryptionSalt, openLog, saltsIn } from "./engineLogs";
 
 /**
- * Texts that may turn up at the service only: every token and user data in these tests holds one. JSON, URLs
- * and HTML each write the one of user data in another way.
+ * Strings that only the service may see. Every token and all user data in these tests contain one. The canary of
+ * user data has characters that JSON, URLs and HTML write in different ways.
  */
 export const canaries = {
   token: "canarytoken5e1f",
   userData: 'canary-"user<data>/9b3c+é',
   name: "canary-name-77aa",
-  /** Of a state backend. */
+  /** Part of the password of a state backend. */
   password: "canarypass8b4e",
-  /** Of Pulumi Cloud, which the engine hands to every plugin. */
+  /** The access token of Pulumi Cloud, which the engine passes to every plugin. */
   accessToken: "pul-canaryaccess2c6d",
 } as const;
 
-/** A part of a secret as long as this gives it away; a shorter one is chance. */
+/** The shortest part of a secret that counts as a leak. A shorter match may be chance. */
 const partLength = 8;
 
 type Form = (text: string) => string[];
@@ -26,7 +26,7 @@ const json = (text: string) => JSON.stringify(text).slice(1, -1);
 const html = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** How a secret may be written, by the one or other writer of a log. */
+/** The forms in which a log may contain a secret. */
 export const forms: Readonly<Record<string, Form>> = {
   plain: (text) => [text],
   "upper case": (text) => [text.toUpperCase()],
@@ -48,24 +48,25 @@ export const forms: Readonly<Record<string, Form>> = {
 type Canary = keyof typeof canaries;
 const all = Object.keys(canaries) as Canary[];
 
-/** How a part of a canary may be written, in bytes; never shorter than `partLength`. */
+/** The bytes of a part of a canary in one of the forms. At least `partLength` bytes. */
 interface Needle {
   canary: Canary;
   bytes: Buffer;
 }
 
-/** What may stand where four bytes at a multiple of four are these: a needle, from that byte of it on. */
+/** A needle that contains certain four bytes, from its byte `from` on. */
 interface Clue {
   needle: Needle;
   from: number;
 }
 
 /**
- * A needle of eight bytes or more, wherever it stands, has four bytes at a multiple of four among its
- * first seven. So one look at each four bytes of a text finds them all, of which there are thousands.
+ * The clues by their four bytes. A needle has at least eight bytes. Wherever it is in a file, four of its first
+ * seven bytes begin at a multiple of four. So one lookup for every four bytes of the file finds all of the thousands
+ * of needles.
  */
 const clues = new Map<number, Clue[]>();
-/** Quicker to ask than the map, and mostly says no. */
+/** A hash table that rules out most values faster than the map. */
 const mayBeClue = new Uint8Array(1 << 16);
 const slot = (four: number) => (Math.imul(four, 0x9e3779b1) >>> 16) & 0xffff;
 
@@ -83,7 +84,7 @@ for (const canary of all) {
   }
 }
 
-/** Throws when `text` holds a part of a canary, in any of the forms. */
+/** @throws if `text` contains a part of a canary in any of the forms */
 export function refuseSecrets(
   where: string,
   text: string | Buffer,
@@ -97,17 +98,19 @@ export function refuseSecrets(
       const start = at - from;
       const found = bytes.subarray(Math.max(0, start), start + needle.bytes.length);
       if (!found.equals(needle.bytes) || !which.includes(needle.canary)) continue;
-      const ctx = bytes.subarray(Math.max(0, start - 80), start + 40).toString();
-      throw new Error(`G8 broken: ${where} shows a secret: …${ctx}…`);
+      const excerpt = bytes.subarray(Math.max(0, start - 80), start + 40).toString();
+      throw new Error(`G8 broken: ${where} shows a secret: …${excerpt}…`);
     }
   }
 }
 
+/** The names of files that tests write themselves. */
 const programs = ["Pulumi.yaml", "index.js"];
 
 /**
- * Every file below but programs, which the test wrote; the engine's own logs are opened. Symbolic links
- * are not followed.
+ * Searches every file in a folder for secrets, except for programs, which the test wrote. The logs of the engine are
+ * decrypted. Symbolic links are not followed.
+ * @throws if a file contains a secret
  */
 export function refuseSecretsOnDisk(folder: string): void {
   const files = filesBelow(folder).map((path) => ({ path, bytes: readFileSync(path) }));
@@ -117,7 +120,7 @@ export function refuseSecretsOnDisk(folder: string): void {
     if (basename(dirname(path)) !== "logs") refuseSecrets(path, bytes);
     else {
       const { encrypted, text } = openLog(path, bytes, [...salts]);
-      // The engine writes the backend's address into the others, with its password.
+      // Into a log that is not encrypted, the engine writes the address of the backend with its password.
       refuseSecrets(path, text, encrypted ? all : all.filter((it) => it !== "password"));
     }
   }
@@ -132,17 +135,17 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** Each stretch of `partLength` characters: whatever longer part is shown holds one of them. */
+/** Returns all substrings of `partLength` characters. Every longer part of the secret contains one of them. */
 export function parts(secret: string): string[] {
   const starts = Array.from({ length: secret.length - partLength + 1 }, (_, start) => start);
   return starts.map((start) => secret.slice(start, start + partLength));
 }
 
-/** What Base64 makes of a text that stands 0, 1 or 2 bytes after a multiple of three. */
+/** Returns the Base64 of a string that begins 0, 1 or 2 bytes after a multiple of three. */
 function base64Forms(text: string): string[] {
   return [0, 1, 2].map((offset) => {
     const encoded = Buffer.from("-".repeat(offset) + text).toString("base64");
-    // Characters at both ends hold bits of what stands beside.
+    // The characters at both ends also depend on the neighbouring bytes, so they are cut off.
     return encoded.replace(/=+$/, "").slice([0, 2, 3][offset], -1);
   });
 }

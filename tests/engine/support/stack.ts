@@ -1,6 +1,6 @@
 /**
- * A Pulumi stack of its own for one test: the real engine, a file backend, a private Pulumi home.
- * Everything a command prints, and everything the stack leaves on disk, is searched for secrets.
+ * A Pulumi stack for one test, with the real engine, a file backend and a private Pulumi home. Everything that a
+ * command prints, and everything that the stack leaves on disk, is searched for secrets.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import {
@@ -28,28 +28,34 @@ import { copyPreparedStack } from "./preparedStack";
 import { Running, type Outcome } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
 
+/** API tokens that contain a canary. */
 export const tokens = {
   live: `sk_live_default_${canaries.token}`,
   test: `sk_test_default_${canaries.token}`,
 } as const;
 
+/** What a test says about its stack. */
 export interface StackOptions {
-  /** The project's name, where another one shares its backend. */
+  /** The name of the project, if several projects share a backend. The default is `proj`. */
   project?: string;
-  /** The Pulumi.yaml, without name and plugins; or the absolute path of a project to copy. */
+  /** The Pulumi.yaml without name, runtime and plugins, or the absolute path of a project to copy. */
   program: string;
   baseUrl?: string | undefined;
-  /** A test token if left out; null for none. */
+  /** The API token. The default is a test token, and null means none. */
   token?: string | null;
-  /** Whether the project names the plugin that was built; otherwise the engine has to find one. */
+  /**
+   * Whether the project names the folder of the plugin. If false, the engine has to find the plugin. The default is
+   * true.
+   */
   namesPlugin?: boolean;
-  /** The folder of another executable of the plugin's name. */
+  /** The folder of another executable with the name of the plugin. The default is `bin`. */
   pluginFolder?: string;
-  /** `compute:…` settings, without the prefix. */
+  /** The `compute:…` settings by name, without the prefix. */
   config?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
 }
 
+/** A resource in the state. */
 export interface StateResource {
   urn: string;
   type: string;
@@ -60,40 +66,44 @@ export interface StateResource {
   delete?: boolean;
 }
 
-/** The plugin that was built, as a person starts it by hand. */
+/** The path of the plugin that was built. */
 export const plugin = join(root, "bin", executable);
 
-/** What V8 makes of the SDK and of TypeScript is kept: every command starts a process that loads them. */
+/**
+ * Keeps the code that V8 compiles from the SDK and TypeScript, because every command starts a process that loads
+ * them.
+ */
 const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
 
-/** A tenth of what a command of the engine takes is its collecting of garbage. */
-const collectLate = { GOGC: "off", GOMEMLIMIT: "512MiB" };
+/** Delays garbage collection in the engine until 512 MiB are in use. It would take a tenth of the time of a command. */
+const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
 
-/** What a project says of a plugin that is not installed. */
+/** The part of a Pulumi.yaml that names the folder of a plugin. */
 export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
 }
 
-/** A Pulumi.yaml with these in the place of what it says of plugins. */
+/** Replaces the plugins in a Pulumi.yaml. */
 function withPlugins(text: string, plugins: string): string {
   return text.replace(/^plugins:\n(^ .*\n?)+/m, plugins);
 }
 
-/** The settings file of a stack. */
-function asSettings(settings: Readonly<Record<string, string>>): string {
+/** Returns the settings file of a stack. */
+function settingsFile(settings: Readonly<Record<string, string>>): string {
   const config = Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [`compute:${name}`, value] as const),
   );
-  // JSON is YAML.
+  // Every JSON value is valid YAML.
   return JSON.stringify({ encryptionsalt: encryptionSalt, config });
 }
 
-/** Whether the project, home, backend and passphrase are those of nearly every test. */
+/** Whether project, home, backend and passphrase are the defaults, so that the prepared stack can be copied. */
 function isOrdinary({ project, program, env = {} }: StackOptions): boolean {
   const others = ["PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"];
   return project === undefined && !program.startsWith("/") && !others.some((name) => name in env);
 }
 
+/** A stack, and the commands on it. */
 export class Stack implements AsyncDisposable {
   readonly folder: string;
   readonly home: string;
@@ -103,6 +113,7 @@ export class Stack implements AsyncDisposable {
   readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
   readonly #name: string;
+  /** The command that starts `pulumi`. Empty if it is started directly. */
   #through: readonly string[] = [];
 
   private constructor(options: StackOptions) {
@@ -119,7 +130,7 @@ export class Stack implements AsyncDisposable {
       PULUMI_CONFIG_PASSPHRASE: passphrase,
       PULUMI_ACCESS_TOKEN: canaries.accessToken,
       ...compileCache,
-      ...collectLate,
+      ...lateCollection,
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };
@@ -138,19 +149,19 @@ export class Stack implements AsyncDisposable {
       await stack.configure(settings);
       return stack;
     }
-    writeFileSync(stack.#settingsFile, asSettings(settings));
+    writeFileSync(stack.#settingsFile, settingsFile(settings));
     const isCopied = isOrdinary(options) && copyPreparedStack(stack.folder);
     if (!isCopied) await stack.succeed("stack", "init", "dev");
     return stack;
   }
 
-  /** Another program from now on. */
+  /** Replaces the program. */
   program(text: string, runtime = "yaml"): void {
     const head = `name: ${this.#name}\nruntime: ${runtime}\n`;
     writeFileSync(join(this.project, "Pulumi.yaml"), head + this.#plugins + text);
   }
 
-  /** The same, in JavaScript: no types keep a mistake from the provider. */
+  /** Replaces the program by one in JavaScript, in which no types prevent wrong inputs. */
   javascript(text: string): void {
     this.program("", "nodejs");
     writeFileSync(join(this.project, "package.json"), '{"main": "index.js"}');
@@ -158,7 +169,7 @@ export class Stack implements AsyncDisposable {
     this.#linkModules();
   }
 
-  /** What npm installed for the program, or else for this repository. */
+  /** Links the node_modules of the program, by default those of this repository. */
   #linkModules(installed = join(root, "node_modules")): void {
     const link = join(this.project, "node_modules");
     if (!existsSync(link)) symlinkSync(installed, link);
@@ -169,7 +180,7 @@ export class Stack implements AsyncDisposable {
     const isOwn = (file: string) => !["node_modules", "venv", "target"].includes(basename(file));
     cpSync(project, this.project, { recursive: true, filter: isOwn });
     if (existsSync(modules)) this.#linkModules(modules);
-    // A workspace of this repository.
+    // The project is a workspace of this repository, or has no modules of its own.
     else if (existsSync(join(project, "package.json"))) this.#linkModules();
     const own = { cwd: this.project, exclude: ["node_modules"] };
     for (const name of globSync("**/Pulumi.yaml", own)) {
@@ -192,7 +203,7 @@ export class Stack implements AsyncDisposable {
     await this.succeed("config", "set-all", ...pairs);
   }
 
-  /** Another environment variable from now on. */
+  /** Sets an environment variable for the following commands. */
   setEnv(name: string, value: string | undefined): void {
     this.#env[name] = value;
   }
@@ -202,7 +213,7 @@ export class Stack implements AsyncDisposable {
   refresh = (...args: string[]) => this.run("refresh", "--yes", "--skip-preview", ...args);
   destroy = (...args: string[]) => this.run("destroy", "--yes", "--skip-preview", ...args);
 
-  /** Another `up` would change nothing. */
+  /** Expects that another `up` changes nothing. */
   async expectNothingToDo(...args: string[]): Promise<void> {
     await this.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", ...args);
   }
@@ -218,7 +229,7 @@ export class Stack implements AsyncDisposable {
     return this.start(...args).ended;
   }
 
-  /** `up`; where a killed engine has left its lock, after what the engine then says to type. */
+  /** Runs `up`. If a killed engine has left its lock, types the command that removes it, and runs `up` again. */
   async upAfterKill(): Promise<Outcome> {
     const up = await this.up();
     const freeing = /delete the lock file with `(.*?)`/.exec(up.output)?.[1];
@@ -228,18 +239,18 @@ export class Stack implements AsyncDisposable {
     return { code, output: up.output + freed.output + output };
   }
 
-  /** A command that the test means to interrupt. */
+  /** Starts a command. Returns before it has ended, so that a test can interrupt it. */
   start(...args: string[]): Running {
     const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
     return this.#spawn([...this.#through, pulumi, ...args, "--non-interactive", "--color=never"]);
   }
 
-  /** A line as a person types it into a shell, in the project; who is asked says yes. */
+  /** Runs a shell command in the folder of the project. Confirmations are skipped. */
   type(line: string): Promise<Outcome> {
     return this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" }).ended;
   }
 
-  /** From now on `pulumi` is started by this command, which gets its whole command line. */
+  /** From now on this command starts `pulumi`, whose command line is added to its arguments. */
   startThrough(...command: string[]): void {
     this.#through = command;
   }
@@ -256,11 +267,11 @@ export class Stack implements AsyncDisposable {
     });
   }
 
-  /** What the state holds. */
+  /** Returns the resources in the state. */
   async resources(): Promise<StateResource[]> {
     const text =
       this.#stateFile() ?? (await this.succeed("stack", "export", "--show-secrets=false"));
-    // The engine encrypts anew each time.
+    // The ciphertext differs each time, so it is removed.
     const state = JSON.parse(text.replaceAll(/"ciphertext": *"[^"]*"/g, '"ciphertext": "…"')) as {
       checkpoint?: { latest?: { resources?: StateResource[] } };
       deployment?: { resources?: StateResource[] };
@@ -268,7 +279,7 @@ export class Stack implements AsyncDisposable {
     return (state.checkpoint?.latest ?? state.deployment)?.resources ?? [];
   }
 
-  /** The text of the state in its folder, which saves a command; where there is just one. */
+  /** Reads the state from its file, which is faster than a command. Undefined unless there is exactly one file. */
   #stateFile(): string | undefined {
     const folder = join(this.folder, "state", ".pulumi", "stacks", this.#name);
     const [file, ...others] = globSync("*.json", { cwd: folder });
@@ -302,8 +313,8 @@ export class Stack implements AsyncDisposable {
 }
 
 /**
- * Whether these tests run the oldest engine that the provider works with. It prints some things in other
- * words, keeps no logs of its own, and has neither `pulumi do` nor `state taint`.
+ * Whether these tests run with the oldest supported engine. It words some messages differently, writes no logs, and
+ * has neither `pulumi do` nor `state taint`.
  */
 export const isOldest = process.env["COMPUTE_TEST_ENGINE"] === "oldest";
 

@@ -1,4 +1,4 @@
-/** One run of the plugin: what the engine starts, over real gRPC, but in the test's own process. */
+/** A running plugin for the lifecycle tests: the real provider over real gRPC, in the process of the test. */
 import metadata from "../../../metadata.json";
 import { systemClock, type Clock } from "../../../provider/clock";
 import { Secret, propertyMap, type PropertyValue } from "../../../provider/propertyValue";
@@ -12,23 +12,28 @@ import { readSchema } from "../../../provider/executable";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Redactor } from "../../../provider/redaction";
 
+/** The configuration of the provider. */
 export type Settings = Readonly<Record<string, PropertyValue>>;
 
-/** Quick where a test waits for it; no answer is given up because the machine is busy. */
+/**
+ * Short waits, so that tests are quick. The request time-out is long, so that no request fails because the machine
+ * is busy.
+ */
 const quick: Settings = {
   pollIntervalSeconds: 0.05,
   settlingSeconds: 0.6,
   requestTimeoutSeconds: 20,
 };
 
-/** For a test that waits for a request's time-out to strike. */
+/** The settings of a test that waits for the time-out of a request. */
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
+/** A plugin process as the engine sees it. */
 export class Plugin {
   readonly #clock: PluginClock;
   readonly #provider: Pick<Provider, "cancel" | "renew">;
   readonly #server: ProviderServer;
-  readonly #given: Settings;
+  readonly #settings: Settings;
   readonly #scope: string;
   private constructor(
     readonly client: TestClient,
@@ -36,19 +41,19 @@ export class Plugin {
     clock: PluginClock,
     provider: Pick<Provider, "cancel" | "renew">,
     server: ProviderServer,
-    given: Settings,
+    settings: Settings,
     scope: string,
   ) {
     this.#clock = clock;
     this.#provider = provider;
     this.#server = server;
-    this.#given = given;
+    this.#settings = settings;
     this.#scope = scope;
   }
 
   /**
-   * `scope`: the id of the stack's provider resource. `speed`: how many times faster than the world's
-   * its clock runs; sockets keep the world's time.
+   * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than
+   * real time the clock of the plugin runs. Sockets are not accelerated.
    */
   static async start(
     home: string,
@@ -58,7 +63,7 @@ export class Plugin {
     const clock = new PluginClock(speed);
     const redactor = new Redactor();
     const engine = await TestEngine.start();
-    // Its time stands still: no message is given up because the machine is busy.
+    // The clock of the log stands still, so that no message is dropped because the machine is busy.
     const log = new EngineLog({ redactor, clock: new VirtualClock() });
     log.attach(engine.address);
     const provider = createProvider({
@@ -75,8 +80,8 @@ export class Plugin {
       version: metadata.version,
     });
     const client = connect(await server.listen());
-    const given = { ...quick, ...settings };
-    const plugin = new Plugin(client, engine, clock, provider, server, given, scope);
+    const allSettings = { ...quick, ...settings };
+    const plugin = new Plugin(client, engine, clock, provider, server, allSettings, scope);
     try {
       await plugin.greet();
     } catch (error) {
@@ -86,10 +91,10 @@ export class Plugin {
     return plugin;
   }
 
-  /** As each engine begins: with a session of its own, which it configures. */
+  /** Begins a session and configures it, as each engine does. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
-    await this.configure(this.#given);
+    await this.configure(this.#settings);
   }
 
   async configure(settings: Settings): Promise<void> {
@@ -107,14 +112,14 @@ export class Plugin {
     return this.engine.logged;
   }
 
-  /** The first warning like this; messages travel on their own and may come after the answer. */
-  async warning(like: RegExp): Promise<string> {
+  /** Returns the first warning that matches. Waits for it, because messages may arrive after the response. */
+  async warning(pattern: RegExp): Promise<string> {
     for (let look = 0; look < 100; look++) {
-      const found = this.warnings.find((text) => like.test(text));
+      const found = this.warnings.find((text) => pattern.test(text));
       if (found !== undefined) return found;
       await systemClock.sleep(20);
     }
-    throw new Error(`no warning like ${String(like)} in ${JSON.stringify(this.warnings)}`);
+    throw new Error(`no warning matches ${String(pattern)} in ${JSON.stringify(this.warnings)}`);
   }
 
   stop(): void {
@@ -122,15 +127,15 @@ export class Plugin {
     this.client.close();
     this.#server.stop();
     this.engine.stop();
-    // With its process the lock of its session ends.
+    // The end of the process releases the lock of its session.
     this.#provider.cancel(false);
     this.#provider.renew();
   }
 }
 
 /**
- * The system's clock until the plugin's end. From then on nothing that sleeps wakes up, and who asks
- * for the date, as a create does before it writes its record and sends its POST, gets no further.
+ * The clock of a plugin that can die. After that no sleep ends, and `date` throws. So a create, which needs the date
+ * for its record before it sends its POST, stops there.
  */
 class PluginClock implements Clock {
   readonly #speed: number;

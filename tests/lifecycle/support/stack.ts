@@ -1,4 +1,7 @@
-/** A stack of the model of the engine, with plugins over real gRPC. What a person would see is in `told`. */
+/**
+ * A stack for the lifecycle tests: the model of the engine (tests/simulation/engine.ts), with plugins over real
+ * gRPC.
+ */
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { randomBytes, randomUUID } from "node:crypto";
 import { InstanceUnfinished } from "../../../provider/errors";
@@ -18,23 +21,28 @@ import type { Plugin } from "./plugin";
 
 export type { Held, Program };
 
+/** The URN of an instance resource. */
 export const urnOf = (name: string) => new Model("dev").urnOf(name);
 
-/** Inputs that the service takes. */
+/** Valid inputs of an instance, with changes. */
 export function inputs(more: Parameters<typeof propertyMap>[0] = {}): PropertyMap {
   return propertyMap({ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1", ...more });
 }
 
-/** Without what counts only until the settling time after its create is over. */
+/** The resource without `__accepted`, which matters only during the settling time after its create. */
 export function lasting({ outputs, ...rest }: Held): Held {
   return { ...rest, outputs: propertyMap({ ...outputs, __accepted: undefined }) };
 }
 
-/** How one run went: what was done with each resource, and what failed. */
+/** The result of an operation: the steps done, and the failed calls by resource name. */
 export class Run {
   readonly failed: Record<string, CallFailed> = {};
   constructor(readonly did: string[]) {}
 
+  /**
+   * The only failed call.
+   * @throws if there is none or more than one
+   */
   get failure(): CallFailed {
     const [only, ...others] = Object.values(this.failed);
     if (!only || others.length > 0) throw new Error(`${others.length + (only ? 1 : 0)} failed`);
@@ -42,11 +50,13 @@ export class Run {
   }
 }
 
+/** A stack and its operations. */
 export class Stack {
+  /** The error messages that a person would have read. */
   readonly told: string[] = [];
   readonly #model = new Model("dev");
 
-  /** The id of its provider resource, which goes with the last resource. */
+  /** The id of the provider resource. The provider resource is deleted after the last resource. */
   get scope(): string {
     return (this.#model.scope ??= randomUUID());
   }
@@ -61,7 +71,7 @@ export class Stack {
     if (!held) throw new Error(`${name} is not in the state`);
     return held;
   }
-  /** As if an earlier run had left this. */
+  /** Adds a resource to the state, as if an earlier run had saved it. */
   hold(name: string, held: Omit<Held, "name" | "urn" | "old">): void {
     const urn = urnOf(name);
     this.#model.save([...this.#model.resources, { ...held, name, urn, old: false }], this.scope);
@@ -79,7 +89,10 @@ export class Stack {
     return this.#run(plugin, (engine) => engine.import(name, id));
   }
 
-  /** @throws what is no failed call: an import of what is not there, inputs that Check refuses */
+  /**
+   * @throws any error that is not a failed call, such as the import of a missing instance or inputs that Check
+   * refuses
+   */
   async #run(plugin: Plugin, operation: (engine: Engine) => Promise<void>): Promise<Run> {
     const engine = new Engine(this.#model, callsOf(plugin.client), propertyMap({}), {
       pause: () => Promise.resolve(),
@@ -99,8 +112,7 @@ export class Stack {
   }
 }
 
-/** The calls of the model of the engine (tests/simulation/engine.ts), made over real gRPC. */
-/** The same, in the type by which the model knows it. */
+/** A failed call with an unfinished instance, as the error type that the model of the engine expects. */
 class UnfinishedCall extends InstanceUnfinished {
   constructor(
     readonly call: CallFailed,
@@ -120,9 +132,10 @@ const kinds: Readonly<Record<number, DiffKind>> = {
   [Kind.UPDATE_REPLACE]: "update-replace",
 };
 
+/** The calls of the model of the engine, made over real gRPC. */
 function callsOf(client: TestClient): Calls {
   return {
-    // A plugin here has more than one run: it is configured when it starts, and canceled when it stops.
+    // A plugin here serves several operations. `Plugin` configures it at its start, and cancels it at its end.
     configure: () => Promise.resolve(),
     cancel: () => undefined,
     check: ({ autonaming: _, ...request }) => client.check(request),
@@ -142,6 +155,7 @@ function callsOf(client: TestClient): Calls {
   };
 }
 
+/** Awaits a call, and converts the error of an unfinished instance. */
 async function answered<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;

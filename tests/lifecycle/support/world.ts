@@ -1,4 +1,4 @@
-/** The service, a Pulumi home, a stack, and as many runs of the plugin as a test wants. */
+/** The world of a lifecycle test: an emulator, a Pulumi home, a stack, and any number of plugins. */
 import { expect } from "@jest/globals";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,12 +12,13 @@ import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
 
-/** G8: no test may ever see these anywhere, which each world looks for at its end. */
+/** Secrets of these tests. At its end, each world checks that they appear nowhere (G8: no secret leaks). */
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
 export const liveToken = "sk_live_CanaryTokenX3W8kP";
 export const userData = "#!/bin/sh\necho CanaryUserDataH6J1\n";
 const canaries = ["CanaryToken", "CanaryUserData", Buffer.from(userData).toString("base64")];
 
+/** The emulator, the stack and the plugins of one test. */
 export class World {
   readonly stack = new Stack();
   readonly home = mkdtempSync(join(tmpdir(), "compute-lifecycle-"));
@@ -25,11 +26,12 @@ export class World {
 
   constructor(readonly service: Emulator) {}
 
+  /** The folder of the ledger. */
   get ledger(): string {
     return ledgerFolder({ PULUMI_HOME: this.home });
   }
 
-  /** The creates of which nothing has shown yet what became of them. */
+  /** The records of creates whose outcome is not known yet. */
   get pending(): LedgerRecord[] {
     const warn = (text: string) => {
       throw new Error(text);
@@ -41,7 +43,7 @@ export class World {
       .filter(isPending);
   }
 
-  /** A new process, as each `pulumi up` starts one. */
+  /** Starts a plugin, as each `pulumi up` does. */
   async plugin(settings: Settings = {}, speed = 1): Promise<Plugin> {
     const required = { baseUrl: this.service.url, apiToken: testToken };
     const { scope } = this.stack;
@@ -62,24 +64,25 @@ export class World {
   get ids(): string[] {
     return this.instances.map(({ id }) => id);
   }
-  /** That many instances of somebody else in the same tenant. */
+  /** Adds instances of another user in the same tenant. */
   crowd(count: number, tokenKind: "live" | "test" = "test"): void {
     for (let n = 0; n < count; n++)
       this.service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}`, tokenKind });
   }
 
-  /** Nothing lost, nothing twice: each instance is in the state, and no other is. */
+  /** Expects that the state contains exactly the instances that exist, each once. */
   expectAllHeld(): void {
     expect([...this.ids].sort()).toEqual([...this.stack.ids].sort());
   }
 
+  /** Expects that no message, state or file contains a secret. */
   expectNoCanary(): void {
     const seen = [
       ...this.plugins.flatMap(({ logged }) => logged.map(({ message }) => message)),
       ...this.stack.told,
       ...[...this.stack.resources.values()].flatMap((held) => [
-        ...clear(held.inputs),
-        ...clear(held.outputs),
+        ...plainStrings(held.inputs),
+        ...plainStrings(held.outputs),
       ]),
       ...filesIn(this.home).map((path) => path + readFileSync(path, "latin1")),
     ];
@@ -93,6 +96,7 @@ export class World {
   }
 }
 
+/** Runs a test in a world of its own. */
 export async function withWorld(
   options: EmulatorOptions,
   body: (world: World) => Promise<void>,
@@ -107,11 +111,11 @@ export async function withWorld(
   }
 }
 
-/** Every text that the state would hold in clear. */
-function clear(value: PropertyValue): string[] {
+/** Every string that the state would contain unencrypted. */
+function plainStrings(value: PropertyValue): string[] {
   if (typeof value === "string") return [value];
-  if (Array.isArray(value)) return value.flatMap(clear);
-  if (isMap(value)) return Object.values(value).flatMap(clear);
+  if (Array.isArray(value)) return value.flatMap(plainStrings);
+  if (isMap(value)) return Object.values(value).flatMap(plainStrings);
   return [];
 }
 
@@ -120,10 +124,13 @@ function filesIn(folder: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }
-/** Waits for what has to come, and says so if it never does; on a busy machine it may take its time. */
-export async function until(what: () => boolean, seconds = 300): Promise<void> {
-  for (const end = performance.now() + seconds * 1000; !what(); await pause(10))
-    if (performance.now() > end) throw new Error(`never came true: ${String(what)}`);
+/**
+ * Waits until `condition` returns true.
+ * @throws if it does not within `seconds`, which is generous because the machine may be busy
+ */
+export async function until(condition: () => boolean, seconds = 300): Promise<void> {
+  for (const end = performance.now() + seconds * 1000; !condition(); await pause(10))
+    if (performance.now() > end) throw new Error(`never came true: ${String(condition)}`);
 }
 
 function pause(milliseconds: number): Promise<void> {

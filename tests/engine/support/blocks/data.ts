@@ -1,4 +1,4 @@
-/** Blocks that no program runs: data, and what is only shown. */
+/** Checks of the blocks that no program runs: JSON, XML and plain text. */
 import metadata from "../../../../metadata.json";
 import { lineOf, type Check } from "./samples";
 
@@ -14,7 +14,7 @@ export const json: Check = {
   },
 };
 
-/** What a person puts into a pom.xml: its tags are closed, and it names our package. */
+/** Parts of a pom.xml: their tags must be closed, and they must name the Java SDK. */
 export const xml: Check = {
   run(samples, report) {
     const { groupId, artifactId } = metadata.sdk.java;
@@ -36,5 +36,5 @@ export const xml: Check = {
   },
 };
 
-/** What a program prints, or a drawing. */
+/** Printed output and drawings, which need no check. */
 export const text: Check = { run: () => undefined };

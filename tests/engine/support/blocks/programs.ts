@@ -1,4 +1,4 @@
-/** Programs that say little until they run: each is previewed by the real engine, against the emulator. */
+/** Checks of the blocks in Python and YAML: the real engine previews each as a program, with the emulator. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export const python: Check = {
   },
 };
 
-/** A program, or a part of a project's file: what it lacks of one is put before it. */
+/** A block is a program or a part of one. The keys that it lacks are added. */
 export const yaml: Check = {
   async run(samples, report) {
     const project = mkdtempSync(join(tmpdir(), "compute-blocks-"));
@@ -43,7 +43,7 @@ export const yaml: Check = {
   },
 };
 
-const lacking = {
+const defaults = {
   name: "blocks",
   runtime: "yaml",
   plugins: { providers: [{ name: "compute", path: join(root, "bin") }] },
@@ -57,13 +57,13 @@ const lacking = {
 
 function wholeProject(text: string): string {
   const keys = new Set([...text.matchAll(/^(\w+):/gm)].map(([, key]) => key));
-  const rest = Object.entries(lacking).filter(([key]) => !keys.has(key));
-  // JSON is YAML.
+  const rest = Object.entries(defaults).filter(([key]) => !keys.has(key));
+  // Every JSON value is valid YAML.
   const head = rest.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join("");
   return head + text.replaceAll("path: ../../bin", `path: ${join(root, "bin")}`);
 }
 
-/** One stack for all of them: a preview leaves nothing behind. */
+/** Previews all samples on one stack, because a preview leaves nothing behind. */
 async function preview(
   { project, env }: Installed,
   samples: readonly Sample[],
@@ -73,12 +73,13 @@ async function preview(
   await using fixture = await Fixture.create({ program: project, env });
   const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
-  // What the programs ask for.
+  // Some of the programs read this setting.
   await stack.succeed("config", "set", "--secret", "sandboxToken", tokens.test);
   for (const sample of samples) {
     write(sample, stack.project);
     const { code, output } = await stack.preview();
-    const creates = /^ *\+ .*compute:.*Instance/m.test(output);
-    if (code !== 0 || !creates) report(sample, `pulumi preview ended with ${code}:\n${output}`);
+    const createsInstance = /^ *\+ .*compute:.*Instance/m.test(output);
+    if (code !== 0 || !createsInstance)
+      report(sample, `pulumi preview ended with ${code}:\n${output}`);
   }
 }

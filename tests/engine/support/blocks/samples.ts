@@ -1,26 +1,27 @@
-/** The blocks of the pages, each text once, and what a check of them is. */
+/** The code blocks of the documentation pages, without duplicates, and the interface of their checks. */
 import { blocksOf, type Block } from "../../../../tools/docs/markdown";
 import { descriptions, pages } from "../../../../tools/docs/pages";
 
-/** What stands in one or more blocks. */
+/** The content of one or more equal blocks. */
 export interface Sample {
-  /** "README.md:30", or several of these. */
+  /** The places of the blocks, such as "README.md:30, docs/install.md:12". */
   places: string;
-  /** The block where it stands first. */
+  /** The first of the blocks. */
   block: Block;
   language: string;
   text: string;
 }
 
-/** What is wrong with a sample. */
+/** Reports a problem of a sample. */
 export type Report = (sample: Sample, problem: string) => void;
 
+/** A check of all samples in one language. */
 export interface Check {
-  /** Why it can't be made on this machine; undefined where it can. */
+  /** Why the check can't run on this machine. Undefined if it can. */
   hindrance?: () => string | undefined;
-  /** What it leaves out, shown as a skipped test. */
+  /** What the check leaves out. It is shown as a skipped test. */
   leftOut?: string;
-  /** Looks at all samples of the language at once; a good one gets no report. */
+  /** Checks all samples of the language at once, and reports every problem. */
   run(samples: readonly Sample[], report: Report): Promise<void> | void;
 }
 
@@ -35,24 +36,27 @@ export const samples: readonly Sample[] = Object.values(
   return block ? [{ places, block, language: block.language, text: block.text }] : [];
 });
 
-/** The line of the page that a line of the sample is. */
+/** The place on the page of a line of the sample, such as "README.md:30". */
 export function lineOf({ block }: Sample, line: number | string): string {
   return `${block.page}:${block.line + Number(line)}`;
 }
 
-/** Tells each sample what a compiler said of its file; what is said of no file is said of all. */
+/**
+ * Reports the output lines of a compiler to the samples whose files they name. If no line names a file, the whole
+ * output is reported to all samples. In `place`, the groups are the index of the sample and the line.
+ */
 export function reportLines(
   samples: readonly Sample[],
-  said: readonly string[],
+  output: readonly string[],
   place: RegExp,
   report: Report,
 ): void {
-  const found = said.map((line) => ({ line, match: place.exec(line) }));
+  const found = output.map((line) => ({ line, match: place.exec(line) }));
   for (const { line, match } of found) {
     const sample = samples[Number(match?.[1])];
     if (match && sample) report(sample, `${lineOf(sample, match[2] ?? 0)}: ${line}`);
   }
   if (found.every(({ match }) => match === null)) {
-    for (const sample of samples) report(sample, said.join("\n"));
+    for (const sample of samples) report(sample, output.join("\n"));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Shell blocks: each command is one that there is, with the subcommands and flags that it has; and what
- * does no harm is typed for real, into a shell beside a stack of its own and the emulator.
+ * Checks of the shell blocks: each command must exist, with its subcommands and flags. Harmless commands are also
+ * run in a shell, with a stack of their own and the emulator.
  */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -19,7 +19,7 @@ import { lineOf, type Check } from "./samples";
 
 export const shell: Check = {
   async run(samples, report) {
-    const typed = new Map<string, Promise<string | undefined>>();
+    const outcomes = new Map<string, Promise<string | undefined>>();
     for (const sample of samples) {
       const commands = commandsIn(sample.text);
       for (const command of commands) {
@@ -29,21 +29,24 @@ export const shell: Check = {
       const script = commands.filter(isHarmless).map(({ text }) => text);
       if (script.length === 0) continue;
       const key = script.join("\n");
-      const outcome = typed.get(key) ?? type(script);
-      typed.set(key, outcome);
+      const outcome = outcomes.get(key) ?? runScript(script);
+      outcomes.set(key, outcome);
       const problem = await outcome;
       if (problem !== undefined) report(sample, `${lineOf(sample, 0)}: ${problem}`);
     }
   },
 };
 
-/** The pages have one spelling of the plugin's commands; docs/install.md says where the executable is. */
+/** The pages write the name of the plugin without a path. docs/install.md says where the executable is. */
 function misspelt({ words: [program = ""] }: Command): string | undefined {
   const isPlugin = basename(program) === pluginName && program !== pluginName;
   return isPlugin ? `${program}: pages write ${pluginName}` : undefined;
 }
 
-/** What is wrong with the commands in a page's running text, as far as it is a command that we know. */
+/**
+ * Checks the commands in the running text of a page, and returns their problems. Commands without a rule are
+ * ignored.
+ */
 export async function problemsInText(page: Page): Promise<string[]> {
   const problems: string[] = [];
   for (const { line, text } of codeSpansOf(page)) {
@@ -57,7 +60,7 @@ export async function problemsInText(page: Page): Promise<string[]> {
   return problems;
 }
 
-/** What is wrong with one of them. */
+/** Checks a command, and returns its problem. Undefined if it has none. */
 export async function problemWith({ words }: Command, page: string): Promise<string | undefined> {
   const [program = "", ...args] = words;
   const rule = rules[basename(program)];
@@ -65,6 +68,7 @@ export async function problemWith({ words }: Command, page: string): Promise<str
   return rule(args, dirname(page));
 }
 
+/** The subcommands that a block may run. */
 const harmless: Readonly<Record<string, readonly string[] | undefined>> = {
   pulumi: ["config", "stack", "preview", "up", "refresh", "import", "destroy", "about", "version"],
   "pulumi-resource-compute": ["discard", "import-plan", "--help", "--version"],
@@ -73,39 +77,41 @@ const harmless: Readonly<Record<string, readonly string[] | undefined>> = {
 function isHarmless({ words: [program = "", ...args], text }: Command): boolean {
   if (program === "export") return true;
   const subcommands = harmless[basename(program)];
-  // What a person is to fill in, we can't know; but for an address and a token.
+  // A command with a placeholder such as <id> can't be run. Addresses and tokens are filled in.
   return subcommands?.includes(args[0] ?? "") === true && !/<\w+>/.test(text);
 }
 
-/** Gives what went wrong. */
-async function type(script: readonly string[]): Promise<string | undefined> {
-  const says = (words: RegExp) => script.some((line) => words.test(line));
+/** Runs the commands of a block, and returns what went wrong. Undefined if nothing did. */
+async function runScript(script: readonly string[]): Promise<string | undefined> {
+  const contains = (pattern: RegExp) => script.some((line) => pattern.test(line));
   await using fixture = await Fixture.create({
     program: join(root, "examples", "instance-yaml"),
-    // What the block itself sets must do.
-    ...(says(/compute:baseUrl|COMPUTE_BASE_URL/) ? { baseUrl: undefined } : {}),
-    ...(says(/compute:apiToken|COMPUTE_API_TOKEN/) ? { token: null } : {}),
+    // The fixture does not set what the block sets, so that the value of the block must work.
+    ...(contains(/compute:baseUrl|COMPUTE_BASE_URL/) ? { baseUrl: undefined } : {}),
+    ...(contains(/compute:apiToken|COMPUTE_API_TOKEN/) ? { token: null } : {}),
   });
   const { stack, service } = fixture;
   service.control.insert({ id: "i-123", name: "web" });
-  if (says(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
+  if (contains(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
   stack.setEnv("ASKED_FOR", tokens.test);
   const lines = script.map((line) => {
     const filled = line
       .replace(/https:\/\/…\/v2\/?/, service.url)
       .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
       .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
-    // It asks for the value.
+    // The command reads the value from stdin.
     return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
   });
-  // Whether what was set is any good, where the block itself does not come to that.
-  const isTried = says(/^pulumi (preview|up)\b/);
-  if (says(/^(export|pulumi config) /) && !isTried) lines.push("pulumi preview");
+  // If the block only sets something, a preview shows whether the setting works.
+  const isTried = contains(/^pulumi (preview|up)\b/);
+  if (contains(/^(export|pulumi config) /) && !isTried) lines.push("pulumi preview");
   const { code, output } = await stack.type(["set -e", ...lines].join("\n"));
-  return code === 0 ? undefined : `typed, it ended with ${code}:\n${lines.join("\n")}\n${output}`;
+  return code === 0 ? undefined : `the block ended with ${code}:\n${lines.join("\n")}\n${output}`;
 }
 
-/** Checks a command of one program: takes its arguments and the page's folder, and returns what is wrong. */
+/**
+ * Checks a command of one program. The parameters are its arguments and the folder of the page. Returns the problem.
+ */
 type Rule = (args: readonly string[], folder: string) => Promise<string | undefined>;
 
 const pass: Rule = async () => undefined;
@@ -120,7 +126,7 @@ const rules: Readonly<Record<string, Rule>> = {
     if (["start", "test"].includes(command)) return missingScript(command);
     if (["install", "i"].includes(command)) {
       const { package: name } = metadata.sdk.nodejs;
-      return strangePackage(args, folder, [name, `./${name}-${metadata.version}.tgz`]);
+      return packageProblem(args, folder, [name, `./${name}-${metadata.version}.tgz`]);
     }
     return undefined;
   },
@@ -132,23 +138,23 @@ const rules: Readonly<Record<string, Rule>> = {
   pulumi: pulumiProblem,
   "pulumi-resource-compute": pluginProblem,
   go: async ([command, ...args]) =>
-    command === "get" ? strangePackage(args, root, [metadata.sdk.go.module]) : undefined,
+    command === "get" ? packageProblem(args, root, [metadata.sdk.go.module]) : undefined,
   pip: async ([command, ...args], folder) => {
     if (command !== "install") return `pip ${command ?? ""}: add a rule for it`;
     const { package: name } = metadata.sdk.python;
-    return strangePackage(args, folder, [name, `./${name}-${metadata.version}-py3-none-any.whl`]);
+    return packageProblem(args, folder, [name, `./${name}-${metadata.version}-py3-none-any.whl`]);
   },
   node: async ([script = ""], folder) =>
-    // What it is to evaluate, nobody here looks at.
+    // The code to evaluate is not checked.
     ["-e", "-p"].includes(script) ? undefined : missingPath(script, folder),
   exec: async ([program = "", ...args], folder) => {
     const rule = rules[basename(program)];
     return rule ? rule(args, folder) : `no rule says how to check ${program}`;
   },
-  // Neither is sure to be on this machine.
+  // These two may be missing on this machine, so they are not run.
   dotnet: async ([command, ...args], folder) => {
     if (command === "add" && args[0] === "package") {
-      return strangePackage(args.slice(1), folder, [metadata.sdk.dotnet.package]);
+      return packageProblem(args.slice(1), folder, [metadata.sdk.dotnet.package]);
     }
     if (command === "pack") return missingPath(args[0] ?? ".", folder);
     return command === "restore" ? undefined : `dotnet ${command ?? ""}: add a rule for it`;
@@ -157,9 +163,9 @@ const rules: Readonly<Record<string, Rule>> = {
     const file = args.indexOf("--file");
     return file < 0 ? undefined : missingPath(args[file + 1] ?? "", folder);
   },
-  // A file made by a command before it.
+  // The file is made by an earlier command of the block.
   ".": pass,
-  // Nothing of ours is in these.
+  // These have no arguments that belong to this project.
   ...Object.fromEntries(commonPrograms.map((program) => [program, pass])),
 };
 
@@ -171,8 +177,8 @@ function missingPath(path: string, folder: string): string | undefined {
   return existsSync(join(root, folder, path)) ? undefined : `there is no ${join(folder, path)}`;
 }
 
-/** Packages to install: ours by name or as the file that is packed, or what lies here. */
-function strangePackage(
+/** The problem of a command that installs packages: each must be one of `names` or an existing path. */
+function packageProblem(
   args: readonly string[],
   folder: string,
   names: readonly string[],
@@ -180,8 +186,10 @@ function strangePackage(
   const packages = args.filter((word) => !word.startsWith("-"));
   const known = (word: string) =>
     names.some((name) => word === name || word.startsWith(`${name}@`));
-  const strange = packages.find((word) => !known(word) && missingPath(word, folder) !== undefined);
-  return strange === undefined ? undefined : `${strange}: neither a package of ours nor a path`;
+  const unknown = packages.find((word) => !known(word) && missingPath(word, folder) !== undefined);
+  return unknown === undefined
+    ? undefined
+    : `${unknown}: neither a package of this project nor a path`;
 }
 
 const helps = new Map<string, Promise<string>>();
@@ -195,9 +203,9 @@ function helpOf(path: readonly string[]): Promise<string> {
   return help;
 }
 
-/** Each subcommand and each flag is one that the CLI's own help has. */
+/** The problem of a `pulumi` command: each subcommand and flag must be in the help of the CLI. */
 async function pulumiProblem(words: readonly string[]): Promise<string | undefined> {
-  // The one flag that stands before a subcommand, and has a value.
+  // `-C` is the only flag with a value before the subcommand.
   const args = words[0] === "-C" ? words.slice(2) : words;
   const path: string[] = [];
   let help = await helpOf(path);
@@ -207,7 +215,7 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
     );
     if (word.startsWith("-") || subcommands.size === 0) break;
     if (!subcommands.has(word)) {
-      // A group that is a command as well takes what is no subcommand as its argument.
+      // If the group is also a command, this word is its argument.
       if (path.length > 0 && /^ {2}pulumi .*\[flags\]$/m.test(help)) break;
       return `there is no pulumi ${[...path, word].join(" ")}`;
     }
@@ -218,15 +226,15 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
     .filter((word) => /^--?[a-z]/.test(word))
     .map((word) => word.split("=")[0] ?? "");
   const known = new Set(help.match(/(?<=[\s,])--?[A-Za-z][\w-]*/g) ?? []);
-  // A short flag may have its value right behind it.
-  const strange = flags.find(
+  // A short flag may be followed directly by its value.
+  const unknown = flags.find(
     (flag) => !known.has(flag) && (flag.startsWith("--") || !known.has(flag.slice(0, 2))),
   );
-  if (strange !== undefined) return `pulumi ${path.join(" ")} has no ${strange}`;
-  return path.join(" ") === "plugin install" ? strangePlugin(args.slice(2)) : undefined;
+  if (unknown !== undefined) return `pulumi ${path.join(" ")} has no ${unknown}`;
+  return path.join(" ") === "plugin install" ? pluginInstallProblem(args.slice(2)) : undefined;
 }
 
-/** The command is one that the plugin's own help has, and each flag one that the command's has. */
+/** The problem of a command of the plugin: the command and its flags must be in the help of the plugin. */
 async function pluginProblem([command, ...args]: readonly string[]): Promise<string | undefined> {
   if (command === undefined || command === "--help") return undefined;
   const plugin = await ensureBuilt();
@@ -238,12 +246,12 @@ async function pluginProblem([command, ...args]: readonly string[]): Promise<str
   const flags = args.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]);
   if (flags.length === 0) return undefined;
   const known = ["--help", ...(await lists(command))];
-  const strange = flags.find((flag) => !known.includes(flag));
-  return strange === undefined ? undefined : `${command} has no ${strange}`;
+  const unknown = flags.find((flag) => !known.includes(flag));
+  return unknown === undefined ? undefined : `${command} has no ${unknown}`;
 }
 
-/** The plugin that is to be installed is this one. */
-function strangePlugin(args: readonly string[]): string | undefined {
+/** The problem of `pulumi plugin install`: it must install this plugin in this version. */
+function pluginInstallProblem(args: readonly string[]): string | undefined {
   const { name, version, pluginDownloadURL } = metadata;
   const [kind, plugin, given] = args;
   const server = args.includes("--server") ? args[args.indexOf("--server") + 1] : undefined;
@@ -254,7 +262,7 @@ function strangePlugin(args: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Neither left out nor, in capitals, for the reader to fill in. */
+/** Whether the argument has a value. A word in capitals is a placeholder for the reader. */
 function isGiven(value: string | undefined): value is string {
   return value !== undefined && !value.startsWith("-") && !/^[A-Z.]+$/.test(value);
 }

@@ -1,7 +1,6 @@
 /**
- * A test double of the `random` provider, for machines that can't have the real one: RandomPet and
- * RandomId as its documentation describes them, and nothing else. A process of its own, which the
- * engine starts.
+ * A test double of the `random` provider, for machines without the real one. It has RandomPet and RandomId, as the
+ * documentation of the provider describes them. The engine starts it as a process.
  */
 import { randomBytes, randomInt } from "node:crypto";
 import { main } from "@pulumi/pulumi/provider";
@@ -46,7 +45,7 @@ const double = {
     return make(inputs);
   },
 
-  /** Every input replaces, as with the real one. */
+  /** Every changed input replaces the resource, as in the real provider. */
   async diff(_id: string, _urn: string, olds: Inputs, news: Inputs) {
     const isSame = (key: string) => JSON.stringify(olds[key]) === JSON.stringify(news[key]);
     const replaces = Object.keys(news).filter((key) => !key.startsWith("__") && !isSame(key));

@@ -1,4 +1,4 @@
-/** Where the engine finds the plugin of @pulumi/random: the real one, or else a double of it. */
+/** Finds the plugin of @pulumi/random for the engine: the real one, or else a test double. */
 import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -20,7 +20,7 @@ export function pathWithRandom(): string {
   return [process.env["COMPUTE_TEST_PATH"], real ?? doubleDirectory()].join(delimiter);
 }
 
-/** On PATH it is found without a hint. */
+/** The folder of the real plugin. Empty if it is on PATH already. Undefined if this machine has none. */
 function realDirectory(): string | undefined {
   if (onPath(name) !== undefined) return "";
   const home = process.env["PULUMI_HOME"] ?? join(homedir(), ".pulumi");
@@ -28,7 +28,7 @@ function realDirectory(): string | undefined {
   return installed.find((directory) => existsSync(join(directory, name)));
 }
 
-/** As one file: the engine starts it for each command, and from its sources that takes half a second. */
+/** Bundles the test double into one file, because the engine starts it for each command. Returns its folder. */
 function doubleDirectory(): string {
   const directory = join(toolsDir, "scratch", "random-test-double");
   const bundle = join(directory, "double.cjs");

@@ -1,4 +1,7 @@
-/** What the recorder writes of each call and of its answer: what they carry, but no values (G8). */
+/**
+ * The lines that the recorder writes for each call and its answer. They contain no values of properties, so no
+ * secrets (G8).
+ */
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
@@ -8,19 +11,19 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 export interface LogLine {
   process: number;
   event: "begins" | "call" | "answer" | "ends";
-  /** Number of the call in its process. */
+  /** The number of the call in its process. */
   call?: number;
   method?: string;
-  /** Logical name of the resource: the last part of its URN. */
+  /** The logical name of the resource: the last part of its URN. */
   of?: string;
   preview?: boolean;
   id?: "id" | "no id" | "id unknown";
   /** The id of the provider resource, in Configure. */
   scope?: string;
-  /** Whether the call carries old inputs; the new ones are always there. */
+  /** Whether the call has old inputs. New inputs are not logged. */
   inputs?: Existence;
   outputs?: Existence;
-  /** The stamp `__run` in the outputs of the call or of the answer (provider/origin.ts). */
+  /** The session id `__run` in the outputs of the call or of the answer (provider/origin.ts). */
   stamp?: string;
   /** "lost": the engine was gone before the answer came. */
   answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
@@ -30,7 +33,7 @@ type Existence = "no" | "empty" | "given";
 
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** `body`: the request as the engine serialized it. */
+/** Describes a call. `body` is the request as the engine serialized it. */
 export function describeCall(method: string, body: Uint8Array): Partial<LogLine> {
   switch (method) {
     case "CheckConfig":
@@ -54,8 +57,8 @@ export function describeCall(method: string, body: Uint8Array): Partial<LogLine>
     }
     case "Update": {
       const request = pb.UpdateRequest.deserializeBinary(body);
-      const its = olds(request, request.getOldInputs(), request.getOlds());
-      return { method, ...its, preview: request.getPreview() };
+      const description = olds(request, request.getOldInputs(), request.getOlds());
+      return { method, ...description, preview: request.getPreview() };
     }
     case "Read": {
       const request = pb.ReadRequest.deserializeBinary(body);
@@ -70,6 +73,7 @@ export function describeCall(method: string, body: Uint8Array): Partial<LogLine>
   }
 }
 
+/** Describes the answer to a call. */
 export function describeAnswer(
   method: string,
   body: Uint8Array,
@@ -93,7 +97,7 @@ export function describeAnswer(
   }
 }
 
-/** An ErrorResourceInitFailed in the details: the instance exists and is not finished. */
+/** Describes a failure. With an ErrorResourceInitFailed in its details, the instance exists and is not finished. */
 function failure(trailers: IncomingHttpHeaders): Partial<LogLine> {
   const details = trailers["grpc-status-details-bin"];
   if (typeof details !== "string") return { answer: "failed" };
@@ -138,6 +142,6 @@ function presence(struct: Struct | undefined): Existence {
 }
 
 function stamp(outputs: Struct | undefined): { stamp?: string } {
-  const session = outputs?.getFieldsMap().get("__run")?.getStringValue() ?? "";
-  return session === "" ? {} : { stamp: session };
+  const sessionId = outputs?.getFieldsMap().get("__run")?.getStringValue() ?? "";
+  return sessionId === "" ? {} : { stamp: sessionId };
 }

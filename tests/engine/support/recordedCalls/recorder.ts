@@ -1,7 +1,7 @@
 /**
- * A proxy between the engine and the plugin: it starts the plugin, forwards every call and answer byte
- * for byte, and writes a line of JSON for each to a log. Tests install it where the engine looks for
- * the plugin.
+ * A proxy between the engine and the plugin. It starts the plugin, forwards every call and answer unchanged, and
+ * writes a line of JSON for each of them to a log. Tests install it at the place where the engine looks for the
+ * plugin.
  *
  *     node start.js PLUGIN LOG [the engine's arguments]
  */
@@ -16,10 +16,11 @@ import { describeAnswer, describeCall, type LogLine } from "./callLog";
 
 const [plugin = "", log = "", ...args] = process.argv.slice(2);
 /**
- * How long a failure is held back. The death of an engine closes its connection and the plugin's stdin
- * at once; the plugin answers to the latter, and the connection is to be seen closed by then.
+ * How long a failed answer is held back. When an engine dies, its connection and the plugin's stdin close at the
+ * same time. The plugin then fails its calls because of stdin. The delay ensures that the closed connection is
+ * noticed first.
  */
-const laterMs = 50;
+const failureDelayMs = 50;
 
 const open = new Set<ServerHttp2Session>();
 let calls = 0;
@@ -35,7 +36,7 @@ const child = spawn(plugin, args, { stdio: ["inherit", "pipe", "inherit"] });
 write({ event: "begins" });
 child.on("exit", (code) => {
   write({ event: "ends" });
-  // The last answers may not have reached the engine yet.
+  // The last answers may not have reached the engine yet, so this process stays alive a little longer.
   const answersGone = Promise.all([...open].map((outer) => once(outer, "close")));
   void Promise.race([answersGone, sleep(200)]).finally(() => process.exit(code ?? 1));
 });
@@ -45,7 +46,7 @@ child.stdout.setEncoding("utf8").once("data", (port: string) => serve(port.trim(
 function serve(port: string): void {
   const server = createServer({ settings: { enablePush: false } });
   server.on("session", (outer) => {
-    // One connection to the plugin for each to the proxy: each side sees the other one close.
+    // Each connection to the proxy has its own connection to the plugin, so that each side sees the other one close.
     const inner = connect(`http://127.0.0.1:${port}`);
     open.add(outer);
     outer
@@ -73,15 +74,15 @@ function forward(
 ): void {
   const call = ++calls;
   const method = String(headers[":path"]).replace("/pulumirpc.ResourceProvider/", "");
-  const asked: Buffer[] = [];
-  const answered: Buffer[] = [];
+  const requestChunks: Buffer[] = [];
+  const answerChunks: Buffer[] = [];
   const request = begin(headers);
   let ended = false;
   let failed = false;
 
-  stream.on("data", (chunk: Buffer) => asked.push(chunk));
+  stream.on("data", (chunk: Buffer) => requestChunks.push(chunk));
   stream.on("end", () => {
-    write({ event: "call", call, ...describeCall(method, message(asked)) });
+    write({ event: "call", call, ...describeCall(method, firstMessage(requestChunks)) });
     request.end();
   });
   stream.on("data", (chunk: Buffer) => request.write(chunk));
@@ -95,13 +96,17 @@ function forward(
   const end = (trailers: IncomingHttpHeaders): void => {
     if (ended || stream.destroyed) return;
     ended = true;
-    write({ event: "answer", call, ...describeAnswer(method, message(answered), trailers) });
+    write({
+      event: "answer",
+      call,
+      ...describeAnswer(method, firstMessage(answerChunks), trailers),
+    });
   };
   let trailers: IncomingHttpHeaders = {};
   request.on("response", (head, flags) => {
     if (flags & constants.NGHTTP2_FLAG_END_STREAM) {
       failed = true;
-      void sleep(laterMs).then(() => {
+      void sleep(failureDelayMs).then(() => {
         end(head);
         if (!stream.destroyed) stream.respond(head, { endStream: true });
       });
@@ -111,12 +116,12 @@ function forward(
     }
   });
   request.on("data", (chunk: Buffer) => {
-    answered.push(chunk);
+    answerChunks.push(chunk);
     if (!stream.destroyed) stream.write(chunk);
   });
-  request.on("trailers", (its) => {
-    trailers = its;
-    end(its);
+  request.on("trailers", (received) => {
+    trailers = received;
+    end(received);
   });
   request.on("end", () => stream.end());
   request.on("error", () => stream.close(constants.NGHTTP2_CANCEL));
@@ -126,7 +131,7 @@ function forward(
 }
 
 /** The first message of a stream, without the five bytes of gRPC framing before it. */
-function message(chunks: readonly Buffer[]): Buffer {
+function firstMessage(chunks: readonly Buffer[]): Buffer {
   const all = Buffer.concat(chunks);
   return all.subarray(5, 5 + (all.length < 5 ? 0 : all.readUInt32BE(1)));
 }

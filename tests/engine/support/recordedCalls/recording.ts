@@ -14,13 +14,13 @@ import { Fixture, type FixtureOptions } from "../fixture";
 import type { LogLine } from "./callLog";
 import { answerOf, callsOf, kindOf, sessionsOf, type Sessions } from "./sessions";
 
-/** recordedCalls.json. */
+/** The content of recordedCalls.json. */
 interface RecordedCalls {
-  /** Version of the engine that was recorded. */
+  /** The version of the engine that was recorded. */
   engine: string;
-  /** What a call of each kind proves. */
+  /** For each kind of call, a sentence on what it proves. */
   proves: Record<string, string>;
-  /** What an answer other than a plain success means. */
+  /** For each kind of answer except a plain success, a sentence on what it means. */
   answers: Record<string, string>;
   /** The calls of each operation. */
   operations: Record<string, Sessions>;
@@ -34,14 +34,15 @@ export const recordedCalls = JSON.parse(readFileSync(file, "utf8")) as RecordedC
 
 const recorded: Record<string, Sessions> = {};
 
+/** A fixture whose engine starts the recorder instead of the plugin. */
 export class CallRecording implements AsyncDisposable {
   readonly #folder: string;
-  /** How many lines of the log belong to earlier operations. */
-  #read = 0;
+  /** The number of log lines that belong to earlier operations. */
+  #linesRead = 0;
 
   private constructor(
     readonly fixture: Fixture,
-    /** The recorder, by the name of the plugin. */
+    /** The path of the recorder, which has the name of the plugin. */
     readonly executable: string,
     folder: string,
   ) {
@@ -60,7 +61,7 @@ export class CallRecording implements AsyncDisposable {
 
   /** Runs an operation and expects the calls that recordedCalls.json has for it. */
   async expectCalls(operation: string, run: () => Promise<unknown>): Promise<void> {
-    // Calls of commands before it are not part of it.
+    // Calls of earlier commands are not part of the operation.
     await this.#newLines();
     const before = this.#all();
     await run();
@@ -73,12 +74,12 @@ export class CallRecording implements AsyncDisposable {
     expect({ [operation]: callsOf(sessions) }).toEqual({ [operation]: callsOf(expected) });
   }
 
-  /** Lines since the last call of this, once every plugin process has ended. */
+  /** Waits until every plugin process has ended, and returns the lines since the last call of this method. */
   async #newLines(): Promise<LogLine[]> {
     await gone(this.#all().map((line) => line.process));
     const all = this.#all();
-    const lines = all.slice(this.#read);
-    this.#read = all.length;
+    const lines = all.slice(this.#linesRead);
+    this.#linesRead = all.length;
     return lines;
   }
 
@@ -99,17 +100,17 @@ export class CallRecording implements AsyncDisposable {
   }
 }
 
-/** The recorder as one bundled file, which starts quickly. */
+/** Bundles the recorder into one file, which starts quickly, and returns its path. */
 function recorder(): string {
   const entryPoints = [join(__dirname, "recorder.ts")];
   const { outputFiles } = buildSync({ entryPoints, bundle: true, platform: "node", write: false });
-  // By this name support/processes.ts takes it for the plugin, which it stands for.
+  // Because of this path, support/processes.ts treats the recorder as the plugin.
   const bundle = join(toolsDir, "scratch", "recorder", "bin", "start.js");
   writeWhole(bundle, outputFiles[0]?.text ?? "");
   return bundle;
 }
 
-/** A sentence for each key that occurs: the existing one, or an empty one to be written. */
+/** Returns a sentence for each key: the existing one, or an empty one that a person has to write. */
 function sentences(
   texts: readonly (string | undefined)[],
   there: Readonly<Record<string, string>>,
@@ -118,14 +119,14 @@ function sentences(
   return Object.fromEntries([...keys].sort().map((key) => [key, there[key] ?? ""]));
 }
 
-/** The same, with sentences for exactly those kinds of call and answer that occur. */
+/** Returns the recorded calls with sentences for exactly the kinds of call and answer that occur. */
 export function withSentences({ operations, ...rest }: RecordedCalls): RecordedCalls {
   const texts = Object.values(operations).flatMap(callsOf).flat();
   const proves = sentences(texts.map(kindOf), rest.proves);
   return { ...rest, proves, answers: sentences(texts.map(answerOf), rest.answers), operations };
 }
 
-/** With COMPUTE_RECORD set: rewrites recordedCalls.json. Sentences written by hand stay. */
+/** If COMPUTE_RECORD is set, rewrites recordedCalls.json. The sentences in it stay. */
 export function saveRecorded(): void {
   if (!isRecording) return;
   const engine = execFileSync(process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi", ["version"], {

@@ -1,22 +1,25 @@
-/** The recorder's log as readable text: the calls of each session, in order. */
+/** Turns the log of the recorder into readable strings: the calls of each session, in order. */
 import type { LogLine } from "./callLog";
 
-/** For each session its calls, like `Configure (new id) · Read web (no inputs, no outputs) → failed`. */
+/**
+ * One string for each session with its calls, such as `Configure (new id) · Read web (no inputs, no outputs) →
+ * failed`.
+ */
 export type Sessions = string[];
 
 const separator = " · ";
 
-/** One by one, for a comparison. */
+/** Splits each session into its calls, for a comparison. */
 export const callsOf = (sessions: Sessions) => sessions.map((calls) => calls.split(separator));
 
 type Call = LogLine & { text: string; afterCancel?: boolean };
 
-/** Calls about the provider itself; between two of them the order of resources varies. */
+/** The calls about the provider itself. Between two of them, the order of the resources varies. */
 const ofTheProvider = ["Attach", "CheckConfig", "DiffConfig", "Configure", "Cancel"];
-/** Not recorded: every engine and language host makes these, whatever the operation is. */
+/** Calls that are left out, because every engine and language host makes them in any operation. */
 const ignored = ["Handshake", "GetPluginInfo", "GetSchema", "/grpc.health.v1.Health/Check"];
 
-/** `before`: the log of earlier operations with the same stack. */
+/** Describes the sessions in these lines. `before` is the log of earlier operations on the same stack. */
 export function sessionsOf(lines: readonly LogLine[], before: readonly LogLine[]): Sessions {
   const scopes = scopesOf(before);
   const processes = [...new Set(lines.map((line) => line.process))];
@@ -31,7 +34,7 @@ export function sessionsOf(lines: readonly LogLine[], before: readonly LogLine[]
     .map((calls) => calls.join(separator));
 }
 
-/** In attach mode a process serves several sessions: a Handshake after a Cancel begins the next. */
+/** Splits the lines of a process into sessions. In attach mode, a Handshake after a Cancel begins the next session. */
 function splitAtHandshake(lines: readonly LogLine[]): LogLine[][] {
   const all: LogLine[][] = [[]];
   let canceled = false;
@@ -50,10 +53,11 @@ function scopesOf(lines: readonly LogLine[]): Set<string | undefined> {
   return new Set(lines.map(({ scope }) => scope));
 }
 
-/** What tells the values of a session from those of others. */
+/** What distinguishes the values of a session from those of other sessions. */
 interface Context {
+  /** The stamps that this session has made. */
   ownStamps: ReadonlySet<string | undefined>;
-  /** Of all sessions before it. */
+  /** The scopes of all earlier sessions. */
   scopes: ReadonlySet<string | undefined>;
 }
 
@@ -74,7 +78,7 @@ function describeSession(lines: readonly LogLine[], scopes: Context["scopes"]): 
   return inOrder(calls);
 }
 
-/** Stamps in answers to calls that carried none: this session made them. */
+/** The stamps in answers to calls that had none. This session has made them. */
 function ownStamps(lines: readonly LogLine[]): ReadonlySet<string | undefined> {
   const sent = (answer: LogLine) =>
     lines.find(({ event, call }) => event === "call" && call === answer.call)?.stamp;
@@ -106,14 +110,17 @@ function origin({ stamp }: LogLine, { ownStamps: own }: Context): string {
   return own.has(stamp) ? "of this session" : "of another session";
 }
 
-/** Empty for a success; whether that came before Cancel shows with the calls that make something. */
+/**
+ * Describes the outcome. Empty for a success, except for a Create, Update, Delete or Read that succeeded after
+ * Cancel.
+ */
 function outcome({ method = "", answer = "lost", afterCancel = false }: Call): string {
   const isLate = afterCancel && ["Create", "Update", "Delete", "Read"].includes(method);
   if (method === "Cancel" || (answer === "ok" && !isLate)) return "";
   return ` → ${answer}${isLate ? ", after Cancel" : ""}`;
 }
 
-/** Sorted by resource between the calls about the provider: siblings run at once. */
+/** Returns the calls sorted by resource between the calls about the provider, because siblings run at once. */
 function inOrder(calls: readonly Call[]): string[] {
   const stretches: Call[][] = [[]];
   for (const call of calls) {
@@ -128,13 +135,13 @@ function inOrder(calls: readonly Call[]): string[] {
   });
 }
 
-/** The call without its resource and its outcome: the key of a sentence in recordedCalls.json. */
+/** Returns the call without its resource and its outcome. That is the key of a sentence in recordedCalls.json. */
 export function kindOf(text: string): string {
   const [call = ""] = text.split(" → ");
   return call.replace(/^(\w+) [^(]+?(?= \(|$)/, "$1");
 }
 
-/** The outcome alone; undefined for a successful answer before Cancel. */
+/** Returns only the outcome of a call. Undefined for a plain success. */
 export function answerOf(text: string): string | undefined {
   return text.split(" → ")[1];
 }
