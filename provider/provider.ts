@@ -7,7 +7,7 @@ import { checkConfig, hideToken, resolveSettings } from "./config/configuration"
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
-import { instances } from "./instance";
+import { instanceResource } from "./instance";
 import { secretTexts, type PropertyValue } from "./propertyValue";
 import { isRefresh, type Provider, type Scope } from "./requests";
 import { Session } from "./session/session";
@@ -74,7 +74,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     check: (request) =>
       perform(request, () => {
         current?.session.state.beginUpdate(request.urn);
-        const checked = instances.check(request, current?.scope ?? { kind: "none" });
+        const checked = instanceResource.check(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
         return checked;
       }),
@@ -82,15 +82,15 @@ export function createProvider(ctx: ProviderContext): Provider {
     diff: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.diff(session(), request);
+        return instanceResource.diff(session(), request);
       }),
 
-    create: (request) => perform(request, () => instances.create(session(), request)),
+    create: (request) => perform(request, () => instanceResource.create(session(), request)),
 
     update: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.update(session(), request);
+        return instanceResource.update(session(), request);
       }),
 
     read: (request) =>
@@ -98,13 +98,13 @@ export function createProvider(ctx: ProviderContext): Provider {
         // An import and a `.get()` come with an id that the state does not hold, or not yet.
         if (isRefresh(request)) session().state.observe(request.id, request.outputs);
         session().state.beginRefresh(request.urn);
-        return instances.read(session(), request);
+        return instanceResource.read(session(), request);
       }),
 
     delete: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instances.delete(session(), request);
+        return instanceResource.delete(session(), request);
       }),
 
     invoke: (request) => perform(request, () => invoke(session(), request)),

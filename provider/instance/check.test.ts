@@ -176,6 +176,6 @@ test("autonaming disabled: the name is required", () => {
   const { inputs, failures: told } = check(nameless, {
     autonaming: { mode: "disable", proposedName: "" },
   });
-  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required here") }]);
+  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required, because pulumi:autonaming is disabled") }]);
   expect("name" in inputs).toBe(false);
 });

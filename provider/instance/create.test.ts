@@ -156,7 +156,7 @@ test("one of a name that the program chose is named, and never adopted (defect 5
   const world = quick(scene());
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world));
-  expect(error.message).toContain("i-1; the name is not one that the provider made up");
+  expect(error.message).toContain("i-1. The provider did not generate the name");
   expect(error.message).toContain("pulumi import compute:index:Instance web i-1");
   expect(posts(world)).toBe(1);
   expect(note(world)).toMatchObject({ stage: "unknown", ended: true });
@@ -166,7 +166,7 @@ test("a name that only looks generated is the program's (defect 6)", async () =>
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world, { inputs: { name: generated, __generated: "other" } }));
-  expect(error.message).toContain("not one that the provider made up");
+  expect(error.message).toContain("The provider did not generate the name");
 });
 
 test("a generated name is proof, also after a baseline that is not whole", async () => {
@@ -228,7 +228,7 @@ test.each([
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);
   expect(error.message).toContain(`no instance named "web" turned up within 60 s`);
-  expect(error.message).toContain("The next `pulumi up` on this machine looks again");
+  expect(error.message).toContain("The next `pulumi up` on this machine searches for it");
   expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
 });
 
@@ -249,7 +249,7 @@ test("where the look itself fails, the error says so, and no second POST is made
   });
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);
-  expect(error.message).toContain("the look for it failed (GET /v2/instances");
+  expect(error.message).toContain("the search for it failed (GET /v2/instances");
   expect(note(world)).toBeDefined();
 });
 
@@ -301,7 +301,7 @@ test("a second POST that is refused does not make the first one harmless", async
     const world = scene();
     world.service.posts.push(post(answered(500), { acts: false }), post(refusal, { acts: false }));
     const error = await errorOf(create(world));
-    expect(error.message).toContain("Whether the first one created it all the same is not known");
+    expect(error.message).toContain("Whether the first try created an instance is not known");
     expect(note(world)).toBeDefined();
   }
 });
@@ -428,7 +428,7 @@ test("an answer that outlasts the grace is given up, and the error says what is 
   const error = await errorOf(create(world));
   expect(error).toBeInstanceOf(OperationFailed);
   expect(error.message).toContain(
-    'Whether "web" was created is not known, and the look for it was cut short (canceled)',
+    'Whether "web" was created is not known, and the search for it ended early (canceled)',
   );
   expect(note(world)).toBeDefined();
   expect(world.clock.now()).toBe(10_000);
@@ -438,7 +438,7 @@ test("the time-out in the middle of a look says what is open, and leaves the not
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   const error = await errorOf(create(world, { timeoutSeconds: 20 }));
-  expect(error.message).toContain("cut short (timed out after 20 s)");
+  expect(error.message).toContain("ended early (timed out after 20 s)");
   expect(note(world)).toBeDefined();
 });
 
@@ -487,7 +487,7 @@ test("after a POST without an answer the second call looks before it sends anyth
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   await errorOf(create(world, { timeoutSeconds: 5 }));
   world.service.has("i-9", { name: "web" });
-  expect((await errorOf(create(world))).message).toContain("i-9 is there");
+  expect((await errorOf(create(world))).message).toContain("instance i-9 of that name exists");
   expect(posts(world)).toBe(1);
 });
 

@@ -77,7 +77,9 @@ test("retain drops it with a warning", async () => {
   const world = existing(retain);
   await remove(world);
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining('(compute:deletePolicy is "retain"): it goes on running and is billed'),
+    expect.stringContaining(
+      '(compute:deletePolicy is "retain"): it continues to run and is billed',
+    ),
   ]);
 });
 
@@ -95,7 +97,7 @@ test("retain does not say of one that is gone already that it goes on running", 
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("the service no longer lists it"),
   ]);
-  expect(world.messages.warnings.join()).not.toContain("goes on running");
+  expect(world.messages.warnings.join()).not.toContain("continues to run");
   expect(world.service.count("list")).toBe(1);
 });
 
@@ -140,7 +142,7 @@ test.each<[string, (world: Scene) => PropertyMap]>([
   const world = scene(retain);
   await remove(world, prepare(world));
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("if it still exists, it goes on running and is billed"),
+    expect.stringContaining("if it still exists, it continues to run and is billed"),
   ]);
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
@@ -218,7 +220,7 @@ test("a 404 for an instance that is listed all the same puts the path in doubt",
   const world = existing({ ...destroyPath, settlingSeconds: 10 });
   world.service.destroys.push(fail(answered(404, "DELETE")));
   expect((await errorOf(remove(world))).message).toContain(
-    'is compute:destroyPath "/v2/instances/{id}" right?',
+    'Check that compute:destroyPath "/v2/instances/{id}" is right',
   );
 });
 
@@ -243,7 +245,7 @@ test("a 404 just after the creation is no proof: a replica may lag (G3)", async 
   });
   void world.clock.sleep(30_000).then(() => world.service.has("i-1", { name: "web" }));
   const { message } = await errorOf(remove(world, justMade(world), 300));
-  expect(message).toContain("which is listed all the same");
+  expect(message).toContain("which is still listed");
 });
 
 test("a DELETE that the service acknowledged is evidence: no settling time is waited for", async () => {

@@ -13,7 +13,7 @@ import { fail, failed } from "../testing/fakeService";
 import { stamped } from "../origin";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
-import { instances } from ".";
+import { instanceResource } from ".";
 import { inputNames } from "./definition";
 
 type Values = Record<string, PropertyValue | undefined>;
@@ -157,7 +157,7 @@ const urn = urnOf("web");
 function diffOf(world: Scene, news: Values, made = world) {
   const origin = originToState(made.session.connection.place());
   world.session.state.beginUpdate(urn);
-  return instances.diff(world.session, {
+  return instanceResource.diff(world.session, {
     urn,
     id: "i-1",
     oldInputs: inputsOf(),
@@ -178,7 +178,7 @@ test("where its Delete would fail, a replacement is refused before anything is t
   const error = await errorOf(diffOf(world, { flavorId: "b" }));
   expect(error).toBeInstanceOf(OperationFailed);
   for (const words of [
-    "replacing instance i-1 will fail, before a second server is made",
+    "replacing instance i-1 will fail, before a second server is created",
     "instance i-1 still exists and is billed",
     "remove it at the service",
     "deletePolicy retain",
@@ -218,7 +218,7 @@ test("what is not known yet may come to no change: it is a warning only (G4, G10
     const world = existing();
     await diffOf(world, news);
     expect(world.messages.warnings).toEqual([
-      expect.stringContaining("will fail, before a second server is made"),
+      expect.stringContaining("will fail, before a second server is created"),
     ]);
     expect(world.service.calls).toEqual([]);
   }

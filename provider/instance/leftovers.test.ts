@@ -92,11 +92,15 @@ test("a listing that is not complete: said once with `warn`, refused with `fail`
   world.service.unreadable = 1;
   await create(world, "a", urnOf("a"));
   await create(world, "b", urnOf("b"));
-  const told = world.messages.all.filter((line) => line.includes("only a part of the service"));
+  const told = world.messages.all.filter((line) =>
+    line.includes("leftovers of earlier creates may be missing"),
+  );
   expect(told).toHaveLength(1);
   const strict = scene({ leftovers: "fail" });
   strict.service.unreadable = 1;
-  expect((await errorOf(create(strict))).message).toContain("only a part of the service");
+  expect((await errorOf(create(strict))).message).toContain(
+    "leftovers of earlier creates may be missing",
+  );
   expect(posts(strict)).toBe(0);
 });
 
@@ -118,7 +122,7 @@ test("where its delete would fail, --replace is refused before the POST (defect 
   const next = world.nextRun();
   const { message } = await errorOf(create(next, "web"));
   expect(message).toContain(
-    `instance ${id}, which an earlier run created for this resource, is still there`,
+    `instance ${id}, which an earlier run created for this resource, still exists`,
   );
   expect(message).toMatch(/deletePolicy retain.*discard/);
   expect(posts(next)).toBe(1);

@@ -118,7 +118,7 @@ test("a defect in the wait keeps it too", async () => {
 test("an instance that vanishes is unfinished, so that the next up looks before it makes another", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => world.service.instances.clear());
-  expect((await unfinishedOf(wait(world))).message).toContain("gone from two complete listings");
+  expect((await unfinishedOf(wait(world))).message).toContain("missing from two complete listings");
 });
 
 test("one that no listing can show is done, with a warning and without an address", async () => {

@@ -130,7 +130,7 @@ test("one of which that can't be told stops the create, with the commands that h
   world.service.instances.delete(id);
   world.service.unreadable = 1;
   const error = await errorOf(create(world, generated(2)));
-  expect(error.message).toContain(`whether ${id} still exists can't be told`);
+  expect(error.message).toContain(`whether ${id} still exists is not known`);
   expect(error.message).toContain(`pulumi import compute:index:Instance web ${id}`);
   expect(error.message).toContain("discard");
   expect(posts(world)).toBe(1);
@@ -139,7 +139,9 @@ test("one of which that can't be told stops the create, with the commands that h
 test("a program that asks for another by now is told, and nothing is made", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const error = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
-  expect(error.message).toContain(`instance ${id} is there, but the program now asks for another`);
+  expect(error.message).toContain(
+    `instance ${id} exists, but the program now asks for a different one`,
+  );
   expect(posts(world)).toBe(1);
 });
 
@@ -169,7 +171,7 @@ test("a run with another provider never resumes it: it stops, with both commands
   const { world, id } = await diedAfterAnswer(generated(1));
   const other = world.nextRun({}, { scope: "upgraded" });
   const { message } = await errorOf(create(other, generated(2)));
-  expect(message).toContain("its provider was another one");
+  expect(message).toContain("it had another provider resource");
   expect(message).toContain(`pulumi import compute:index:Instance web ${id}`);
   expect(message).toContain("discard");
   expect(posts(other)).toBe(1);
@@ -191,7 +193,7 @@ test("a create whose answer was given, and no orderly end came, stops the next (
   const { id } = await create(world, generated(1));
   const next = world.nextRun();
   const { message } = await errorOf(create(next, generated(2)));
-  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(message).toContain(`the engine received instance ${id}`);
   expect(posts(next)).toBe(1);
 });
 
@@ -205,7 +207,7 @@ test("a create that another run is at is waited for, and then resumed (defect 28
 test("one that does not end in time stops the create", async () => {
   const first = await underWay();
   const { message } = await errorOf(create(first.beside(), generated(2)));
-  expect(message).toContain("that run is still at it");
+  expect(message).toContain("that run is still creating it");
   expect(posts(first)).toBe(1);
 });
 
@@ -240,7 +242,7 @@ test("the one instance that an unanswered POST made is resumed by the next run, 
 test("of a name that the program chose it is named, and not resumed (defect 5)", async () => {
   const world = await diedAfterPost("web", { acts: true });
   const { message } = await errorOf(create(world, "web"));
-  expect(message).toContain("i-1 is there, but the name is not one that the provider made up");
+  expect(message).toContain("i-1 of that name exists, but the provider did not generate the name");
   expect(posts(world)).toBe(1);
 });
 
@@ -285,7 +287,7 @@ test("several that could be it stop the create", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   world.service.has("i-9", { name: generated(1) });
   const error = await errorOf(create(world, generated(2)));
-  expect(error.message).toContain("several instances could be it: i-1, i-9");
+  expect(error.message).toContain("several instances could be the one it created: i-1, i-9");
   expect(posts(world)).toBe(1);
 });
 
@@ -346,7 +348,7 @@ test("after an import, real or previewed, it is neither resumed nor made again: 
   world.session.ledger.markDelivered();
   const next = world.nextRun();
   const { message } = await errorOf(create(next, generated(2)));
-  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(message).toContain(`the engine received instance ${id}`);
   expect(posts(next)).toBe(1);
 });
 
@@ -398,7 +400,7 @@ test("a secret name is not recorded in clear, and is known again by the same nam
   const error = await errorOf(create(world.nextRun(), "", { name: new Secret("another") }));
   expect(error.message).toContain('began to create "[secret]"');
   expect(error.message).toContain("its name was secret");
-  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain("i-1 is there");
+  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain("instance i-1 of that name exists");
   expect(posts(world)).toBe(1);
 });
 

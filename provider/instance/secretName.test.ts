@@ -31,7 +31,7 @@ test("where an earlier run's instance is there", async () => {
   const world = scene();
   world.service.posts.push(accept);
   await create(world);
-  expectHidden([(await errorOf(create(world.nextRun()))).message], "the engine was given instance");
+  expectHidden([(await errorOf(create(world.nextRun()))).message], "the engine received instance");
 });
 
 test("where an instance turns up after a POST that was not answered", async () => {

@@ -86,7 +86,7 @@ function follow(scene: Scene, first: Transition): void {
         });
         continue;
       case "writingRecord": {
-        const { sameNamed } = state.attempt.baseline;
+        const { sameNamedIds } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.begins++;
         const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
@@ -101,7 +101,7 @@ function follow(scene: Scene, first: Transition): void {
           name,
           kind,
           digest,
-          before: sameNamed,
+          before: sameNamedIds,
           at: "",
           stage: "sending",
           young: true,
@@ -223,11 +223,11 @@ export function take(scene: Scene): void {
     : row !== undefined && !m.slice.unlockable && !isDriven(w, row);
   const unchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
   if (!row || !free || !unchanged)
-    return happens(scene, { kind: "takenOver", ok: false, settledBy: 0 });
+    return happens(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
   row.owner = run.session;
   delete row.ended;
   call.key = row.key;
-  happens(scene, { kind: "takenOver", ok: true, settledBy: row.young ? settlingMs : 0 });
+  happens(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
 }
 
 // ── Side effects ────────────────────────────────────────────────────────────────────────────────────────

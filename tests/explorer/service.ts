@@ -60,7 +60,7 @@ function waiting(scene: Scene): Move[] {
       // To look again before the settling time is over shows nothing that one look later does not.
       if ("until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0) {
         // But for the second one of two that are to lack an instance.
-        if (!("lacked" in then)) return [];
+        if (!("wasMissing" in then)) return [];
       }
       return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
     }
@@ -102,14 +102,14 @@ function looks(scene: Scene): Move[] {
       do: (it) => {
         for (const instance of it.w.instances)
           if (ids.includes(instance.id)) instance.listed = true;
-        happens(it, { kind: "listed", observed: observationOf(it, shown, true), now: 0 });
+        happens(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
     say: "lists a part, which is empty",
     fault: "partial",
-    do: (it) => happens(it, { kind: "listed", observed: observationOf(it, [], false), now: 0 }),
+    do: (it) => happens(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
   });
   const fails = (error: typeof broken) => (it: Scene) =>
     happens(it, { kind: "listingFailed", error, now: 0 });
