@@ -176,6 +176,11 @@ test("autonaming disabled: the name is required", () => {
   const { inputs, failures: told } = check(nameless, {
     autonaming: { mode: "disable", proposedName: "" },
   });
-  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required, because pulumi:autonaming is disabled") }]);
+  expect(told).toEqual([
+    {
+      property: "name",
+      reason: expect.stringContaining("is required, because pulumi:autonaming is disabled"),
+    },
+  ]);
   expect("name" in inputs).toBe(false);
 });

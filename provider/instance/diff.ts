@@ -161,6 +161,8 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
 /**
  * Refuses a replacement whose Delete would fail. The preview fails then, before a second server is created
  * and before a dependent resource is removed (G4).
+ *
+ * @throws OperationFailed if the Delete would fail, or if the instance lives elsewhere.
  */
 async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
   const { id, oldOutputs } = request;
@@ -193,7 +195,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
   ]);
 }
 
-/** Refuses a replacement if the state names another service, token kind or account than the configuration. */
+/** @throws OperationFailed if the state names another service, token kind or account than the configuration. */
 function refuseOutOfReach({ id, urn, oldOutputs }: DiffRequest, now: Origin): void {
   const recordedOrigin = originFromState(oldOutputs);
   const difference = recordedOrigin && originDifference(recordedOrigin, now);

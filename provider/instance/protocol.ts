@@ -670,7 +670,11 @@ function afterPost(
 
 // ── The search for an instance after an unclear answer ───────────────────────────────────────────
 
-/** Searches for the instance of a POST with an unclear answer. */
+/**
+ * Searches for the instance of a POST with an unclear answer.
+ *
+ * @throws Error if no answer was unclear, which is a defect.
+ */
 function searchAfterPost(
   spec: CreateSpec,
   state: StateOf<"searchingAfterPost">,

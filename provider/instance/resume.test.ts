@@ -400,7 +400,9 @@ test("a secret name is not recorded in clear, and is known again by the same nam
   const error = await errorOf(create(world.nextRun(), "", { name: new Secret("another") }));
   expect(error.message).toContain('began to create "[secret]"');
   expect(error.message).toContain("its name was secret");
-  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain("instance i-1 of that name exists");
+  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain(
+    "instance i-1 of that name exists",
+  );
   expect(posts(world)).toBe(1);
 });
 
