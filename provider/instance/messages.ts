@@ -62,7 +62,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
     case "inFlight":
       return "that run is still creating it. Run again once that run has ended";
     case "otherScope":
-      return "it had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may not be this stack's create";
+      return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may not be this stack's create";
     case "replied":
       return `the engine received instance ${id}, and whether a state holds it is not known`;
     case "unlockable":

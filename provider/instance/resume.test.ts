@@ -171,7 +171,7 @@ test("a run with another provider never resumes it: it stops, with both commands
   const { world, id } = await diedAfterAnswer(generated(1));
   const other = world.nextRun({}, { scope: "upgraded" });
   const { message } = await errorOf(create(other, generated(2)));
-  expect(message).toContain("it had another provider resource");
+  expect(message).toContain("that create had another provider resource");
   expect(message).toContain(`pulumi import compute:index:Instance web ${id}`);
   expect(message).toContain("discard");
   expect(posts(other)).toBe(1);

@@ -167,10 +167,10 @@ export function finish(scene: Scene, ready: boolean, heard = true): void {
   const { id, key, resource, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
-    const observed = observationOf(scene, shownIn(scene), true);
+    const observation = observationOf(scene, shownIn(scene), true);
     const name = scene.model.spec(run, resource).name;
     for (const extra of scene.model.rules.findNewInstances(
-      observed,
+      observation,
       name,
       new Set(call.before),
       key,
