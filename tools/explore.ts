@@ -40,7 +40,7 @@ function reportMutants(): void {
   for (const mutant of mutants) {
     const slice = sliceOf(mutant.slice);
     // Two faults are usually enough to break a promise.
-    const smallSlice = { ...slice, mostFaults: Math.min(2, slice.mostFaults) };
+    const smallSlice = { ...slice, maxFaults: Math.min(2, slice.maxFaults) };
     const violation =
       explore(smallSlice, rulesWithout(mutant)).violation ??
       explore(slice, rulesWithout(mutant)).violation;
@@ -75,7 +75,7 @@ runTool(
     const chosen = slice === undefined ? slices.filter((it) => deep || !it.deep) : [sliceOf(slice)];
     let states = 0;
     for (const it of chosen) {
-      states += report(deep ? { ...it, mostFaults: it.mostFaults + 1 } : it);
+      states += report(deep ? { ...it, maxFaults: it.maxFaults + 1 } : it);
     }
     if (slice === undefined) reportMutants();
     const seconds = (performance.now() - start) / 1000;

@@ -1,3 +1,4 @@
+/** Tests of Check: input errors, secrets, and the name. */
 import { expect, test } from "@jest/globals";
 import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import type { CheckRequest, Scope } from "../requests";
@@ -20,12 +21,12 @@ function check(news: Values, more: Partial<CheckRequest> = {}, scope = known) {
 }
 const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
 
-test("good inputs pass as they are", () => {
+test("valid inputs pass unchanged", () => {
   const news = { sshKeys: ["a", "b"] };
   expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [] });
 });
 
-test("all errors are told at once, each on its property (G9)", () => {
+test("all errors are reported at once, each on its property (G9)", () => {
   expect(
     failures({ name: "", flavorId: 5, imageId: undefined, vpcId: null, sshKeys: ["ok", ""] }),
   ).toEqual([
@@ -37,7 +38,7 @@ test("all errors are told at once, each on its property (G9)", () => {
   ]);
 });
 
-test("an input that does not exist is told of, with the one that was meant", () => {
+test("an unknown input is reported, with the input that was probably meant", () => {
   expect(failures({ flavor_id: "x" })).toEqual([
     {
       property: "flavor_id",
@@ -59,7 +60,7 @@ test("user data under a wrong name is not printed by the engine (G8)", () => {
   expect(failures({ anything: new Secret("x") })[0]?.property).toBe("");
 });
 
-test("a secret that is wrong is named in the reason alone (G8, G9)", () => {
+test("an invalid secret is named only in the reason (G8, G9)", () => {
   expect(failures({ userData: 5 })).toEqual([
     { property: "", reason: "userData expected string, received number" },
   ]);
@@ -71,7 +72,7 @@ test("a secret that is wrong is named in the reason alone (G8, G9)", () => {
   ]);
 });
 
-test("user data is sealed, whatever the program did (G8)", () => {
+test("user data becomes a secret even if the program did not make it one (G8)", () => {
   const { inputs } = check({ userData: "#!/bin/sh" });
   expect(inputs["userData"]).toEqual(new Secret("#!/bin/sh"));
   expect(check({ userData: new Secret("x") }).inputs["userData"]).toEqual(new Secret("x"));
@@ -85,13 +86,13 @@ test.each(["YQ", "Y===", "YWJj-_==", "ä", "=YWJ"])("%j is not Base64", (value) 
   expect(failures({ userDataBase64: value })).toHaveLength(1);
 });
 
-test("an instance takes one script", () => {
+test("an instance has only one script", () => {
   expect(failures({ userData: "a", userDataBase64: new Secret("YQ==") })).toEqual([
     { property: "", reason: expect.stringContaining("both given") },
   ]);
 });
 
-test("what is not known yet is no error, in lists and secrets too (G10)", () => {
+test("an unknown value is no error, even in lists and secrets (G10)", () => {
   for (const unknown of [Unknown.value, new Secret(Unknown.value)]) {
     for (const name of ["name", "flavorId", "sshKeys", "userData", "userDataBase64"]) {
       expect(failures({ [name]: unknown })).toEqual([]);
@@ -105,7 +106,7 @@ test("what is not known yet is no error, in lists and secrets too (G10)", () => 
   expect(check({ sshKeys: [Unknown.value, "b"] }).inputs["sshKeys"]).toEqual([Unknown.value, "b"]);
 });
 
-test("what the import could not know is no one's mistake; what a program left out is", () => {
+test("an input that an import could not read is no error, but one that a program left out is", () => {
   const imported = propertyMap({ name: "web" });
   expect(checkInstance({ ...request(imported), olds: imported }, known).failures).toEqual([]);
   expect(checkInstance({ ...request(imported), olds: inputsOf() }, known).failures).toHaveLength(3);
@@ -125,7 +126,7 @@ const nameOf = (more: Partial<CheckRequest>, news: Values = nameless) =>
 
 const named = (name: string, key: string) => propertyMap({ name, [key]: name });
 
-test("a name left out is made from the resource's name, its tag and the engine's seed, and marked as ours", () => {
+test("a missing name is generated from the resource's name, its tag and the engine's seed, and marked as generated", () => {
   const { inputs } = check(nameless);
   expect(inputs["name"]).toMatch(/^web-[a-z2-7]{8}$/);
   expect(inputs["__generated"]).toBe(inputs["name"]);
@@ -140,7 +141,7 @@ test("in the first preview of a new stack, which has no id yet, the name is not 
   expect(check({ name: "mine" }, {}, { kind: "unknown" }).inputs["name"]).toBe("mine");
 });
 
-test("an instance keeps the name it has, and who made it", () => {
+test("an instance keeps its name, and the mark of who chose it", () => {
   for (const key of ["__generated", "__proposed"]) {
     const olds = propertyMap({ ...inputsOf(), ...named("web-old", key) });
     expect(check(nameless, { olds }).inputs).toMatchObject(named("web-old", key));
@@ -150,13 +151,13 @@ test("an instance keeps the name it has, and who made it", () => {
   expect(nameOf({ olds, autonaming: { mode: "propose", proposedName: "p" } })).toBe("web-old");
 });
 
-test("a name that the program gives is never marked, whatever the olds or the program say (defect 6)", () => {
+test("a name that the program gives is never marked, even if the old inputs or the program have the mark (defect 6)", () => {
   const olds = propertyMap({ ...inputsOf(), ...named("mine", "__generated") });
   const { inputs } = check({ name: "mine", __generated: "mine" }, { olds });
   expect(inputs).not.toHaveProperty("__generated");
 });
 
-test("autonaming: a proposed name is taken and marked, an enforced one also where there is another", () => {
+test("autonaming: a proposed name is used and marked, and an enforced name replaces an existing one", () => {
   const olds = inputsOf({ name: "web-old" });
   const propose = { autonaming: { mode: "propose" as const, proposedName: "p" } };
   expect(check(nameless, propose).inputs).toMatchObject(named("p", "__proposed"));
@@ -176,6 +177,11 @@ test("autonaming disabled: the name is required", () => {
   const { inputs, failures: told } = check(nameless, {
     autonaming: { mode: "disable", proposedName: "" },
   });
-  expect(told).toEqual([{ property: "name", reason: expect.stringContaining("is required here") }]);
+  expect(told).toEqual([
+    {
+      property: "name",
+      reason: expect.stringContaining("is required, because pulumi:autonaming is disabled"),
+    },
+  ]);
   expect("name" in inputs).toBe(false);
 });

@@ -1,4 +1,7 @@
-/** Check: finds every input error at once (G9), fills in the name, and marks secrets as such (G8). */
+/**
+ * The Check call of an Instance. It reports all input errors at once ("errors help", G9), fills in the
+ * name, and marks secret inputs as secrets ("secrets stay secret", G8).
+ */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -15,7 +18,7 @@ import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../reques
 import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
-/** Checks the inputs of the program. `scope` is unknown in the first preview of a new stack. */
+/** Checks the inputs that the program gives. `scope` is unknown in the first preview of a new stack. */
 export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
   const failures = [
     ...unknownProperties(request.news),
@@ -31,21 +34,21 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
         : value;
   }
   if (inputs["name"] === undefined) {
-    const chosen = chooseName(request, scope);
-    if (chosen === undefined) {
+    const nameInputs = chooseName(request, scope);
+    if (nameInputs === undefined) {
       failures.push({
         property: "name",
-        reason: "is required here, since pulumi:autonaming is disabled for it",
+        reason: "is required, because pulumi:autonaming is disabled for this resource",
       });
-    } else Object.assign(inputs, chosen);
+    } else Object.assign(inputs, nameInputs);
   }
   return { inputs: propertyMap(inputs), failures };
 }
 
 /**
- * The name for a program that gives none, with the input that says who chose it. The engine may enforce or
- * propose a name. Otherwise an instance keeps its name, and a new one gets a generated name. Undefined if
- * the engine forbids all of that.
+ * Chooses the name if the program gives none. Returns the input `name` and the input that says who chose
+ * it. The engine may enforce or propose a name. Otherwise an existing instance keeps its name, and a new
+ * instance gets a generated name. Returns undefined if the engine has disabled autonaming.
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
@@ -53,61 +56,68 @@ function chooseName(
 ): PropertyMap | undefined {
   const { mode, proposedName } = autonaming ?? {};
   if (mode === "disable") return undefined;
-  const former = readInput(olds, "name");
-  if (mode === "enforce" || (proposedName !== undefined && former === undefined)) {
+  const oldName = readInput(olds, "name");
+  if (mode === "enforce" || (proposedName !== undefined && oldName === undefined)) {
     return propertyMap({ name: proposedName, [proposedKey]: proposedName });
   }
-  if (former !== undefined) {
-    const markers = [generatedKey, proposedKey].filter((key) => olds[key] !== undefined);
-    const kept = Object.fromEntries(markers.map((key) => [key, olds[key]]));
-    return propertyMap({ name: former, ...kept });
+  if (oldName !== undefined) {
+    const markerKeys = [generatedKey, proposedKey].filter((key) => olds[key] !== undefined);
+    const markers = Object.fromEntries(markerKeys.map((key) => [key, olds[key]]));
+    return propertyMap({ name: oldName, ...markers });
   }
-  // The tag in the name needs the scope.
+  // Without the scope, the tag in the name can't be computed.
   if (scope.kind === "unknown") return propertyMap({ name: Unknown.value });
   const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
   return propertyMap({ name, [generatedKey]: name });
 }
 
+/** A failure for each property that is not an input of an Instance. */
 function unknownProperties(news: PropertyMap): CheckFailure[] {
   return Object.keys(news)
     .filter((key) => !(inputNames as string[]).includes(key) && !key.startsWith("__"))
     .map((key) => {
-      const near = closest(key, inputNames) as InputName | undefined;
-      // The engine prints the value of the property that a failure names. It does not know that a
-      // misspelled property is a secret (G8).
-      const secret = hasSecret(news[key]) || (near !== undefined && traitsOf(near).secret === true);
+      const suggestion = closest(key, inputNames) as InputName | undefined;
+      // The engine prints the value of the property that a failure names. The engine does not know that
+      // a misspelled property may be a secret (G8), so the failure of such a property names none.
+      const isSecret =
+        hasSecret(news[key]) || (suggestion !== undefined && traitsOf(suggestion).secret === true);
       return {
-        property: secret ? "" : key,
-        reason: `an Instance has no input "${key}"${near ? `; did you mean ${near}?` : ` (it has ${inputNames.join(", ")})`}`,
+        property: isSecret ? "" : key,
+        reason: `an Instance has no input "${key}"${suggestion ? `; did you mean ${suggestion}?` : ` (it has ${inputNames.join(", ")})`}`,
       };
     });
 }
 
+/** The failures of one input: it is required and missing, or its value is not valid. */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = readInput(news, name);
   if (value === undefined) {
-    // During an import, neither side has what the list does not show: that is no mistake.
-    const imported = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
-    return isRequired(name) && !imported ? [{ property: name, reason: "is required" }] : [];
+    // During an import, old and new inputs lack what the service's list does not show. That is no error.
+    const isImport = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
+    return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
   }
-  const plain = reveal(value);
-  if (plain instanceof Unknown) return [];
-  const known = isList(plain)
-    ? plain.map((item) => (hasUnknown(item) ? "not known yet" : item))
-    : plain;
-  const parsed = inputTypes[name].safeParse(known);
+  const revealed = reveal(value);
+  if (revealed instanceof Unknown) return [];
+  // Any valid string stands for an item that is not known yet.
+  const knownValue = isList(revealed)
+    ? revealed.map((item) => (hasUnknown(item) ? "not known yet" : item))
+    : revealed;
+  const parsed = inputTypes[name].safeParse(knownValue);
   if (parsed.success) return [];
-  const secret = traitsOf(name).secret === true || hasSecret(value);
+  const isSecret = traitsOf(name).secret === true || hasSecret(value);
   return parsed.error.issues.map((issue) => {
     const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");
-    if (secret) return { property: "", reason: `${name}${item} ${reason}` };
-    // The engine finds no value for the name of an item, so the reason names the item.
+    if (isSecret) return { property: "", reason: `${name}${item} ${reason}` };
+    // The engine can look up the value of a property, but not of a list item: the reason names the item.
     return { property: name, reason: item ? `${item} ${reason}` : reason };
   });
 }
 
-/** An unknown script may turn out to be left out (G10). */
+/**
+ * The failure if both forms of the script are given. A script that is not known yet is not counted, since it
+ * may turn out to be left out ("preview is a preview", G10).
+ */
 function scriptErrors(news: PropertyMap): CheckFailure[] {
   const scripts = [readInput(news, "userData"), readInput(news, "userDataBase64")];
   return scripts.every((script) => script !== undefined && !hasUnknown(script))
@@ -115,13 +125,13 @@ function scriptErrors(news: PropertyMap): CheckFailure[] {
         {
           property: "",
           reason:
-            "userData and userDataBase64 are both given; the instance takes one script, so leave one out",
+            "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
         },
       ]
     : [];
 }
 
-/** The value of an input; undefined if it is null or left out. */
+/** Returns the value of an input. Undefined if it is null or left out. */
 function readInput(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
   const value = inputs[name];
   return value === undefined || reveal(value) === null ? undefined : value;

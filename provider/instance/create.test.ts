@@ -1,4 +1,4 @@
-/** Create with a service whose POSTs are scripted: how the driver carries the protocol out. */
+/** Tests of Create with a service whose POSTs are scripted. They show that `create.ts` carries out the protocol. */
 import { expect, test } from "@jest/globals";
 import type { CreateBody } from "../api/contract";
 import { InstanceUnfinished, OperationFailed } from "../errors";
@@ -10,18 +10,19 @@ import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
-/** Made up by the provider: this name is ours alone. */
-const generated = "web-abcdefgh";
+/** A name that the provider generated, so that only this create can have used it. */
+const generatedName = "web-abcdefgh";
 
-interface Order {
+/** What a create of these tests asks for, if it differs from the default. */
+interface CreateOptions {
   name?: string;
   urn?: string;
   timeoutSeconds?: number;
   inputs?: Record<string, PropertyValue>;
 }
 
-function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {}) {
-  const all = inputsOf({ name, ...(name === generated && { __generated: name }), ...inputs });
+function create({ session }: Scene, { name = "web", inputs, ...more }: CreateOptions = {}) {
+  const all = inputsOf({ name, ...(name === generatedName && { __generated: name }), ...inputs });
   return createInstance(session, {
     urn,
     inputs: all,
@@ -31,7 +32,7 @@ function create({ session }: Scene, { name = "web", inputs, ...more }: Order = {
   });
 }
 
-/** What is PROVISIONING becomes ACTIVE with the next listing. */
+/** Makes each PROVISIONING instance ACTIVE with the next listing. */
 function quick(world: Scene): Scene {
   world.service.page = () => {
     for (const [id, item] of world.service.instances) {
@@ -45,14 +46,14 @@ function quick(world: Scene): Scene {
 
 const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
 /** The newest record of the resource. */
-const note = (world: Scene) => records(world).findLast((record) => record.urn === urn);
+const newestRecord = (world: Scene) => records(world).findLast((record) => record.urn === urn);
 const stages = (world: Scene) => records(world).map(({ stage }) => stage);
 const posts = ({ service }: Scene) => service.count("create");
-/** What the invariant of G2 counts: no name twice. */
+/** The number of instances with this name, which must not exceed one ("nothing is made twice", G2). */
 const named = ({ service }: Scene, name: string) =>
   [...service.instances.values()].filter((item) => item.name === name).length;
 
-test("a create is one POST between a baseline and the wait; its record has the id, and says that it was answered", async () => {
+test('a create is one POST between a baseline and the wait, and its record has the id and the stage "replied"', async () => {
   const world = quick(scene());
   const { id, outputs } = await create(world, { inputs: { sshKeys: ["k"], userData: "hi" } });
   expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
@@ -67,10 +68,10 @@ test("a create is one POST between a baseline and the wait; its record has the i
       user_data: "aGk=",
     },
   ]);
-  expect(note(world)).toMatchObject({ id, stage: "replied" });
+  expect(newestRecord(world)).toMatchObject({ id, stage: "replied" });
   expect(outputs["__run"]).toBe(world.session.id);
   world.session.ledger.markDelivered();
-  expect(note(world)).toMatchObject({ id, stage: "delivered" });
+  expect(newestRecord(world)).toMatchObject({ id, stage: "delivered" });
   expect(world.messages.warnings).toEqual([]);
 });
 
@@ -108,7 +109,7 @@ test.each([400, 401, 403, 404, 422])(
   },
 );
 
-test("without a connection it is tried four times, each with a record of its own, and nothing is left open", async () => {
+test("without a connection, the POST is tried four times, each with its own record, and no record stays pending", async () => {
   const world = scene();
   for (let n = 0; n < 4; n++) {
     world.service.posts.push(post(failed("unreachable"), { acts: false }));
@@ -144,36 +145,38 @@ test.each(lost)(
   async (error) => {
     const world = quick(scene());
     world.service.posts.push(post(error, { acts: true }));
-    const { id, outputs } = await create(world, { name: generated });
-    expect(outputs).toMatchObject({ status: "ACTIVE", name: generated });
+    const { id, outputs } = await create(world, { name: generatedName });
+    expect(outputs).toMatchObject({ status: "ACTIVE", name: generatedName });
     expect(posts(world)).toBe(1);
     expect(world.messages.warnings).toEqual([]);
-    expect(note(world)?.id).toBe(id);
+    expect(newestRecord(world)?.id).toBe(id);
   },
 );
 
-test("one of a name that the program chose is named, and never adopted (defect 5)", async () => {
+test("an instance whose name the program chose is reported, and never adopted (defect 5)", async () => {
   const world = quick(scene());
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world));
-  expect(error.message).toContain("i-1; the name is not one that the provider made up");
+  expect(error.message).toContain("i-1. The provider did not generate the name");
   expect(error.message).toContain("pulumi import compute:index:Instance web i-1");
   expect(posts(world)).toBe(1);
-  expect(note(world)).toMatchObject({ stage: "unknown", ended: true });
+  expect(newestRecord(world)).toMatchObject({ stage: "unknown", ended: true });
 });
 
-test("a name that only looks generated is the program's (defect 6)", async () => {
+test("a name that only looks generated counts as the program's (defect 6)", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
-  const error = await errorOf(create(world, { inputs: { name: generated, __generated: "other" } }));
-  expect(error.message).toContain("not one that the provider made up");
+  const error = await errorOf(
+    create(world, { inputs: { name: generatedName, __generated: "other" } }),
+  );
+  expect(error.message).toContain("The provider did not generate the name");
 });
 
-test("a generated name is proof, also after a baseline that is not whole", async () => {
+test("a generated name is proof even after an incomplete baseline", async () => {
   const world = quick(scene());
   world.service.unreadable = 1;
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
-  await create(world, { name: generated });
+  await create(world, { name: generatedName });
   expect(posts(world)).toBe(1);
   expect(world.messages.warnings).toEqual([]);
 });
@@ -187,9 +190,9 @@ test("an instance that turns up late in the settling time is adopted", async () 
     void world.clock.sleep(50_000).then(() => item && service.has(item.id, item));
     throw answered(503);
   });
-  await create(world, { name: generated });
+  await create(world, { name: generatedName });
   expect(posts(world)).toBe(1);
-  expect(named(world, generated)).toBe(1);
+  expect(named(world, generatedName)).toBe(1);
 });
 
 test.each([500, 502, 503])(
@@ -213,7 +216,7 @@ test("there is no third POST", async () => {
   const error = await errorOf(create(world));
   expect(error.message).toContain("The create was sent 2 times");
   expect(posts(world)).toBe(2);
-  expect(note(world)).toMatchObject({ stage: "unknown" });
+  expect(newestRecord(world)).toMatchObject({ stage: "unknown" });
 });
 
 test.each([
@@ -222,17 +225,17 @@ test.each([
   answered(504),
   answered(408),
   answered(302),
-])("after a POST that was not answered for sure, none is made in this run: %s", async (failure) => {
+])("after a POST with an unclear answer, this run sends no other POST: %s", async (failure) => {
   const world = scene();
   world.service.posts.push(post(failure, { acts: false }));
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);
   expect(error.message).toContain(`no instance named "web" turned up within 60 s`);
-  expect(error.message).toContain("The next `pulumi up` on this machine looks again");
+  expect(error.message).toContain("The next `pulumi up` on this machine searches for it");
   expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
 });
 
-test("where the listing is not whole, none is no proof: no second POST", async () => {
+test("an incomplete listing without the instance proves nothing, so there is no second POST", async () => {
   const world = scene();
   world.service.unreadable = 1;
   world.service.posts.push(post(answered(500), { acts: false }));
@@ -241,7 +244,7 @@ test("where the listing is not whole, none is no proof: no second POST", async (
   expect(error.message).toContain("the listings were not complete");
 });
 
-test("where the look itself fails, the error says so, and no second POST is made", async () => {
+test("if the search itself fails, the error says so, and no second POST is sent", async () => {
   const world = scene();
   world.service.posts.push((_body, _signals, service) => {
     service.listFaults.push(fail(answered(403, "GET")));
@@ -249,22 +252,22 @@ test("where the look itself fails, the error says so, and no second POST is made
   });
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);
-  expect(error.message).toContain("the look for it failed (GET /v2/instances");
-  expect(note(world)).toBeDefined();
+  expect(error.message).toContain("the search for it failed (GET /v2/instances");
+  expect(newestRecord(world)).toBeDefined();
 });
 
-test("a look that fails for a while is tried again", async () => {
+test("a listing that fails for a while is repeated", async () => {
   const world = quick(scene());
   world.service.posts.push((body, _signals, service) => {
     service.accept(body);
     service.listFaults.push(fail(answered(503, "GET")), fail(failed("unanswered", "cut", "GET")));
     throw failed("unanswered");
   });
-  await create(world, { name: generated });
+  await create(world, { name: generatedName });
   expect(posts(world)).toBe(1);
 });
 
-test("several that could be it are an error that names them", async () => {
+test("several possible instances are an error that names them", async () => {
   const world = scene();
   world.service.posts.push((body, _signals, service) => {
     service.accept(body);
@@ -278,15 +281,15 @@ test("several that could be it are an error that names them", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("one that was there before is not taken for the new one", async () => {
+test("an instance that existed before is not taken for the new one", async () => {
   const world = scene();
   world.service.has("old", { name: "web" });
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   expect((await errorOf(create(world))).message).toContain("no instance named");
-  expect(note(world)?.before).toEqual(["old"]);
+  expect(newestRecord(world)?.before).toEqual(["old"]);
 });
 
-test("with something new that nothing explains, an answered 500 is not repeated", async () => {
+test("if an unexplained new instance is listed, an answered 500 is not repeated", async () => {
   const world = scene();
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-strange", { name: "another" });
@@ -296,17 +299,17 @@ test("with something new that nothing explains, an answered 500 is not repeated"
   expect(posts(world)).toBe(1);
 });
 
-test("a second POST that is refused does not make the first one harmless", async () => {
+test("after a refused second POST, the outcome of the first one is still unknown", async () => {
   for (const refusal of [answered(400), failed("unreachable")]) {
     const world = scene();
     world.service.posts.push(post(answered(500), { acts: false }), post(refusal, { acts: false }));
     const error = await errorOf(create(world));
-    expect(error.message).toContain("Whether the first one created it all the same is not known");
-    expect(note(world)).toBeDefined();
+    expect(error.message).toContain("Whether the first try created an instance is not known");
+    expect(newestRecord(world)).toBeDefined();
   }
 });
 
-test("an instance of the first POST that turns up after the second is named by the last look", async () => {
+test("an instance of the first POST that turns up after the second POST is reported from the last listing", async () => {
   const world = quick(scene());
   world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
     const accepted = service.accept(body);
@@ -318,7 +321,7 @@ test("an instance of the first POST that turns up after the second is named by t
   expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
 });
 
-test("the last look is had also where the wait was not long enough", async () => {
+test("the last listing is fetched even if the wait timed out", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
     service.has("late", { name: body.name });
@@ -329,7 +332,7 @@ test("the last look is had also where the wait was not long enough", async () =>
   expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
 });
 
-test("after Ctrl-C the last look is at what the wait saw last", async () => {
+test("after Ctrl-C, the newest listing of the wait is used as the last listing", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
     const accepted = service.accept(body);
@@ -382,9 +385,9 @@ test("a lost answer is never settled with the instance of another resource of th
   });
 });
 
-// --- ended from outside ---
+// --- the create is ended from outside ---
 
-test("Ctrl-C before the POST: nothing is sent, nothing noted", async () => {
+test("Ctrl-C before the POST: nothing is sent or recorded", async () => {
   const world = scene();
   world.service.listFaults.push(() => world.cancel());
   expect(isEnded(await errorOf(create(world)))).toBe(true);
@@ -392,7 +395,7 @@ test("Ctrl-C before the POST: nothing is sent, nothing noted", async () => {
   expect(records(world)).toEqual([]);
 });
 
-test("a POST that Ctrl-C kept from leaving is not noted as open", async () => {
+test("a POST that Ctrl-C stopped before it was sent leaves no pending record", async () => {
   const world = scene();
   world.service.posts.push((_body, { unsent }) => {
     world.cancel();
@@ -417,7 +420,7 @@ test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
   expect(error.message).toContain("was canceled; i-1 is kept in the state");
 });
 
-test("an answer that outlasts the grace is given up, and the error says what is open", async () => {
+test("a POST without an answer in the grace period is given up, and the error says what is not known", async () => {
   const world = scene();
   world.service.posts.push((_body, { grace }) => {
     world.cancel();
@@ -428,18 +431,18 @@ test("an answer that outlasts the grace is given up, and the error says what is 
   const error = await errorOf(create(world));
   expect(error).toBeInstanceOf(OperationFailed);
   expect(error.message).toContain(
-    'Whether "web" was created is not known, and the look for it was cut short (canceled)',
+    'Whether "web" was created is not known, and the search for it ended early (canceled)',
   );
-  expect(note(world)).toBeDefined();
+  expect(newestRecord(world)).toBeDefined();
   expect(world.clock.now()).toBe(10_000);
 });
 
-test("the time-out in the middle of a look says what is open, and leaves the note", async () => {
+test("a time-out during the search says what is not known, and keeps the record", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   const error = await errorOf(create(world, { timeoutSeconds: 20 }));
-  expect(error.message).toContain("cut short (timed out after 20 s)");
-  expect(note(world)).toBeDefined();
+  expect(error.message).toContain("ended early (timed out after 20 s)");
+  expect(newestRecord(world)).toBeDefined();
 });
 
 test("the time-out before a second POST never says that nothing was sent", async () => {
@@ -451,14 +454,14 @@ test("the time-out before a second POST never says that nothing was sent", async
   expect((await errorOf(create(world))).message).toContain(
     'Whether "web" was created is not known',
   );
-  expect(note(world)).toBeDefined();
+  expect(newestRecord(world)).toBeDefined();
 });
 
 test("a defect in the client settles nothing: the POST may have gone out", async () => {
   const world = scene();
   world.service.createInstance = () => Promise.reject(new TypeError("defect"));
   expect(await errorOf(create(world))).toBeInstanceOf(TypeError);
-  expect(note(world)).toMatchObject({ stage: "sending", ended: true });
+  expect(newestRecord(world)).toMatchObject({ stage: "sending", ended: true });
 });
 
 test("a defect after the 202 keeps the id (G1)", async () => {
@@ -469,7 +472,7 @@ test("a defect after the 202 keeps the id (G1)", async () => {
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
 });
 
-// --- an error hook asks again ---
+// --- an error hook makes the engine ask again ---
 
 test("the second call goes on waiting for the known id, whatever fails by then (defect 3)", async () => {
   const world = scene();
@@ -482,16 +485,16 @@ test("the second call goes on waiting for the known id, whatever fails by then (
   expect(posts(world)).toBe(1);
 });
 
-test("after a POST without an answer the second call looks before it sends anything", async () => {
+test("after a POST without an answer, the second call searches before it sends anything", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   await errorOf(create(world, { timeoutSeconds: 5 }));
   world.service.has("i-9", { name: "web" });
-  expect((await errorOf(create(world))).message).toContain("i-9 is there");
+  expect((await errorOf(create(world))).message).toContain("instance i-9 of that name exists");
   expect(posts(world)).toBe(1);
 });
 
-test("after whatever end, no timer is left", async () => {
+test("no timer is left, however the create ends", async () => {
   const ends = [
     undefined,
     post(answered(400), { acts: false }),

@@ -1,6 +1,7 @@
 /**
- * Create: does what the protocol decides, then waits until the instance is ready. Once the id is known,
- * any error becomes an `InstanceUnfinished` that carries it (G1).
+ * The Create call of an Instance. It carries out what the create protocol (`protocol.ts`) decides, and then
+ * waits until the instance is ready. Once the id is known, every error becomes an `InstanceUnfinished` that
+ * carries the id, so that no created instance is lost (G1).
  */
 import { grace, isEnded } from "../abort";
 import { importAs } from "../advice";
@@ -18,7 +19,7 @@ import { existenceOf } from "./existence";
 import {
   failureError,
   leftoversNotice,
-  leftoverText,
+  describeLeftover,
   partialNotice,
   pendingNotice,
   resumedNotice,
@@ -30,24 +31,25 @@ import * as protocol from "./protocol";
 import { unfinishedError, waitUntilReady, type PendingInstance } from "./ready";
 import { outputsOfAccepted, previewOutputs } from "./state";
 
-/** How long a POST under way may go on after Ctrl-C or a time-out, to bring its id back (G1). */
+/** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
 const graceMs = 10_000;
-/** How long the last listing of a create may take. */
+/** How long the listing may take that a create fetches at its end, to find further instances. */
 const lastListingSeconds = 30;
 
 /**
- * How old the listing of a renewed baseline may be. Creates that the rate limit lets go one after the other
- * share one listing: with 2,000 instances it takes 20 requests.
+ * The maximum age of the listing for a renewed baseline. Creates that the rate limit delays, one after the
+ * other, share such a listing. With 2,000 instances, one listing takes 20 requests.
  */
-const renewalMs = 15_000;
+const maxRenewedBaselineAgeMs = 15_000;
 
-const heldBack =
-  "held back: without compute:cursorParameter the service shows 100 instances in PROVISIONING at the most";
+const heldBackMessage =
+  "held back, because without compute:cursorParameter the service shows at most 100 instances in PROVISIONING";
 
 /**
  * Creates the instance and waits until it is ready.
  *
- * @throws InstanceUnfinished once the id is known, and OperationFailed before.
+ * @throws InstanceUnfinished if it fails after the id is known. Before that, OperationFailed, RequestError,
+ *   or the error that ended the operation.
  */
 export async function createInstance(
   session: Session,
@@ -63,6 +65,7 @@ export async function createInstance(
 
 type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
+/** One Create call, from its request to its reply. */
 class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
@@ -70,14 +73,15 @@ class Create implements Disposable {
   readonly #args: InstanceArgs;
   readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
+  /** Set before the protocol begins. */
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
   #permit: CreatePermit | undefined;
-  /** The record of this create, or the one that it resumes. */
-  #key: string | undefined;
-  /** Set as soon as the id is known. */
+  /** The key of this create's record, or of the record that it resumes. */
+  #recordKey: string | undefined;
+  /** The created instance. Set as soon as its id is known. */
   #instance: PendingInstance | undefined;
-  /** A listing that began after this mark is later than the last POST. */
+  /** A listing that began after this mark (`ListingSource.mark`) began after the last POST ended. */
   #postMark = 0;
 
   constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
@@ -118,26 +122,30 @@ class Create implements Disposable {
     } catch (error) {
       const instance = this.#instance;
       if (!instance) {
-        if (this.#key !== undefined) ledger.move(this.#key, { ended: true });
+        if (this.#recordKey !== undefined) ledger.move(this.#recordKey, { ended: true });
         throw error;
       }
       const unfinished = unfinishedError(error, instance);
       const { id, after } = instance;
       const { outputs } = unfinished.state;
-      creates.noteUnfinished(instance.urn, { key: this.#key ?? "", id, outputs, after });
+      creates.noteUnfinished(instance.urn, { key: this.#recordKey ?? "", id, outputs, after });
       this.#recordReply();
       throw unfinished;
     }
   }
 
-  /** The create ends. If no engine hears the reply, the record stays open, and the next run resumes it. */
+  /**
+   * Records that the create has ended. If no engine receives the reply, the record stays pending, and the
+   * next run resumes the create.
+   */
   #recordReply(): void {
     const { ledger, hasEngine } = this.#session;
-    const stage = hasEngine ? { stage: "replied" as const } : {};
-    if (this.#key !== undefined) ledger.move(this.#key, { ...stage, ended: true });
+    const stageChange = hasEngine ? { stage: "replied" as const } : {};
+    if (this.#recordKey !== undefined)
+      ledger.move(this.#recordKey, { ...stageChange, ended: true });
   }
 
-  /** Goes on with the instance of an earlier call of this session, or follows the protocol. */
+  /** Continues with the instance of an earlier call of this session, or follows the protocol to a new one. */
   async #decide(): Promise<AcceptedResult> {
     const { creates, connection } = this.#session;
     const { urn, inputs } = this.#request;
@@ -145,7 +153,7 @@ class Create implements Disposable {
     if (unfinished) {
       const { key, id, outputs, after } = unfinished;
       const origin = originFromState(outputs) ?? connection.place();
-      this.#key = key;
+      this.#recordKey = key;
       this.#instance = { urn, id, inputs, outputs, origin, after };
       return this.#follow(protocol.begin({ key, id }));
     }
@@ -162,6 +170,7 @@ class Create implements Disposable {
     });
   }
 
+  /** The protocol's input for an instance at this origin. */
   #specAt(origin: Origin): protocol.CreateSpec {
     const { settings, owner } = this.#session;
     const { scope, stateless } = owner;
@@ -186,6 +195,11 @@ class Create implements Disposable {
     };
   }
 
+  /**
+   * Carries out the protocol from its first transition to its end.
+   *
+   * @throws the error that `failureError` returns, if the protocol ends with a failure.
+   */
   async #follow(first: protocol.Transition): Promise<AcceptedResult> {
     let current = first;
     for (;;) {
@@ -200,7 +214,7 @@ class Create implements Disposable {
     }
   }
 
-  /** The event that follows a state. Ctrl-C, the time-out and failed requests are events, not errors. */
+  /** Returns the event that follows a state. Ctrl-C, the time-out and failed listings become events. */
   async #eventAfter(state: protocol.State): Promise<protocol.Event> {
     try {
       return await this.#perform(state);
@@ -211,14 +225,14 @@ class Create implements Disposable {
     }
   }
 
-  /** Does what the state asks for. */
+  /** Does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
     const { ctx, ledger, listings, createSlots } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
     switch (state.phase) {
       case "readingLedger":
-        // A create that gives way to another run's does not use its permit.
+        // A create that gives way to another run's create returns its unused permit.
         this.#permit?.release();
         return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
       case "sleeping":
@@ -226,10 +240,10 @@ class Create implements Disposable {
         return { kind: "slept" };
       case "takingOver": {
         const { record } = state;
-        const ok = ledger.take(record.key);
-        if (ok) this.#key = record.key;
+        const isTaken = ledger.take(record.key);
+        if (isTaken) this.#recordKey = record.key;
         this.#postMark = listings.mark();
-        return { kind: "takenOver", ok, settledBy: this.#settledBy(record) };
+        return { kind: "takenOver", isTaken, settledBy: this.#settledBy(record) };
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
@@ -238,23 +252,25 @@ class Create implements Disposable {
         return { kind: "searched", existence };
       }
       case "takingBaseline":
-        this.#progress.show("listing what is there before the create");
-        await createSlots.enter(this.#request.urn, signal, () => this.#progress.show(heldBack));
-        return this.#listed(await this.#listBaseline(recentMs));
+        this.#progress.show("listing the existing instances before the create");
+        await createSlots.enter(this.#request.urn, signal, () =>
+          this.#progress.show(heldBackMessage),
+        );
+        return this.#listedEvent(await this.#listBaseline(recentMs));
       case "renewingBaseline":
-        return this.#listed(await this.#listBaseline(renewalMs));
+        return this.#listedEvent(await this.#listBaseline(maxRenewedBaselineAgeMs));
       case "searchingForRecord":
       case "searchingAfterPost": {
-        const need = { after: this.#postMark, notBefore: clock.now() };
-        return this.#listed(await listings.get(need, signal));
+        const required = { after: this.#postMark, notBefore: clock.now() };
+        return this.#listedEvent(await listings.get(required, signal));
       }
       case "awaitingPermit":
         this.#progress.show("waiting for the rate limit");
         this.#permit = await this.#api.createPermit(signal);
         return { kind: "permitted", now: clock.now() };
       case "writingRecord":
-        this.#key = await this.#writeRecord(state.attempt.baseline);
-        return { kind: "recorded", key: this.#key, entries: ledger.read() };
+        this.#recordKey = await this.#writeRecord(state.attempt.baseline);
+        return { kind: "recorded", key: this.#recordKey, entries: ledger.read() };
       case "posting":
         return await this.#post();
       case "ended":
@@ -262,26 +278,28 @@ class Create implements Disposable {
     }
   }
 
-  /** Clock time at which every listing has an instance that the record's POST made. */
+  /** Clock time from which every listing shows an instance that the record's POST created. */
   #settledBy({ stage, at }: LedgerRecord): number {
-    // A POST that was cut off by a kill may have taken as long as a request may.
-    const longestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
-    return this.#session.settledBy(at) + longestMs;
+    // The POST of a killed run may have taken as long as a request may.
+    const maxRequestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
+    return this.#session.settledBy(at) + maxRequestMs;
   }
 
-  /** A listing that was begun at most `maxAgeMs` ago: the creates that wait together share it. */
+  /** Fetches a listing that began at most `maxAgeMs` ago. Creates that wait together share it. */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
     const after = creates.settledMark(this.#args.name);
     return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
   }
 
-  #listed(listing: Listing): protocol.Event {
+  /** The event for a listing that has arrived. */
+  #listedEvent(listing: Listing): protocol.Event {
     const now = this.#session.ctx.clock.now();
-    return { kind: "listed", observed: this.#observe(listing), now };
+    return { kind: "listed", observation: this.#observationOf(listing), now };
   }
 
-  #observe({ items, complete, begunAt }: Listing): protocol.Observation {
+  /** A listing, with what the session and the ledger know now. */
+  #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
     const { creates, state, ledger, ctx } = this.#session;
     return {
       items,
@@ -295,7 +313,8 @@ class Create implements Disposable {
     };
   }
 
-  #writeRecord({ sameNamed: before }: protocol.Baseline): Promise<string> {
+  /** Writes the record of this create, and returns its key once the record is on the disk. */
+  #writeRecord({ sameNamedIds: before }: protocol.Baseline): Promise<string> {
     const { scope, stateless, origin, urn, recordedName, nameKind: kind, digest } = this.#spec;
     const { provider } = this.#subject;
     return this.#session.ledger.begin({
@@ -312,35 +331,41 @@ class Create implements Disposable {
     });
   }
 
+  /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
     const { listings, ctx } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
-    using ending = grace(ctx.clock, graceMs, signal);
+    using graceEnd = grace(ctx.clock, graceMs, signal);
     const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
       unsent: signal,
-      grace: ending.signal,
+      grace: graceEnd.signal,
     });
     this.#postMark = listings.markWrite();
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    // Before anything else can go wrong: from here on, any error carries the id.
+    // This comes before anything else can go wrong: from here on, every error carries the id (G1).
     if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
     if (outcome.kind === "unclear") {
       this.#progress.stop();
-      const text = "the create has no clear answer; looking for its instance";
-      ctx.messages.status(this.#request.urn, text);
+      const activity = "the create has no clear answer; searching for its instance";
+      ctx.messages.status(this.#request.urn, activity);
     }
     return { kind: "posted", outcome, now: ctx.clock.now() };
   }
 
-  /** `after`: the mark before which no listing need show the instance. `at`: ISO 8601; left out, now. */
-  #setInstance(accepted: Accepted, after: number, at = this.#now()): void {
+  /**
+   * Sets the instance and its first outputs.
+   *
+   * @param after Listings that began before this mark need not show the instance.
+   * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
+   */
+  #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
     const { origin } = this.#spec;
     const { urn, inputs } = this.#request;
-    const outputs = outputsOfAccepted(inputs, accepted, origin, new Date(at));
+    const outputs = outputsOfAccepted(inputs, accepted, origin, new Date(acceptedAt));
     const { id } = accepted;
     this.#instance = {
       urn,
@@ -352,6 +377,7 @@ class Create implements Disposable {
     };
   }
 
+  /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
     const { ledger, notices } = this.#session;
     switch (effect.do) {
@@ -367,32 +393,33 @@ class Create implements Disposable {
         return this.#accept(effect);
       case "settleRecord":
         ledger.settle(effect.key, effect.as);
-        this.#key = undefined;
+        this.#recordKey = undefined;
         return;
       case "dropRecord":
         ledger.drop(effect.key);
-        this.#key = undefined;
+        this.#recordKey = undefined;
         return;
       case "reportPending":
         return notices.pending(pendingNotice(effect.records, effect.elsewhere, this.#spec));
       case "reportLeftovers": {
         if (effect.partial) notices.partialListing(partialNotice);
-        const found = effect.items.map((item) => ({
+        const leftovers = effect.items.map((item) => ({
           id: item.id,
-          text: leftoverText(item, this.#subject),
+          text: describeLeftover(item, this.#subject),
         }));
-        return notices.leftovers(found, leftoversNotice);
+        return notices.leftovers(leftovers, leftoversNotice);
       }
     }
   }
 
+  /** Notes the instance of this create in the session and in the ledger. */
   #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
     const { ledger, creates, ctx } = this.#session;
     const { id, name, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.noteMade(id);
-      const shownOnlyHere = { ...(createdAt === undefined ? {} : { createdAt }), networks };
-      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: shownOnlyHere });
+      const shownOnlyIn202 = { ...(createdAt === undefined ? {} : { createdAt }), networks };
+      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: shownOnlyIn202 });
       return;
     }
     creates.noteTakenOver(id);
@@ -401,29 +428,29 @@ class Create implements Disposable {
     ledger.move(key, { stage: "accepted", id });
     if (from === "earlierRun") {
       const { shownName, urn } = this.#subject;
-      // A secret name is shown redacted, as the listed one would not be.
-      const isShown = shownName === this.#args.name;
-      const shown = isShown ? (name ?? shownName) : shownName;
-      ctx.messages.warning(resumedNotice(id, shown), urn);
+      // A secret name stays redacted: the name as listed would print it.
+      const isPublic = shownName === this.#args.name;
+      const messageName = isPublic ? (name ?? shownName) : shownName;
+      ctx.messages.warning(resumedNotice(id, messageName), urn);
     }
   }
 
-  /** After an unclear POST, warns of each further instance that it may have created (G2). */
+  /** After an unclear POST, warns of each further instance that it may have created ("nothing is made twice", G2). */
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;
     const { ctx, providerUrn } = this.#session;
     const { urn, shownName } = this.#subject;
-    const observed = this.#observe(listing);
-    for (const id of protocol.findNewInstances(observed, this.#args.name, before, key)) {
+    const observation = this.#observationOf(listing);
+    for (const id of protocol.findNewInstances(observation, this.#args.name, before, key)) {
       ctx.messages.warning(
-        `there is another instance named "${shownName}", ${id}: it may come from a create that was not answered. Remove it at the service if nothing else uses it, or take it over as a resource of its own: \`${importAs("<name>", id, providerUrn)}\``,
+        `there is another instance named "${shownName}", ${id}, which may come from a create that got no answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, providerUrn)}\``,
         urn,
       );
     }
   }
 
-  /** A listing that begins now or, if that fails, the newest there is. Never rejects. */
+  /** Returns a listing that begins now. If that fails, returns the newest earlier one. Never rejects. */
   async #lastListing(): Promise<Listing | undefined> {
     const { listings, ctx } = this.#session;
     using operation = this.#session.operation(lastListingSeconds);
@@ -434,15 +461,16 @@ class Create implements Disposable {
     }
   }
 
+  /** The date and time now (ISO 8601). */
   #now(): string {
     return this.#session.ctx.clock.date().toISOString();
   }
 }
 
 /**
- * Digest of the request, to tell whether the program still asks for the same. It is keyed with the token,
- * since it covers the user data. A name that the program did not choose differs from run to run, and is
- * left out.
+ * Returns a digest of the request. Later runs compare it to see whether the program still asks for the same
+ * instance. The digest is keyed with the token, since the user data it covers may be secret. It leaves out a
+ * name that the program did not choose, because that name differs from run to run.
  */
 function digestOf(apiToken: string, args: InstanceArgs, kind: protocol.NameKind): string {
   const { name, ssh_keys, ...rest } = createBodyOf(args);

@@ -1,30 +1,33 @@
-/** What an Instance is: the Pulumi schema, the checks, the diff and the docs come from this definition. */
+/**
+ * The definition of an Instance: its inputs, its outputs, and the body of its POST. The Pulumi schema, the
+ * checks, the diff and the docs are made from this definition.
+ */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
 
-/** What is known of an input besides its type. */
+/** Properties of an input that its zod type does not have. */
 export interface InputTraits {
   description: string;
   /**
-   * When two values are the same. "exact": equal values. "set": equal members in any order. "bytes": equal
-   * bytes once decoded, where the line endings of text do not count.
+   * When two values count as the same. "exact": the values are equal. "set": the members are equal, in any
+   * order. "bytes": the decoded bytes are equal, if line endings in UTF-8 are ignored.
    */
   comparison: "exact" | "set" | "bytes";
-  /** Encrypted in the state, never printed. */
+  /** The value is encrypted in the state, and never printed ("secrets stay secret", G8). */
   secret?: true;
 }
 
 const traits = z.registry<InputTraits>();
 
-function input<T extends z.ZodType>(type: T, about: InputTraits): T {
-  traits.add(type, about);
+function input<T extends z.ZodType>(type: T, inputTraits: InputTraits): T {
+  traits.add(type, inputTraits);
   return type;
 }
 
-/** A new one each time: the registry tells inputs apart by their type. */
-const text = () => z.string().min(1, { error: "must not be empty" });
+/** Returns a new type at each call, because the registry of traits tells inputs apart by their type object. */
+const nonEmptyString = () => z.string().min(1, { error: "must not be empty" });
 
-/** Whitespace is allowed: the `base64` command wraps its lines. */
+/** Whitespace is allowed, because the `base64` command wraps its lines. */
 const base64 = z
   .string()
   .refine((value) => isBase64(value), { error: "must be Base64 (RFC 4648, standard alphabet)" });
@@ -40,27 +43,30 @@ export const instanceDescription =
   "change to any input replaces the instance; it documents no destroy call either, so see " +
   "`compute:deletePolicy` for what a delete does.";
 
-/** "POST /v2/instances". No input can be changed in place. */
+/**
+ * The inputs, which are the fields of the request body (section "POST /v2/instances" of the service's API
+ * document). No input can be changed in place.
+ */
 export const inputTypes = {
-  name: input(text().optional(), {
+  name: input(nonEmptyString().optional(), {
     description:
       "Hostname of the server. Left out, a name is made from the resource's name and eight characters " +
       "(four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.",
     comparison: "exact",
   }),
-  flavorId: input(text(), {
+  flavorId: input(nonEmptyString(), {
     description: "Identifier of the hardware template, which defines CPU, RAM and NVMe storage.",
     comparison: "exact",
   }),
-  imageId: input(text(), {
+  imageId: input(nonEmptyString(), {
     description: "Identifier of the base operating system image.",
     comparison: "exact",
   }),
-  vpcId: input(text(), {
+  vpcId: input(nonEmptyString(), {
     description: "Identifier of the private network (VPC) the instance is attached to.",
     comparison: "exact",
   }),
-  sshKeys: input(z.array(text()).optional(), {
+  sshKeys: input(z.array(nonEmptyString()).optional(), {
     description:
       "IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.",
     comparison: "set",
@@ -85,14 +91,14 @@ export type InputName = keyof typeof inputTypes;
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
 /**
- * What is known of an input besides its type.
+ * Returns the traits of an input.
  *
- * @throws Error for an input without such a description: a defect of this file.
+ * @throws Error if the input has no traits, which is a defect of this file.
  */
 export function traitsOf(name: InputName): InputTraits {
-  const found = traits.get(inputTypes[name]);
-  if (!found) throw new Error(`no traits for ${name}`);
-  return found;
+  const inputTraits = traits.get(inputTypes[name]);
+  if (!inputTraits) throw new Error(`no traits for ${name}`);
+  return inputTraits;
 }
 
 /** Whether a program must give the input. */
@@ -100,25 +106,25 @@ export function isRequired(name: InputName): boolean {
   return !inputTypes[name].safeParse(undefined).success;
 }
 
-const instanceArgs = z.object({ ...inputTypes, name: text() });
-/** The inputs as Create gets them: all known, with the name that Check filled in. */
+const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString() });
+/** The inputs as Create receives them. All values are known, and Check has filled in the name. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 
-/** @throws ZodError for anything but the inputs of a Create. */
+/** Parses the inputs of a Create. @throws ZodError if the value is anything else. */
 export function parseInstanceArgs(value: unknown): InstanceArgs {
   return instanceArgs.parse(value);
 }
 
-/** An output that is no input. */
+/** An output that is not an input. */
 export interface Output {
   description: string;
-  /** Left out: text. */
+  /** The type of the output. Undefined for a string. */
   type?: "networks";
-  /** Whether every instance has it. */
+  /** Set if every instance has the output. */
   always?: true;
 }
 
-/** What the service adds ("Resources and their fields"). `state.ts` maps it from the answers. */
+/** The outputs that the service adds (section "Resources and their fields"). `state.ts` reads them from responses. */
 export const outputs: Readonly<Record<string, Output>> = {
   status: {
     description:
@@ -149,7 +155,7 @@ export const networkDescriptions = {
   macAddress: "Hardware address, colon-separated hexadecimal, where the service gives one.",
 } as const;
 
-/** The bytes of the cloud-init script, from the one of the two inputs that is given. */
+/** Returns the bytes of the cloud-init script from whichever of the two inputs is set. Undefined if neither is set. */
 export function userDataBytes(args: {
   userData?: string | undefined;
   userDataBase64?: string | undefined;
@@ -159,7 +165,7 @@ export function userDataBytes(args: {
   return undefined;
 }
 
-/** The body of the POST ("POST /v2/instances"). */
+/** Returns the body of the POST (section "POST /v2/instances"). */
 export function createBodyOf(args: InstanceArgs): CreateBody {
   const bytes = userDataBytes(args);
   return {

@@ -1,4 +1,4 @@
-/** Delete tells the truth (G4), whatever the policy. */
+/** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, jest, test } from "@jest/globals";
 import { isEnded } from "../abort";
 import { originKey, originToState } from "../origin";
@@ -35,7 +35,7 @@ function existing(args: Record<string, PropertyValue> = {}): Scene {
 }
 const destroyPath = { destroyPath: "/v2/instances/{id}" };
 
-test("by default it fails for an instance that still exists, with its id, its cost and the ways out", async () => {
+test("by default, a delete of an existing instance fails, and names the id, the cost and the ways out", async () => {
   const world = existing();
   const { message } = await errorOf(remove(world));
   for (const words of [
@@ -63,7 +63,7 @@ test.each([{}, destroyPath])("what is gone already is deleted, with %j", async (
   expect(world.service.count("destroy")).toBe(0);
 });
 
-test("where it can't be told whether it exists, that is what is said", async () => {
+test("if it is not known whether the instance exists, the error says so", async () => {
   const world = scene();
   world.service.unreadable = 1;
   expect((await errorOf(remove(world))).message).toContain(
@@ -73,11 +73,13 @@ test("where it can't be told whether it exists, that is what is said", async () 
 
 const retain = { deletePolicy: "retain" };
 
-test("retain drops it with a warning", async () => {
+test("retain drops the instance with a warning", async () => {
   const world = existing(retain);
   await remove(world);
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining('(compute:deletePolicy is "retain"): it goes on running and is billed'),
+    expect.stringContaining(
+      '(compute:deletePolicy is "retain"): it continues to run and is billed',
+    ),
   ]);
 });
 
@@ -89,13 +91,13 @@ test("with a test token, retain is the default", async () => {
   ]);
 });
 
-test("retain does not say of one that is gone already that it goes on running", async () => {
+test("retain does not say that an instance continues to run if it is already gone", async () => {
   const world = scene(retain);
   await remove(world);
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("the service no longer lists it"),
   ]);
-  expect(world.messages.warnings.join()).not.toContain("goes on running");
+  expect(world.messages.warnings.join()).not.toContain("continues to run");
   expect(world.service.count("list")).toBe(1);
 });
 
@@ -136,20 +138,20 @@ test.each<[string, (world: Scene) => PropertyMap]>([
       return stateOf(world);
     },
   ],
-])('retain works, and says "if it still exists", where %s', async (_what, prepare) => {
+])('retain works, and says "if it still exists", if %s', async (_what, prepare) => {
   const world = scene(retain);
   await remove(world, prepare(world));
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("if it still exists, it goes on running and is billed"),
+    expect.stringContaining("if it still exists, it continues to run and is billed"),
   ]);
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
-test("a hundred that retain drops share the look, and the wait for a service that does not answer", async () => {
+test("a hundred deletes with retain share one listing, and one wait for a service that does not answer", async () => {
   const world = scene(retain);
   world.service.listFaults.push(() => world.clock.sleep(3_600_000));
   const all = Array.from({ length: 100 }, () => () => remove(world));
-  // Eight at a time, as the engine does.
+  // The deletes run eight at a time, as in the engine.
   await Promise.all(
     Array.from({ length: 8 }, async () => {
       for (let next = all.pop(); next; next = all.pop()) await next();
@@ -174,7 +176,7 @@ test("a destroy call succeeds only once the instance is proven gone", async () =
   expect(world.service.count("destroy")).toBe(1);
 });
 
-test("one that is not gone in time stays in the state, and the error says what was sent", async () => {
+test("an instance that is not gone in time stays in the state, and the error says what was sent", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(() => undefined);
   expect((await errorOf(remove(world))).message).toContain(
@@ -208,17 +210,20 @@ test.each([
   ],
   [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
   [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
-])("a destroy call that fails is told as what it is: %s", async (error, words) => {
-  const world = existing(destroyPath);
-  world.service.destroys.push(fail(error));
-  expect((await errorOf(remove(world))).message).toContain(words);
-});
+])(
+  "the error of a failed destroy call says what is known of the instance: %s",
+  async (error, words) => {
+    const world = existing(destroyPath);
+    world.service.destroys.push(fail(error));
+    expect((await errorOf(remove(world))).message).toContain(words);
+  },
+);
 
-test("a 404 for an instance that is listed all the same puts the path in doubt", async () => {
+test("a 404 for an instance that is still listed puts the path in doubt", async () => {
   const world = existing({ ...destroyPath, settlingSeconds: 10 });
   world.service.destroys.push(fail(answered(404, "DELETE")));
   expect((await errorOf(remove(world))).message).toContain(
-    'is compute:destroyPath "/v2/instances/{id}" right?',
+    'Check that compute:destroyPath "/v2/instances/{id}" is right',
   );
 });
 
@@ -243,7 +248,7 @@ test("a 404 just after the creation is no proof: a replica may lag (G3)", async 
   });
   void world.clock.sleep(30_000).then(() => world.service.has("i-1", { name: "web" }));
   const { message } = await errorOf(remove(world, justMade(world), 300));
-  expect(message).toContain("which is listed all the same");
+  expect(message).toContain("which is still listed");
 });
 
 test("a DELETE that the service acknowledged is evidence: no settling time is waited for", async () => {
@@ -264,7 +269,7 @@ test("an instance that this very run took over is not destroyed with an older re
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
 });
 
-test("a 404 for one that is gone meanwhile is success", async () => {
+test("a 404 for an instance that is gone by then is success", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(() => {
     world.service.instances.clear();
@@ -289,7 +294,7 @@ test("with a rotated token, an instance that it showed and destroyed is gone", a
   expect(world.service.instances.size).toBe(0);
 });
 
-test("where no listing is whole, it says that the proof is missing, and how to go on", async () => {
+test("without a complete listing, the error says that the proof is missing, and what to do", async () => {
   const world = existing(destroyPath);
   world.service.unreadable = 1;
   const { message } = await errorOf(remove(world));
@@ -303,7 +308,7 @@ test.each([
   ["one that the destroy call removed", destroyPath, true, ["gone"]],
   ["one that is let go", { deletePolicy: "retain" }, true, ["dropped"]],
   ["one that still exists", {}, true, []],
-])("%s is settled as what became of it", async (_which, args, exists, how) => {
+])("the record of %s is settled with the real outcome", async (_which, args, exists, how) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(stateOf(world), "anEarlierRun");
   world.session.state.observe("i-1", oldOutputs);
@@ -312,7 +317,7 @@ test.each([
   expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));
 });
 
-test("one that is let go and that no state is known to have held is not settled (defect 26)", async () => {
+test("the record of a dropped instance is not settled if no state is known to have held it (defect 26)", async () => {
   const world = existing({ deletePolicy: "retain" });
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world);

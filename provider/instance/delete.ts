@@ -1,7 +1,8 @@
 /**
- * Delete tells the truth (G4). The service documents no destroy call, so `compute:deletePolicy` says what
- * happens: "fail" refuses, "retain" drops the instance from the state and lets it run, and "destroy" sends
- * DELETE (`compute:destroyPath`).
+ * The Delete call of an Instance, which reports success only if the instance is gone or may stay ("Delete
+ * tells the truth", G4). The service documents no destroy call, so `compute:deletePolicy` says what happens:
+ * "fail" refuses, "retain" drops the instance from the state and lets it run, and "destroy" sends DELETE
+ * (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { explain, stateDeleteCommand } from "../advice";
@@ -20,14 +21,19 @@ import {
   type KnownInstance,
 } from "./existence";
 
-/** @throws OperationFailed if the instance still exists, or may, and is not to be left alone. */
+/**
+ * Deletes an instance as `compute:deletePolicy` says.
+ *
+ * @throws OperationFailed if the instance still exists or may exist, unless the policy is "retain", and if
+ *   it lives elsewhere. RequestError if a listing fails.
+ */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   const { ledger, settings } = session;
   if (session.creates.hasTakenOver(id)) {
-    // Only an older place of the instance in the state goes.
+    // The engine only removes an older entry of the instance from the state.
     session.ctx.messages.warning(
-      `instance ${id} was not destroyed: this run took it over for a resource of the program, which stands for it now`,
+      `instance ${id} was not destroyed, because this run took it over for a resource of the program`,
       urn,
     );
     return;
@@ -44,19 +50,19 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   if (settings.deletePolicy === "fail") {
     throw new OperationFailed([
       `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
-      "  - remove it at the service (its portal), then run this again: it succeeds once the instance is gone",
+      "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
       `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\``,
       "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-      "A destroy uses the settings that the last `pulumi up` recorded: after `pulumi config set`, run `pulumi destroy --run-program`.",
+      "A destroy uses the settings that the last `pulumi up` recorded. After `pulumi config set`, run `pulumi destroy --run-program`.",
     ]);
   }
-  // A listing that shows the instance is of the right tenant, whatever token the state was written with.
+  // A listing that shows the instance is of the right tenant, whichever token is recorded in the state.
   const target = existence.kind === "found" ? { ...known, recordedOrigin: undefined } : known;
   await destroyInstance(session, request, target, operation.signal);
   ledger.settleId(settings, id, "gone");
 }
 
-/** Says that the instance still exists, or may. */
+/** Says that the instance still exists, or that this is not known. */
 export function describeExistence(
   { settings }: Session,
   { id, oldOutputs }: Pick<DeleteRequest, "id" | "oldOutputs">,
@@ -69,9 +75,9 @@ export function describeExistence(
   return `instance ${id} still exists${billed}`;
 }
 
-/** The kind of token in the state or, if it tells of none, the `configured` one. */
-function isBilled(outputs: DeleteRequest["oldOutputs"], configured: string): boolean {
-  return (originFromState(outputs)?.tokenKind ?? configured) === "live";
+/** Whether the instance is billed, by the token kind in the state or, if the state has none, the configured one. */
+function isBilled(outputs: DeleteRequest["oldOutputs"], configuredTokenKind: string): boolean {
+  return (originFromState(outputs)?.tokenKind ?? configuredTokenKind) === "live";
 }
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
@@ -84,7 +90,7 @@ async function destroyInstance(
   signal: AbortSignal,
 ): Promise<void> {
   const isAcknowledged = await sendDestroy(session, id, signal);
-  // After an acknowledged DELETE, an instance that is missing from listings need not be too young for them.
+  // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
   const target = isAcknowledged ? { ...known, acceptedAt: undefined } : known;
   const { clock, messages } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
@@ -103,7 +109,7 @@ async function destroyInstance(
       // A listing may lag behind an earlier DELETE whose answer was lost.
       if (!isAcknowledged && clock.now() - start >= settlingMs) {
         throw new OperationFailed(
-          `the destroy call answers 404 for instance ${id}, which is listed all the same: is compute:destroyPath "${destroyPath}" right?`,
+          `the destroy call returned 404 for instance ${id}, which is still listed. Check that compute:destroyPath "${destroyPath}" is right`,
         );
       }
       await clock.sleep(pollIntervalMs, signal);
@@ -111,12 +117,17 @@ async function destroyInstance(
   } catch (error) {
     if (!isEnded(error)) throw error;
     throw new OperationFailed(
-      `DELETE was sent for instance ${id}, but the instance still existed when ${endOf(error)}. It stays in the state; run again to check it again`,
+      `DELETE was sent for instance ${id}, but the instance still existed when ${endOf(error)}. The instance stays in the state. Run again to check it again`,
     );
   }
 }
 
-/** Whether the service acknowledged it. A 404 means that the instance is gone, or that the path is wrong. */
+/**
+ * Sends DELETE, and returns whether the service acknowledged it. It returns false after a 404, which means
+ * that the instance is gone or that the path is wrong.
+ *
+ * @throws OperationFailed if the request fails otherwise, or if the operation ends.
+ */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
   const { api } = await session.connection.open(signal);
   try {
@@ -125,21 +136,22 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
   } catch (error) {
     if (isEnded(error)) {
       throw new OperationFailed(
-        `DELETE may have been sent for instance ${id}: ${endOf(error)} while the destroy call was under way. It stays in the state; run again to look again`,
+        `DELETE may have been sent for instance ${id}: ${endOf(error)} while the destroy call was under way. The instance stays in the state. Run again to check it again`,
       );
     }
     if (!(error instanceof RequestError)) throw error;
     if (error.status === 404) return false;
-    const what =
+    const outcome =
       error.transient && error.kind !== "unreachable"
         ? `whether instance ${id} was destroyed is not known`
         : `instance ${id} was not destroyed`;
-    throw new OperationFailed(`${what}: ${explain(error)}`, { cause: error });
+    throw new OperationFailed(`${outcome}: ${explain(error)}`, { cause: error });
   } finally {
     session.listings.markWrite();
   }
 }
 
+/** What ended the operation, as a clause. */
 function endOf(error: Canceled | TimedOut): string {
   return error instanceof TimedOut
     ? `the ${error.seconds} s (customTimeouts) were over`
@@ -148,43 +160,47 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** How long a look may take that only serves a warning. */
+/** How many seconds a listing may take whose result is only used in a warning. */
 const lookSeconds = 10;
 
-/** Sessions in which such a look has failed: further Deletes do not wait for another one. */
+/** Sessions in which such a listing has failed. Further Deletes of these sessions do not wait for another listing. */
 const sessionsWithoutLook = new WeakSet<Session>();
 
 /**
- * Drops the instance from the state, and leaves it alone. This works without the service, which is only
- * asked for the words of the warning.
+ * Drops the instance from the state, and lets it run. The service is only asked so that the warning can be
+ * more exact: the Delete succeeds even if the service can't be reached.
  *
- * @throws OperationFailed if the state is of another place, where the policy may be another.
+ * @throws OperationFailed if the instance lives elsewhere, where another policy may hold.
  */
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-  // `pulumi do --stateless` and a former `.get()` drop what another state may hold.
+  // `pulumi do --stateless` and an earlier `.get()` delete instances that another state may hold, so only
+  // the record of an instance that a state surely held is settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
   const remains = describeRetained(oldOutputs, session.settings.tokenKind);
-  const rest = {
+  const consequence = {
     listed: remains,
     missing: "the service no longer lists it, so it seems to be gone already",
     unknown: `if it still exists, ${remains}`,
   }[await lookOnce(session, request)];
   session.ctx.messages.warning(
-    `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${rest}`,
+    `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}`,
     urn,
   );
 }
 
-/** What an instance that is left alone goes on doing. `configured`: the kind of token in the settings. */
-export function describeRetained(outputs: DeleteRequest["oldOutputs"], configured: string): string {
-  return isBilled(outputs, configured)
-    ? "it goes on running and is billed until it is removed at the service"
+/** Says what happens to an instance that is dropped from the state. */
+export function describeRetained(
+  outputs: DeleteRequest["oldOutputs"],
+  configuredTokenKind: string,
+): string {
+  return isBilled(outputs, configuredTokenKind)
+    ? "it continues to run and is billed until it is removed at the service"
     : "it stays at the service until its sandbox lifetime is over";
 }
 
-/** Whether one shared listing shows the instance: "missing" is no proof that it is gone (G3). */
+/** Returns what one shared listing shows. "missing" does not prove that the instance is gone (G3). */
 async function lookOnce(
   session: Session,
   { id, oldOutputs }: DeleteRequest,

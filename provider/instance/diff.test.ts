@@ -1,3 +1,4 @@
+/** Tests of Diff: which inputs changed, and which replacements are refused. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
@@ -18,7 +19,7 @@ import { inputNames } from "./definition";
 
 type Values = Record<string, PropertyValue | undefined>;
 
-/** Of an instance that this provider created: every input is in the outputs, null where unset. */
+/** The outputs of an instance that this provider created. They have every input, and null if it is unset. */
 function outputsOf(inputs: PropertyMap): PropertyMap {
   return propertyMap(Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null])));
 }
@@ -44,7 +45,7 @@ test("an input that is added or taken away replaces", () => {
   expect(diff({}, { userDataBase64: "YQ==" })).toEqual({ userDataBase64: "add-replace" });
 });
 
-test("keys are a set: order, repetition and an empty list are no change (G5)", () => {
+test("SSH keys are a set: order, repetition and an empty list are no change (G5)", () => {
   expect(diff({ sshKeys: ["a", "b"] }, { sshKeys: ["b", "a", "a"] })).toEqual({});
   expect(diff({ sshKeys: ["a", "b"] }, { sshKeys: ["b", "c"] })).toEqual({
     sshKeys: "update-replace",
@@ -54,7 +55,7 @@ test("keys are a set: order, repetition and an empty list are no change (G5)", (
   expect(diff({ sshKeys: [] }, { sshKeys: null })).toEqual({});
 });
 
-test("scripts are compared by their bytes, texts without regard to line endings (G5)", () => {
+test("scripts are compared by their bytes, and text without regard to line endings (G5)", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   expect(diff({ userData: "a\nb\n" }, { userData: "a\r\nb\r\n" })).toEqual({});
   expect(diff({ userData: "ä\n" }, { userDataBase64: base64("ä\r\n") })).toEqual({});
@@ -67,14 +68,14 @@ test("scripts are compared by their bytes, texts without regard to line endings 
   });
 });
 
-test("bytes that are no text are compared as they are", () => {
+test("bytes that are not UTF-8 text are compared exactly", () => {
   const bytes = (...list: number[]) => Buffer.from(list).toString("base64");
   expect(diff({ userDataBase64: bytes(255, 13, 10) }, { userDataBase64: bytes(255, 10) })).toEqual({
     userDataBase64: "update-replace",
   });
 });
 
-test("what is not known yet is a change, also inside a list or a secret (G10)", () => {
+test("an unknown value is a change, even inside a list or a secret (G10)", () => {
   expect(diff({}, { flavorId: Unknown.value })).toEqual({ flavorId: "update-replace" });
   expect(diff({ sshKeys: ["a"] }, { sshKeys: ["a", Unknown.value] })).toEqual({
     sshKeys: "update-replace",
@@ -84,7 +85,7 @@ test("what is not known yet is a change, also inside a list or a secret (G10)", 
   });
 });
 
-test("a secret is compared by what is in it", () => {
+test("a secret is compared by its value", () => {
   expect(
     diff(
       { flavorId: "a", userData: "x" },
@@ -93,7 +94,7 @@ test("a secret is compared by what is in it", () => {
   ).toEqual({});
 });
 
-test("what an import could not know is recorded in place, never a replacement (G5)", () => {
+test("an input that an import could not read is recorded in place, and never replaces (G5)", () => {
   const imported: PropertyMap = propertyMap({ name: "web" });
   const news = inputsOf({ sshKeys: ["a"], userData: new Secret("x") });
   const detailed = changedInputs({
@@ -126,7 +127,7 @@ test("an imported instance of another name than the program's is a replacement",
   expect(detailed).toMatchObject({ name: "update-replace", flavorId: "add" });
 });
 
-test("a program that is given the name that the list shows asks for no other server", () => {
+test("a program with the name that the list shows asks for no other server", () => {
   const sides = (more: Values, name = "web-a2c4") => ({
     oldInputs: inputsOf({ name: "web-1f3d" }),
     oldOutputs: propertyMap({ ...inputsOf({ name: "web-a2c4" }), ...more }),
@@ -134,12 +135,12 @@ test("a program that is given the name that the list shows asks for no other ser
   });
   expect(changedInputs(sides({}))).toEqual({});
   expect(changedInputs(sides({ name: new Secret("web-a2c4") }))).toEqual({});
-  // The 202's spelling is not what the list shows.
+  // The name in the 202 may be spelled differently from the list.
   expect(changedInputs(sides({ __unlisted: true }))).toEqual({ name: "update-replace" });
   expect(changedInputs(sides({}, "web-other"))).toEqual({ name: "update-replace" });
 });
 
-test("whatever the inputs, nothing differs from itself", () => {
+test("any inputs are equal to themselves", () => {
   const optional = (value: fc.Arbitrary<PropertyValue>) => fc.option(value, { nil: undefined });
   const text = fc.string({ unit: "binary" });
   const some = fc.record({
@@ -153,7 +154,7 @@ test("whatever the inputs, nothing differs from itself", () => {
 
 const urn = urnOf("web");
 
-/** Diff in an update, for an instance that was made with the settings of `made`. */
+/** Calls Diff in an update, for an instance that was created with the settings of `made`. */
 function diffOf(world: Scene, news: Values, made = world) {
   const origin = originToState(made.session.connection.place());
   world.session.state.beginUpdate(urn);
@@ -173,12 +174,12 @@ function existing(args: Values = {}): Scene {
   return world;
 }
 
-test("where its Delete would fail, a replacement is refused before anything is touched (G4)", async () => {
+test("a replacement whose Delete would fail is refused before anything is changed (G4)", async () => {
   const world = existing();
   const error = await errorOf(diffOf(world, { flavorId: "b" }));
   expect(error).toBeInstanceOf(OperationFailed);
   for (const words of [
-    "replacing instance i-1 will fail, before a second server is made",
+    "replacing instance i-1 will fail, before a second server is created",
     "instance i-1 still exists and is billed",
     "remove it at the service",
     "deletePolicy retain",
@@ -190,7 +191,7 @@ test("where its Delete would fail, a replacement is refused before anything is t
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("where it can't be told whether it exists, a replacement is refused, too (G4)", async () => {
+test("a replacement is also refused if it is not known whether the instance exists (G4)", async () => {
   const world = scene();
   world.service.unreadable = 1;
   const words = "whether instance i-1 still exists can't be told";
@@ -203,13 +204,13 @@ test("where it can't be told whether it exists, a replacement is refused, too (G
   expect(message).toContain("no route");
 });
 
-test("one that is gone already is replaced, and still deleted first (G4)", async () => {
+test("an instance that is already gone is replaced, and still deleted first (G4)", async () => {
   const { detailed, deleteBeforeReplace } = await diffOf(scene(), { flavorId: "b" });
   expect(detailed).toEqual({ flavorId: "update-replace" });
   expect(deleteBeforeReplace).toBe(true);
 });
 
-test("what is not known yet may come to no change: it is a warning only (G4, G10)", async () => {
+test("an unknown value may turn out to be unchanged, so it is only a warning (G4, G10)", async () => {
   for (const news of [
     { flavorId: Unknown.value },
     { userData: new Secret(Unknown.value) },
@@ -218,7 +219,7 @@ test("what is not known yet may come to no change: it is a warning only (G4, G10
     const world = existing();
     await diffOf(world, news);
     expect(world.messages.warnings).toEqual([
-      expect.stringContaining("will fail, before a second server is made"),
+      expect.stringContaining("will fail, before a second server is created"),
     ]);
     expect(world.service.calls).toEqual([]);
   }
@@ -241,7 +242,7 @@ test.each<[Values, Values, string]>([
   expect(world.service.count("list")).toBe(0);
 });
 
-test("an instance of another account is not replaced where it would be destroyed (G3, G4)", async () => {
+test("an instance of another account is not replaced if the replacement would destroy it (G3, G4)", async () => {
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   const origin = { ...world.session.connection.place(), account: "acc-1" };
@@ -288,7 +289,7 @@ test("an import that does not match is left to the engine, which replaces nothin
   expect(world.messages.all).toEqual([]);
 });
 
-test("no change says nothing, and deletes first all the same where Delete would fail (G4)", async () => {
+test("without a change, Diff prints nothing, and still deletes first if Delete would fail (G4)", async () => {
   const world = existing();
   expect(await diffOf(world, {})).toEqual({ detailed: {}, deleteBeforeReplace: true });
   expect(world.messages.all).toEqual([]);

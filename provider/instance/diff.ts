@@ -1,7 +1,8 @@
 /**
- * Diff: which inputs changed (G5). No input can be changed in place, so each change replaces the instance.
- * What a replacement would leave behind is said, and a replacement whose Delete would fail is refused,
- * before it happens (G4).
+ * The Diff call of an Instance. It reports which inputs changed, before the change is made ("a change is
+ * shown before it happens", G5). No input can be changed in place, so each change replaces the instance.
+ * Diff also warns of what a replacement would leave behind, and refuses a replacement whose Delete would
+ * fail ("Delete tells the truth", G4).
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -18,29 +19,34 @@ import { describeExistence, describeRetained } from "./delete";
 import { existenceOf, knownInstanceOf, type Existence } from "./existence";
 import { listedName } from "./state";
 
-/** @throws OperationFailed for a replacement whose Delete would fail, with the ways out. */
+/**
+ * Compares old and new inputs.
+ *
+ * @throws OperationFailed for a replacement whose Delete would fail. The message names the ways out.
+ */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
-  const detailed = changedInputs(request);
+  const changed = changedInputs(request);
   const { deletePolicy } = session.settings;
-  const replacing = replacedInputs(detailed);
-  if (isOfUpdate(session, request) && replacing.length > 0) {
-    const isSure = replacing.some((name) => !isUnsure(name, request.news));
+  const replacingInputs = replacedInputs(changed);
+  if (isOfUpdate(session, request) && replacingInputs.length > 0) {
+    const isSure = replacingInputs.some((name) => !isUnsure(name, request.news));
     if (isSure) await refuseStuckReplacement(session, request);
     const warning = replacementWarning(session, request, isSure);
     if (warning) session.ctx.messages.warning(warning, request.urn);
   }
-  // G4: a Delete that may fail comes first, so that no second server is made.
-  return { detailed, deleteBeforeReplace: deletePolicy === "fail" };
+  // A Delete that may fail must come before the create, so that no second server is created (G4).
+  return { detailed: changed, deleteBeforeReplace: deletePolicy === "fail" };
 }
 
 /**
- * The engine also asks during a refresh, which replaces nothing, and after the Read of an import, where it
- * refuses a replacement itself.
+ * Whether the engine calls Diff to update the instance. The engine also calls Diff during a refresh, which
+ * replaces nothing, and after the Read of an import, where the engine itself refuses a replacement.
  */
 function isOfUpdate(session: Session, { urn, oldOutputs }: DiffRequest): boolean {
   return session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
 }
 
+/** The warning for a replacement. Undefined if none is needed. */
 function replacementWarning(
   { settings: { deletePolicy, tokenKind } }: Session,
   { id, oldOutputs }: DiffRequest,
@@ -52,10 +58,10 @@ function replacementWarning(
     case "retain":
       return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${describeRetained(oldOutputs, tokenKind)}`;
     case "fail":
-      // A sure replacement that was not refused: the instance is gone already.
+      // A sure replacement was not refused, so the instance is gone already.
       return isSure
         ? undefined
-        : `replacing instance ${id} will fail, before a second server is made, for as long as ${id} exists: the service documents no call to destroy it. Whether it is replaced depends on values that are not known yet. If it is: remove it at the service first; see also compute:deletePolicy (the resource option retainOnDelete wants it to be "retain") and compute:destroyPath`;
+        : `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`;
   }
 }
 
@@ -64,7 +70,7 @@ function replacementWarning(
 type ChangedInputs = Partial<Record<InputName, DiffKind>>;
 type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
 
-/** The inputs that changed, and how: an "add" is recorded in place, all others replace the instance. */
+/** Returns the inputs that changed, and how. An "add" is recorded in place. Every other change replaces the instance. */
 export function changedInputs(sides: Sides): ChangedInputs {
   const isSameScript = hasSameUserData(sides.oldInputs, sides.news);
   const changed: ChangedInputs = {};
@@ -76,34 +82,36 @@ export function changedInputs(sides: Sides): ChangedInputs {
   return changed;
 }
 
-/** The inputs whose change replaces the instance. */
+/** Returns the inputs whose change replaces the instance. */
 export function replacedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name]?.endsWith("-replace"));
 }
 
 /**
- * The inputs that an import could not know and the program now claims: recorded in place. A created
- * instance has every input in its outputs, null if unset; an imported one lacks the key.
+ * Returns the inputs that an import could not read and that the program now asserts. They are recorded in
+ * place. The outputs of a created instance have a key for every input (null if unset). The outputs of an
+ * imported instance lack the key.
  */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name] === "add");
 }
 
-/** Whether the change may turn out to be none. The script has two forms: both must be known. */
+/** Whether the input may turn out to be unchanged. The script has two inputs, and both must be known to be sure. */
 function isUnsure(name: InputName, news: PropertyMap): boolean {
   const isScript = traitsOf(name).comparison === "bytes";
-  const sources = isScript ? (["userData", "userDataBase64"] as const) : [name];
-  return sources.some((source) => hasUnknown(news[source]));
+  const inputsToKnow = isScript ? (["userData", "userDataBase64"] as const) : [name];
+  return inputsToKnow.some((input) => hasUnknown(news[input]));
 }
 
+/** How one input changed. Undefined if it did not. */
 function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): DiffKind | undefined {
-  const before = plain(oldInputs[name]);
-  const after = plain(news[name]);
+  const before = valueOrUndefined(oldInputs[name]);
+  const after = valueOrUndefined(news[name]);
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return name in oldOutputs ? "add-replace" : "add";
   if (after === undefined) return "delete-replace";
   if (hasUnknown(after)) return "update-replace";
-  // An instance that was taken over has the name that the list shows, not the one asked for before.
+  // An instance that was taken over has the name that the list shows, not the name that was requested before.
   if (name === "name" && after === listedName(oldOutputs)) return undefined;
   const isSame =
     traitsOf(name).comparison === "set"
@@ -112,19 +120,20 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   return isSame ? undefined : "update-replace";
 }
 
-/** A null is an input left out, and so is an empty list: the service is told of neither. */
-function plain(value: PropertyValue | undefined): PropertyValue | undefined {
+/** The value without its secrecy. Undefined for null and for an empty list, since neither is sent to the service. */
+function valueOrUndefined(value: PropertyValue | undefined): PropertyValue | undefined {
   if (value === undefined) return undefined;
   const revealed = reveal(value);
-  const empty = revealed === null || (isList(revealed) && revealed.length === 0);
-  return empty ? undefined : revealed;
+  const isEmpty = revealed === null || (isList(revealed) && revealed.length === 0);
+  return isEmpty ? undefined : revealed;
 }
 
+/** A list as a set, so that its order does not matter. */
 function asSet(value: PropertyValue): unknown {
   return isList(value) ? new Set(value) : value;
 }
 
-/** Whether the scripts are known and equal. */
+/** Whether the old and the new script are known and equal. */
 function hasSameUserData(olds: PropertyMap, news: PropertyMap): boolean {
   if (hasUnknown(news["userData"]) || hasUnknown(news["userDataBase64"])) return false;
   const before = scriptOf(olds);
@@ -133,13 +142,13 @@ function hasSameUserData(olds: PropertyMap, news: PropertyMap): boolean {
   return before.equals(after);
 }
 
-/** The bytes of the script, for text with the line endings of Unix; undefined if there is none. */
+/** The bytes of the script. UTF-8 text gets Unix line endings. Undefined if there is no script. */
 function scriptOf(inputs: PropertyMap): Buffer | undefined {
-  const text = (value: PropertyValue | undefined) =>
+  const stringOrUndefined = (value: PropertyValue | undefined) =>
     typeof value === "string" ? value : undefined;
   const bytes = userDataBytes({
-    userData: text(plain(inputs["userData"])),
-    userDataBase64: text(plain(inputs["userDataBase64"])),
+    userData: stringOrUndefined(valueOrUndefined(inputs["userData"])),
+    userDataBase64: stringOrUndefined(valueOrUndefined(inputs["userDataBase64"])),
   });
   if (!bytes?.length) return undefined;
   return isUtf8(bytes)
@@ -149,13 +158,18 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
 
 // ── A replacement whose Delete would fail ────────────────────────────────────────────────────────
 
-/** Then the preview fails, and neither is a second server made nor a dependent removed first (G4). */
+/**
+ * Refuses a replacement whose Delete would fail. The preview fails then, before a second server is created
+ * and before a dependent resource is removed (G4).
+ *
+ * @throws OperationFailed if the Delete would fail, or if the instance lives elsewhere.
+ */
 async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
   const { id, oldOutputs } = request;
   const { deletePolicy } = session.settings;
   refuseOutOfReach(request, session.connection.place());
   if (deletePolicy === "retain") return;
-  // With "destroy" the service is asked only for an account to compare with.
+  // With "destroy", the service is asked only for the account, to compare it with the one in the state.
   if (deletePolicy === "destroy" && originFromState(oldOutputs)?.account === undefined) return;
   using operation = session.operation(timeouts.look);
   let existence: Existence;
@@ -167,27 +181,28 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
     ({ existence } = await existenceOf(session, id, known, operation.signal));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    // Create asks for the account as well, before it sends anything.
+    // Create asks for the account, too, before it sends anything.
     if (deletePolicy === "destroy") return;
     existence = { kind: "unproven", doubt: "listing", why: explain(error) };
   }
   if (existence.kind === "gone") return;
   throw new OperationFailed([
-    `replacing instance ${id} will fail, before a second server is made: ${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
-    "  - remove it at the service (its portal), then run this again: the new one is created once it is gone",
-    "  - let it run, and have the new one created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete wants that setting, too: the provider is not told of the option)",
+    `replacing instance ${id} will fail, before a second server is created: ${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
+    "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
+    "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-    "  - take the change back in the program, or name the property in the resource option ignoreChanges",
+    "  - undo the change in the program, or name the property in the resource option ignoreChanges",
   ]);
 }
 
+/** @throws OperationFailed if the state names another service, token kind or account than the configuration. */
 function refuseOutOfReach({ id, urn, oldOutputs }: DiffRequest, now: Origin): void {
   const recordedOrigin = originFromState(oldOutputs);
   const difference = recordedOrigin && originDifference(recordedOrigin, now);
   if (!difference) return;
   throw new OperationFailed([
     `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,
-    "  - run again with the configuration it was made with",
-    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates one here`,
+    "  - run again with the configuration that the instance was created with",
+    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
   ]);
 }

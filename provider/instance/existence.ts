@@ -1,4 +1,8 @@
-/** Whether an instance still exists, as far as this token's listings can tell (G3). */
+/**
+ * Finds out whether an instance still exists, as far as the listings of the configured token can tell.
+ * An instance counts as gone only if that is proven ("nothing is forgotten on weak evidence", G3). Diff,
+ * Create, Read, Update and Delete use this file.
+ */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { search, type SearchResult } from "../listing/search";
@@ -6,37 +10,44 @@ import type { Listing } from "../listing/listing";
 import { originDifference, originFromState, type Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
-import { acceptedKey, textOf } from "./state";
+import { acceptedKey, stringProperty } from "./state";
 
 /** What a search for an instance proves. */
 export type Existence =
   | { kind: "found"; item: ListItem }
   | { kind: "gone" }
-  /** Nothing: in doubt is what the listings show, or whether they are of the right tenant. */
+  /** The search proves nothing. `doubt` says whether the listings, or their tenant, can't be relied on. */
   | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
-/** What is known of an instance before a search for it. */
+/** What is known of an instance before it is searched for. */
 export interface KnownInstance {
-  /** Where it lives. */
+  /** Where the instance lives, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
-  /** When it was accepted (ISO 8601), for as long as its settling time may not be over. */
+  /** When the service accepted the instance (ISO 8601). Undefined if its settling time is surely over. */
   acceptedAt: string | undefined;
 }
 
-/** What the state knows of an instance. */
+/** Reads from the outputs in the state what is known of an instance. */
 export function knownInstanceOf(outputs: PropertyMap | undefined): KnownInstance {
-  return { recordedOrigin: originFromState(outputs), acceptedAt: textOf(outputs, acceptedKey) };
+  return {
+    recordedOrigin: originFromState(outputs),
+    acceptedAt: stringProperty(outputs, acceptedKey),
+  };
 }
 
-/** Clock time until which listings may lack an instance that was accepted at that date (ISO 8601). */
+/**
+ * Returns the clock time until which listings may lack an instance that was accepted at this date (ISO
+ * 8601). Returns 0 if the date is undefined.
+ */
 export function settlingEnd(session: Session, acceptedAt: string | undefined): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
 /**
- * Searches the listings that all operations share.
+ * Searches for the instance in the listings that all operations share.
  *
- * @throws OperationFailed if the instance lives elsewhere, and RequestError if a listing fails.
+ * @throws OperationFailed if the instance lives elsewhere, RequestError if a request fails, and the reason
+ *   of `signal`.
  */
 export async function existenceOf(
   session: Session,
@@ -54,7 +65,10 @@ export async function existenceOf(
   return { existence: judgeSearch(session, result, isOfTenant), origin };
 }
 
-/** Whether a listing is of the instance's tenant: seen with the same token, or beside one that was. */
+/**
+ * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one,
+ * or if the listing shows another instance that was seen with the recorded token.
+ */
 export function isSameTenant(
   session: Session,
   id: string,
@@ -69,7 +83,7 @@ export function isSameTenant(
   return session.state.showsAnother(items, id, recordedOrigin.tokenHash);
 }
 
-/** What the result of a search proves. In another tenant's listing, no instance is proven gone. */
+/** Says what the result of a search proves. Another tenant's listing never proves that an instance is gone. */
 function judgeSearch(
   session: Session,
   result: SearchResult,
@@ -84,31 +98,33 @@ function judgeSearch(
     }
     case "unstable": {
       const why =
-        "two listings in a row had no id in common, so the ids that the service lists are not to be relied on";
+        "two listings in a row had no id in common, so the ids in the service's listings can't be relied on";
       return { kind: "unproven", doubt: "listing", why };
     }
     case "gone": {
       if (isOfTenant(result.proof.items)) return { kind: "gone" };
       const why =
-        "the token is not the one it was last seen with, and its listing shows no other instance of this stack that was seen with that one, so it may be another tenant's. Use a token of the same tenant; if this is one, and the instance is really gone, remove it from the state with `pulumi state delete`";
+        "the instance was last seen with another token, and the listing of this token shows no other instance of this stack that was seen with the earlier token, so this token may be another tenant's. Use a token of the same tenant. If this token is one, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
       return { kind: "unproven", doubt: "tenant", why };
     }
   }
 }
 
+/** The reason why a listing is not complete, for messages. */
 function whyNotComplete({ settings }: Session, { unreadable }: Listing): string {
   const what = "the service's listing was not complete";
-  if (unreadable > 0) return `${what}: it holds an item that can't be read, which may be this one`;
+  if (unreadable > 0)
+    return `${what}: it holds an item that can't be read, which may be this instance`;
   return settings.cursorParameter
     ? `${what}, even with compute:cursorParameter "${settings.cursorParameter}"`
-    : `${what}: it shows 100 instances at the most unless compute:cursorParameter names a cursor that the service has`;
+    : `${what}: it shows at most 100 instances unless compute:cursorParameter names a cursor that the service has`;
 }
 
-/** @throws OperationFailed if the state tells of another service, token kind or account (G3). */
+/** @throws OperationFailed if the recorded origin has another service, token kind or account than `now` (G3). */
 export function refuseElsewhere(id: string, recordedOrigin: Origin | undefined, now: Origin): void {
   const difference = recordedOrigin && originDifference(recordedOrigin, now);
   if (!difference) return;
   throw new OperationFailed(
-    `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed; run again with the configuration it was made with.`,
+    `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed. Run again with the configuration that the instance was created with.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The Instance resource: a function for each call of its life cycle. */
+/** The Instance resource, with one function for each call of its life cycle. `provider.ts` calls them. */
 import { checkInstance } from "./check";
 import { createInstance } from "./create";
 import { deleteInstance } from "./delete";
@@ -6,6 +6,7 @@ import { diffInstance } from "./diff";
 import { readInstance } from "./read";
 import { updateInstance } from "./update";
 
+/** The implementation of the Instance resource. */
 export const instanceResource = {
   check: checkInstance,
   diff: diffInstance,

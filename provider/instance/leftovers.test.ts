@@ -1,4 +1,4 @@
-/** What may be left of earlier creates is named before a POST, and never adopted. */
+/** Tests of leftovers: instances that earlier creates may have left are named before a POST, and never adopted. */
 import { expect, test } from "@jest/globals";
 import type { PropertyValue } from "../propertyValue";
 import { ready } from "../testing/fakeService";
@@ -60,7 +60,7 @@ test("with a test token it is no warning", async () => {
   expect(world.messages.all).toContainEqual(expect.stringMatching(/^info .*i-lost/));
 });
 
-test("what a state holds is no leftover, nor what this run made, nor another resource's record", async () => {
+test("an instance is no leftover if a state holds it, this run created it, or another resource's record has it", async () => {
   const world = scene();
   world.service.has("i-held", { name: "web" });
   world.session.state.observe("i-held", inputsOf({ __run: "an-earlier-one" }));
@@ -69,7 +69,7 @@ test("what a state holds is no leftover, nor what this run made, nor another res
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an id that a call carried without a stamp may be a leftover all the same (defect 26)", async () => {
+test("an id that a call named without a stamp may still be a leftover (defect 26)", async () => {
   const world = scene();
   world.service.has("i-get", { name: "web" });
   world.session.state.observe("i-get", inputsOf());
@@ -87,20 +87,24 @@ test("compute:leftovers fail: no POST, and the message says what needs `warn`", 
   expect(message).toContain("compute:leftovers warn");
 });
 
-test("a listing that is not complete: said once with `warn`, refused with `fail`", async () => {
+test("an incomplete listing is reported once with `warn`, and refused with `fail`", async () => {
   const world = scene();
   world.service.unreadable = 1;
   await create(world, "a", urnOf("a"));
   await create(world, "b", urnOf("b"));
-  const told = world.messages.all.filter((line) => line.includes("only a part of the service"));
+  const told = world.messages.all.filter((line) =>
+    line.includes("leftovers of earlier creates may be missing"),
+  );
   expect(told).toHaveLength(1);
   const strict = scene({ leftovers: "fail" });
   strict.service.unreadable = 1;
-  expect((await errorOf(create(strict))).message).toContain("only a part of the service");
+  expect((await errorOf(create(strict))).message).toContain(
+    "leftovers of earlier creates may be missing",
+  );
   expect(posts(strict)).toBe(0);
 });
 
-test("--replace after an orderly end: the one that was delivered is named (policy retain)", async () => {
+test("--replace after an orderly end: the delivered instance is named (policy retain)", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world, "web");
   world.session.ledger.markDelivered();
@@ -111,30 +115,30 @@ test("--replace after an orderly end: the one that was delivered is named (polic
   ]);
 });
 
-test("where its delete would fail, --replace is refused before the POST (defect 29)", async () => {
+test("--replace is refused before the POST if the delete would fail (defect 29)", async () => {
   const world = scene({ deletePolicy: "fail" });
   const { id } = await create(world, "web");
   world.session.ledger.markDelivered();
   const next = world.nextRun();
   const { message } = await errorOf(create(next, "web"));
   expect(message).toContain(
-    `instance ${id}, which an earlier run created for this resource, is still there`,
+    `instance ${id}, which an earlier run created for this resource, still exists`,
   );
   expect(message).toMatch(/deletePolicy retain.*discard/);
   expect(posts(next)).toBe(1);
-  // What it says helps: to forget it, or to remove it at the service.
+  // Both ways out in the message work: forget the record, or remove the instance at the service.
   const again = next.nextRun();
   again.session.ledger.settle(again.session.ledger.read()[0]?.record.key ?? "", "discarded");
   await create(again, "web");
   expect(posts(again)).toBe(2);
 });
 
-test("what a Delete said that it dropped is not named again", async () => {
+test("an instance that a Delete reported as dropped is not named again", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world);
   world.session.ledger.markDelivered();
   const next = world.nextRun();
-  // A Delete carries the stamp first.
+  // The engine's Delete call names the instance with its stamp before the provider drops it.
   next.session.ledger.settleId(next.session.settings, id, "state");
   next.session.ledger.settleId(next.session.settings, id, "dropped");
   await create(next.nextRun());

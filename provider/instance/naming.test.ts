@@ -1,3 +1,4 @@
+/** Tests of generated names and their tags. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Unknown } from "../propertyValue";
@@ -17,7 +18,7 @@ test.each([
   expect(generatedName(urnOf(logical), scope, seed)).toMatch(pattern);
 });
 
-test("whatever the resource is called, the name is a valid hostname and known as ours", () => {
+test("for any resource name, the generated name is a valid hostname and recognized as generated", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.uint8Array(), (logical, bytes) => {
       const name = generatedName(urnOf(logical), scope, bytes);
@@ -49,11 +50,11 @@ test.each(["web", "web-", "web-abcd", "web-abcd111", "web-abcd1111", "web-abcdaa
   },
 );
 
-test("what the list shows no name of has no tag", () => {
+test("a list item without a name has no tag", () => {
   expect(hasTag(undefined, "abcd")).toBe(false);
 });
 
-test("who chose a name is believed only while it is the name", () => {
+test("the mark of who chose a name counts only while its value is the name", () => {
   expect(nameKind(inputsOf({ name: "a", __generated: "a" }))).toBe("generated");
   expect(nameKind(inputsOf({ name: "a", __proposed: "a" }))).toBe("proposed");
   expect(nameKind(inputsOf({ name: "a", __generated: "b" }))).toBe("explicit");

@@ -1,19 +1,21 @@
 /**
- * The name of an instance if the program gives none: the resource's name, a tag, and four random
- * characters. The tag is the same in every run for the same resource of the same stack.
+ * Generates the name of an instance if the program gives none, and recognizes generated names. Such a
+ * name consists of the resource's name, a tag, and four random characters. The tag is the same in every
+ * run for the same resource of the same stack. Check, Create and the create protocol use this file.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { logicalName } from "../advice";
 import { reveal, type PropertyMap } from "../propertyValue";
 
 /**
- * Inputs that say who chose the name: this provider generated it, or the engine proposed it
- * (`pulumi:autonaming`). Each holds that name, and counts only while it equals `name`.
+ * Keys of two inputs that record who chose the name. `generatedKey` means that this provider generated
+ * the name, and `proposedKey` that the engine proposed it (`pulumi:autonaming`). The value of each is the
+ * chosen name, and an input counts only while its value equals the input `name`.
  */
 export const generatedKey = "__generated";
 export const proposedKey = "__proposed";
 
-/** Who chose the name of these inputs. */
+/** Returns who chose the input `name`: this provider, the engine, or the program ("explicit"). */
 export function nameKind(inputs: PropertyMap): "generated" | "proposed" | "explicit" {
   const name = reveal(inputs["name"] ?? null);
   if (typeof name !== "string") return "explicit";
@@ -22,44 +24,49 @@ export function nameKind(inputs: PropertyMap): "generated" | "proposed" | "expli
   return "explicit";
 }
 
-/** Characters that one label of a hostname may have (RFC 1123). */
-const longestLabel = 63;
+/** The maximum length of one label of a hostname (RFC 1123). */
+const maxLabelLength = 63;
 const tagLength = 4;
 const randomLength = 4;
-const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
+const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** A valid hostname: logical name, "-", tag, 4 characters. An empty seed is replaced, so that names differ. */
+/**
+ * Generates a valid hostname from the resource's logical name, "-", the tag, and four characters of the
+ * seed. An empty seed is replaced with random bytes, so that two names differ.
+ */
 export function generatedName(urn: string, scope: string, randomSeed: Uint8Array): string {
   const seed = randomSeed.length > 0 ? randomSeed : randomBytes(32);
   return `${hostnameBase(urn)}-${tagOf(urn, scope)}${base32(seed, randomLength)}`;
 }
 
 /**
- * The tag of a resource of a stack. `stack rename` does not change it; an alias, or another provider
- * resource, does.
+ * Returns the tag of a resource of a stack. `pulumi stack rename` does not change the tag. Another
+ * logical name or type (an alias), or another provider resource, changes it.
  */
 export function tagOf(urn: string, scope: string): string {
   const types = urn.split("::")[2] ?? "";
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
-/** Whether a listed name is one that was generated with this tag. */
+/** Whether the listed name ends as a name that was generated with this tag: the tag and four characters. */
 export function hasTag(name: string | undefined, tag: string): boolean {
   if (name === undefined) return false;
-  const end = name.slice(-(tagLength + randomLength + 1)).toLowerCase();
-  return end.startsWith(`-${tag}`) && /^[a-z2-7]{4}$/.test(end.slice(-randomLength));
+  const suffix = name.slice(-(tagLength + randomLength + 1)).toLowerCase();
+  return suffix.startsWith(`-${tag}`) && /^[a-z2-7]{4}$/.test(suffix.slice(-randomLength));
 }
 
-function base32(what: string | Uint8Array, length: number): string {
-  const digest = createHash("sha256").update(what).digest();
-  return [...digest.subarray(0, length)].map((byte) => alphabet[byte % 32]).join("");
+/** Returns `length` base-32 characters of the SHA-256 hash of `data`. */
+function base32(data: string | Uint8Array, length: number): string {
+  const digest = createHash("sha256").update(data).digest();
+  return [...digest.subarray(0, length)].map((byte) => base32Alphabet[byte % 32]).join("");
 }
 
+/** The logical name in lower case, with only the characters that a hostname may have. */
 function hostnameBase(urn: string): string {
   const base = logicalName(urn)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, longestLabel - tagLength - randomLength - 1)
+    .slice(0, maxLabelLength - tagLength - randomLength - 1)
     .replace(/^-+|-+$/g, "");
   return base || "instance";
 }

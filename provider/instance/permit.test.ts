@@ -1,4 +1,4 @@
-/** A POST that the rate limit holds back: its baseline stays young (G2), and a person sees why. */
+/** Tests of a POST that the rate limit delays. Its baseline stays young ("nothing is made twice", G2), and a person sees why it waits. */
 import { expect, test } from "@jest/globals";
 import { failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
@@ -12,7 +12,7 @@ function create({ session }: Scene) {
   return createInstance(session, request);
 }
 
-/** A scene whose next POSTs wait for their turn, each as many seconds. */
+/** A scene in which each of the next POSTs waits for the rate limit for this many seconds. */
 function held(...seconds: number[]): Scene {
   const world = scene();
   for (const wait of seconds) {
@@ -37,7 +37,7 @@ test("the Info column says that it waits for the rate limit, and for how long", 
   expect(world.clock.sleeping).toBe(0);
 });
 
-test("a create that the service takes long to accept says so; a quick one says nothing of it", async () => {
+test("a create that the service accepts slowly says so, and a quick one does not", async () => {
   const world = scene();
   world.service.posts.push(async (body, _signals, service) => {
     await world.clock.sleep(5000);
@@ -52,7 +52,7 @@ test("a create that the service takes long to accept says so; a quick one says n
   expect(statuses(quick)[0]).toBe("i-1 PROVISIONING");
 });
 
-test("a baseline of half a minute serves; an older one is taken again, with the permit in hand", async () => {
+test("a baseline of half a minute is used, and an older one is renewed while the permit is held", async () => {
   for (const [wait, listings] of [
     [25, 1],
     [60, 2],
@@ -64,7 +64,7 @@ test("a baseline of half a minute serves; an older one is taken again, with the 
   }
 });
 
-test("what others made while it waited is named as a leftover, and not taken for its instance (G2)", async () => {
+test("an instance that others created during the wait is named as a leftover, and not adopted (G2)", async () => {
   const world = scene();
   const { service, clock } = world;
   service.posts.push(post(failed("unanswered"), { acts: false }));
@@ -92,7 +92,7 @@ test("the record bears the date of the sending, from which the settling time cou
   await failing;
 });
 
-test("one that ends while it waits leaves no record and no timer", async () => {
+test("a create that ends while it waits leaves no record and no timer", async () => {
   const world = scene();
   world.service.permitHolds.push(() => {
     world.cancel();

@@ -1,18 +1,20 @@
-/** What the Info column shows while a create, or an update that goes on with one, waits. */
+/** Shows in the Info column of `pulumi up` what a create or an update waits for, and for how long it has waited. */
 import { notNeeded } from "../abort";
 import type { ProviderContext } from "../context";
 import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** The first text comes after this time, and the next ones, unless something changes, at this interval. */
+/** How long a create waits until the column shows what for. */
 const firstMs = 1000;
+/** How often the column is updated after that, if nothing changes. */
 const intervalMs = 10_000;
 
-/** Until the id is known: shows what the create waits for, once that takes a second. */
+/** Used until the id is known. Shows what the create waits for, if the wait takes longer than a second. */
 export class PostProgress {
   readonly #ctx: ProgressContext;
   readonly #urn: string;
+  /** Ends the timer of the activity that is shown now. */
   #end = new AbortController();
 
   constructor(ctx: ProgressContext, urn: string) {
@@ -20,14 +22,14 @@ export class PostProgress {
     this.#urn = urn;
   }
 
-  /** From now on the create waits for `activity`. */
+  /** Tells that the create waits for `activity` from now on, and shows it from the next second on. */
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
     this.#repeat(activity, this.#end.signal).catch(() => undefined);
   }
 
-  /** Shows nothing any more, and leaves no timer. */
+  /** Stops the updates, and leaves no timer. */
   stop(): void {
     this.#end.abort(notNeeded);
   }
@@ -42,16 +44,17 @@ export class PostProgress {
   }
 }
 
-/** Once the id is known: shows the status and the time so far. */
+/** Used once the id is known. Shows the status of the instance and the time so far. */
 export class WaitProgress {
-  /** As last listed. */
+  /** The status in the last listing that showed the instance. */
   status = "PROVISIONING";
-  /** Why the last look failed. */
+  /** Why the last listing failed. Undefined if it did not fail. */
   problem: string | undefined;
   readonly #ctx: ProgressContext;
   readonly #urn: string;
   readonly #id: string;
   readonly #start: number;
+  /** Clock time of the last update of the column. */
   #shownAt = -Infinity;
 
   constructor(ctx: ProgressContext, urn: string, id: string) {
@@ -62,9 +65,9 @@ export class WaitProgress {
     this.#show();
   }
 
-  /** After each look: `snapshot` is the listing, or `problem` is why it failed. */
-  update(snapshot: Listing | undefined, problem: string | undefined): void {
-    const status = snapshot?.items.get(this.#id)?.status ?? this.status;
+  /** The poller calls this after each listing, with the listing, or with the reason why it failed. */
+  update(listing: Listing | undefined, problem: string | undefined): void {
+    const status = listing?.items.get(this.#id)?.status ?? this.status;
     const isChanged =
       status !== this.status || (problem === undefined) !== (this.problem === undefined);
     this.status = status;

@@ -1,11 +1,11 @@
 /**
- * The create protocol: every decision between a Create call and its answer, as a pure function.
- * `begin` gives the first transition, and `step` gives the next one after each event. `create.ts`
- * carries them out. This file uses no clock, socket, disk or text, so that the explorer
- * (`tests/explorer/`) can walk every history.
+ * The create protocol decides, as a pure function, what happens between a Create call and its reply.
+ * `begin` returns the first transition, and `step` returns the next transition after each event.
+ * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
+ * that the explorer (`tests/explorer/`) can walk every history.
  *
- * Order of the sections: types; pending creates of the resource; the baseline and its leftovers; the
- * POST; the search for an instance after an unclear answer; ends.
+ * The sections follow the order of a create: pending creates of the resource, the baseline and its
+ * leftovers, the POST, the search for an instance after an unclear answer, and the ends.
  */
 import type { Accepted } from "../api/client";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
@@ -24,121 +24,132 @@ import { hasTag } from "./naming";
 /** Who chose the name: this provider, the engine (`pulumi:autonaming`), or the program. */
 export type NameKind = LedgerRecord["kind"];
 
-/** The instance to create, and the settings that matter. All times are milliseconds. */
+/** The instance to create, and the settings that the protocol depends on. All durations are milliseconds. */
 export interface CreateSpec {
   urn: string;
-  /** The provider resource's own id, which tells stacks apart. */
+  /** The id of the provider resource, which differs between stacks. Undefined if it is not known. */
   scope: string | undefined;
-  /** `pulumi do --stateless`: all its creates share one URN, though they are different resources. */
+  /** Whether the run is `pulumi do --stateless`, whose creates share one URN but are different resources. */
   stateless: boolean;
   origin: Origin;
   name: string;
   nameKind: NameKind;
-  /** The name as records hold it: hashed if it is secret. */
+  /** The name as records contain it, which is hashed if it is secret. */
   recordedName: string;
-  /** The tag in generated names of this resource; undefined if the scope is not known. */
+  /** The tag in generated names of this resource. Undefined if the scope is not known, or if `stateless`. */
   tag: string | undefined;
-  /** Digest of the request. */
+  /** A keyed digest of the request, which shows whether two creates ask for the same instance. */
   digest: string;
-  /** `compute:leftovers`. */
+  /** The setting `compute:leftovers`. */
   leftovers: "warn" | "fail";
   /** Whether a Delete of an instance that is still listed fails (`compute:deletePolicy`). */
   deleteFails: boolean;
   settlingMs: number;
   pollIntervalMs: number;
-  /** How long a Create waits for another run's create of the same resource to end. */
+  /** How long a create waits until another run's create of the same resource has ended. */
   patienceMs: number;
 }
 
 /**
- * What the create does now (its phase), and what it knows by now. The events that may follow stand after
- * the arrow; `stopped` may follow anywhere.
+ * What the create does now (its phase), and what it knows by now. The arrow points to the events that may
+ * follow. `stopped` may follow every phase but `ended`.
  */
 export type State =
-  /** Reads the ledger → `ledgerRead`. `until`: when another run's create is no longer waited for. */
+  /** Reads the ledger → `ledgerRead`. `until` is when the create stops waiting for another run's create. */
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Finds the record's instance, or proves it gone (G3) → `searched`, `listingFailed` */
+  /** Finds the record's instance by its id, or proves it gone → `searched`, `listingFailed` */
   | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
   /**
-   * Takes a listing that begins now, to search for a record's instance → `listed`, `listingFailed`.
-   * `until`: when the settling time is over. `lacked`: a complete listing after it lacked the instance.
+   * Fetches a listing that begins now, to search by name for a record's instance → `listed`,
+   * `listingFailed`. `until` is when the settling time is over. `wasMissing` is set if a complete listing
+   * after the settling time has lacked the instance once.
    */
   | {
       phase: "searchingForRecord";
       earlier: Earlier;
       record: LedgerRecord;
       until: number;
-      lacked?: true;
+      wasMissing?: true;
     }
-  /** Waits for a create slot, then lists → `listed`, `listingFailed` */
+  /** Waits for a create slot, and then fetches the baseline → `listed`, `listingFailed` */
   | { phase: "takingBaseline"; earlier: Earlier }
-  /** Takes a listing that begins now, since the baseline is too old → `listed`, `listingFailed` */
+  /** Fetches a newer listing, since the baseline is too old → `listed`, `listingFailed` */
   | { phase: "renewingBaseline"; attempt: Attempt }
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes the record of this create, and waits until it is on the disk → `recorded` */
   | { phase: "writingRecord"; attempt: Attempt }
-  /** Sends the POST of the record `key` → `posted` */
+  /** Sends the POST that the record `key` describes → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
   /**
-   * Takes a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `until`: when the settling time is over. `isDoubtful`: a listing had a new instance, of any name,
-   * that nothing explains.
+   * Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
+   * `until` is when the settling time is over. `hasUnexplained` says whether a listing so far showed a new
+   * instance, of any name, that nothing explains.
    */
-  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; isDoubtful: boolean }
-  /** Waits before it goes on with another state → `slept` */
+  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; hasUnexplained: boolean }
+  /** Waits until the clock time `wakeAt`, and then enters the state `then` → `slept` */
   | { phase: "sleeping"; wakeAt: number; then: State }
   | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-/** What the last listing before the first POST showed. */
+/** The last listing before the first POST. The POST can't have created an instance that is in it. */
 export interface Baseline {
+  /** Ids of all listed instances. */
   ids: ReadonlySet<string>;
+  /** Clock time at which the listing began. */
   begunAt: number;
-  /** Ids of the instances that have the name. */
-  sameNamed: string[];
+  /** Ids of the listed instances that have the name of the instance to create. */
+  sameNamedIds: string[];
 }
 
 /** What this create knows of earlier creates of its resource. */
 interface Earlier {
+  /** How often this create has tried to take over a record. */
   takeovers: number;
-  /** Keys of the creates that were completed at the first read; undefined before it. */
-  completed?: ReadonlySet<string>;
+  /** Record keys of the creates that were completed when the ledger was first read. Undefined before that. */
+  completedKeys?: ReadonlySet<string>;
 }
 
-/** What a create knows from its baseline to the answer. */
+/** What a create knows between its baseline and the response to its POST. */
 interface Attempt {
   baseline: Baseline;
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
-  unsent: number;
+  unsentCount: number;
+  /** Set once a POST had an unclear answer. */
   unclear?: UnclearPost;
 }
 
-/** A POST with an unclear answer, or two with one record: the last error, and how many were sent. */
+/** A POST with an unclear answer, or a POST and its repeat, which share one record. */
 interface UnclearPost {
+  /** The key of the record. */
   key: string;
+  /** The error of the last POST. */
   error: RequestError;
-  sent: number;
+  /** How many POSTs were sent. */
+  sentCount: number;
 }
 
-/** What came of a state's work. `now` is clock time. */
+/** The outcome of a state's work. `now` is the clock time of the event. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
-  /** `settledBy`: clock time at which every listing has an instance that the record's POST made. */
-  | { kind: "takenOver"; ok: boolean; settledBy: number }
+  /**
+   * `isTaken` says whether the record now belongs to this session. `settledBy` is the clock time from which
+   * every listing shows an instance that the record's POST created.
+   */
+  | { kind: "takenOver"; isTaken: boolean; settledBy: number }
   | { kind: "searched"; existence: Existence }
-  | { kind: "listed"; observed: Observation; now: number }
+  | { kind: "listed"; observation: Observation; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
-  /** `entries`: the ledger, read after the record was written. */
+  /** `entries` is the ledger as read after the record was written. */
   | { kind: "recorded"; key: string; entries: readonly LedgerEntry[] }
   | { kind: "posted"; outcome: PostOutcome; now: number }
-  /** In place of any other event: Ctrl-C, or the operation's time-out. */
+  /** Ctrl-C, or the operation's time-out. It comes instead of any other event. */
   | { kind: "stopped"; why: Error };
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
@@ -147,110 +158,121 @@ type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
 export interface Observation {
   items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
   complete: boolean;
-  /** Clock time. */
+  /** Clock time at which the listing began. */
   begunAt: number;
-  /** Whether this session created the instance or took it over. */
+  /** Whether this session has created the instance, or taken it over. */
   isOfThisSession: (id: string) => boolean;
-  /** Whether a call of this session named the id. That proves no state, but may be another resource. */
+  /** Whether a call of the engine named the id in this session. The instance may be another resource's. */
   isNamedByEngine: (id: string) => boolean;
-  /** Whether it is proven that a state held the instance. */
+  /** Whether a state surely held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether the record is so young that a listing may lack its instance. */
+  /** Whether the settling time of the record is not over, so that a listing may lack its instance. */
   isSettling: (record: LedgerRecord) => boolean;
-  /** The records of the ledger. */
+  /** The records of the ledger, as read when the listing arrived. */
   entries: readonly LedgerEntry[];
 }
 
-/** The next state, and the side effects that come before its work, in their order. */
+/** The next state, and the side effects to carry out, in this order, before the work of that state. */
 export interface Transition {
   state: State;
   effects: SideEffect[];
 }
 
-/** What a transition has done before the state's own work. It has no outcome. */
+/** Something that `create.ts` does before the work of the next state. It has no outcome. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
+  /** The instance is known: keep its id in the record and in the session. */
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
+  /** The record's instance is proven gone, or the record's POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
-  /** Nothing was sent for this record. */
+  /** Removes the record, since nothing was created for it. */
   | { do: "dropRecord"; key: string }
-  /** Records of this project that this create does not deal with, and the number of all others. */
+  /** Reports pending creates of this project, and how many pending creates other projects have. */
   | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
+  /** Reports leftovers. `partial` means that the searched listing was not complete. */
   | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
 
-/** What an instance is known from: this call's own 202, a listing, or the record of an earlier run. */
+/** Where the instance is known from: the 202 of this call, a listing, or the record of an earlier run. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
 
-/** An instance that an earlier create of this resource may have left: never adopted, but reported. */
+/** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** It carries the resource's tag, has the explicit name, or a record says that it was delivered. */
+  /** Its name has the resource's tag, it has the explicit name, or a record says that it was delivered. */
   why: "tag" | "name" | "delivered";
 }
 
 /** How a create ends. */
 export type Result =
-  /** `before`, after an unclear answer: ids of the baseline, which the POST can't have made. */
+  /** `before` is set after an unclear answer: the ids of the baseline, which the POST can't have created. */
   | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
   | { kind: "failed"; failure: Failure };
 
-/** Why a create fails without an instance. */
+/** Why a create fails without an instance that it could return. */
 export type Failure =
   /** An earlier create of this resource is pending. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
   | { kind: "leftovers"; items: Leftover[]; partial: boolean }
-  /** A state held this record's instance, or was given it to keep, and its Delete would fail. */
+  /** A state may hold this record's instance, and the Delete of that instance would fail. */
   | { kind: "undeletable"; record: LedgerRecord }
   | { kind: "listingFailed" | "refused"; error: RequestError }
   | { kind: "notSent"; error: Error }
-  /** A POST was sent, and whether it made an instance is not known. */
+  /** A POST was sent, and whether it created an instance is not known. */
   | { kind: "unclear"; key: string; error: RequestError; why: UnclearReason }
   | { kind: "stopped"; why: Error };
 
-/** Instances of the name that the POST may have made: several, or one whose name is no proof. */
+/**
+ * Instances of the name that the POST may have created. "several" are instances with one generated name.
+ * "turnedUp" are instances whose name is no proof, because this provider did not generate it.
+ */
 type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
 
-/** Why a pending create can be neither resumed nor settled. */
+/** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" | "replied" | "unlockable" | "secretName" | "incomplete" | "otherToken" }
-  /** The record has the same URN under another provider resource. */
+  /** The record has the same URN, but another provider resource. */
   | { kind: "otherScope" }
   /** Another run's create of this resource was completed while this one waited. */
   | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
-  /** The program now asks for something else, as far as the same token can tell. */
+  /** The digests differ. Only with the same token does that prove that the program asks for something else. */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
   | { kind: "listingFailed"; error: RequestError }
   | Candidates;
 
-/** What the search after an unclear POST came to. */
+/** The outcome of the search after an unclear POST. */
 export type UnclearReason =
   | Candidates
-  | { kind: "none"; complete: boolean; problem?: string; sent: number }
+  | { kind: "none"; complete: boolean; problem?: string; sentCount: number }
   | { kind: "stopped"; why: Error }
-  /** The one repeat surely made nothing. */
+  /** The POST was repeated once, and the repeat surely created nothing. */
   | { kind: "repeatFailed"; error: Error };
 
-/** The oldest baseline with which a POST may be sent. */
+/** The maximum age of a baseline when its first POST is sent. */
 const maxBaselineAgeMs = 30_000;
-/** How often a record is taken over, or a POST fails before a byte was sent, until the create fails. */
+/** The maximum number of take-overs of a record, and of POSTs that fail before a byte is sent, in one create. */
 const maxTries = 4;
+/** The wait after the first such POST. It doubles after each further one. */
 const firstRetryMs = 500;
 
 // ── The first transition, and the next one ───────────────────────────────────────────────────────
 
-/** @param unfinished The instance that an earlier call of this session created for this resource. */
+/**
+ * Returns the first transition.
+ *
+ * @param unfinished The instance that an earlier call of this session created for this resource.
+ */
 export function begin(unfinished?: { key: string; id: string }): Transition {
-  // An error hook asks again: go on waiting for that instance.
+  // An error hook made the engine repeat the call: continue to wait for that instance.
   if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
   return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
 
 /**
- * The transition after an event.
+ * Returns the transition after an event.
  *
- * @throws Error for an event that the state can't have.
+ * @throws Error if the event can't follow the state.
  */
 export function step(spec: CreateSpec, state: State, event: Event): Transition {
   if (event.kind === "stopped") return stop(state, event.why);
@@ -283,7 +305,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
-/** Whether a record is of this very resource of this stack. No other record is ever resumed. */
+/** Whether a record belongs to this resource of this stack. No other record is ever resumed. */
 function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
     !spec.stateless &&
@@ -295,8 +317,8 @@ function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
 }
 
 /**
- * Whether a record has the same URN, stack included, under another provider resource. It may be this
- * stack's (after an upgrade of the plugin) or that of another stack with the same name.
+ * Whether a record has the same URN, with the same stack name, but another provider resource. The record may
+ * belong to this stack (after an upgrade of the plugin) or to another stack with the same name.
  */
 function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
@@ -308,7 +330,7 @@ function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   );
 }
 
-/** Whether an engine was given the instance, and has saved it or may yet save it. */
+/** Whether an engine received the instance, and has saved it or may still save it. */
 function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
@@ -319,12 +341,12 @@ function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   if (!isPending(record)) return false;
   return (
     isOfSameResource(spec, record) ||
-    // Also if its session lives: a plugin may outlive an engine that has saved nothing.
+    // This also holds if the record's session lives: a plugin may outlive an engine that has saved nothing.
     (isOfOtherScope(spec, record) && !isWithEngine(entry))
   );
 }
 
-/** Whether a create of this resource has given its instance to a state to keep. */
+/** Whether the record is of a create of this resource whose instance a state holds or is about to hold. */
 function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { stage, settled } = entry.record;
   if (isOfOtherScope(spec, entry.record)) return isWithEngine(entry);
@@ -332,57 +354,64 @@ function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   return isKept && isOfSameResource(spec, entry.record);
 }
 
+/** Decides what to do about earlier creates of this resource before a new one. */
 function judgeEarlier(
   spec: CreateSpec,
   state: StateOf<"readingLedger">,
   { entries, now }: EventOf<"ledgerRead">,
 ): Transition {
-  const completedNow = entries.filter((entry) => isCompleted(spec, entry));
-  const { takeovers, completed = new Set(completedNow.map(({ record }) => record.key)) } =
+  const completed = entries.filter((entry) => isCompleted(spec, entry));
+  const { takeovers, completedKeys = new Set(completed.map(({ record }) => record.key)) } =
     state.earlier;
-  const earlier = { takeovers, completed };
+  const earlier = { takeovers, completedKeys };
   const pending = entries.filter((entry) => isInTheWay(spec, entry));
-  const same = pending.filter(({ record }) => isOfSameResource(spec, record));
+  const ofSameResource = pending.filter(({ record }) => isOfSameResource(spec, record));
 
-  const busy = same.find(({ inFlight }) => inFlight);
-  if (busy) {
+  const underWay = ofSameResource.find(({ inFlight }) => inFlight);
+  if (underWay) {
     const until = state.until ?? now + spec.patienceMs;
-    if (now >= until) return failPending(busy.record, { kind: "inFlight" });
+    if (now >= until) return failPending(underWay.record, { kind: "inFlight" });
     return tryAgain({ phase: "readingLedger", earlier, until }, spec, now);
   }
-  const other = pending.find(({ record }) => isOfOtherScope(spec, record));
-  if (other) return failPending(other.record, { kind: other.inFlight ? "inFlight" : "otherScope" });
-  const replied = same.find(({ record }) => record.stage === "replied");
+  const ofOtherScope = pending.find(({ record }) => isOfOtherScope(spec, record));
+  if (ofOtherScope) {
+    const kind = ofOtherScope.inFlight ? "inFlight" : "otherScope";
+    return failPending(ofOtherScope.record, { kind });
+  }
+  const replied = ofSameResource.find(({ record }) => record.stage === "replied");
   if (replied) return failPending(replied.record, { kind: "replied" });
 
-  const [first] = same;
+  const [first] = ofSameResource;
   if (first) {
     const { record, unlockable } = first;
     const difference = originDifference(record, spec.origin);
     if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
     if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
-    const counted = { completed, takeovers: takeovers + 1 };
-    return next({ phase: "takingOver", earlier: counted, record });
+    const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
+    return next({ phase: "takingOver", earlier: nextEarlier, record });
   }
   return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
 }
 
-/** Reports pending creates of dead sessions if any is of this project. */
+/** Reports the pending creates of ended sessions if any of them belongs to this project. */
 function reportPending({ urn }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
-  const left = entries.filter(({ record, live }) => isPending(record) && !live);
+  const abandoned = entries.filter(({ record, live }) => isPending(record) && !live);
   const project = projectOf(urn);
-  const records = left.map(({ record }) => record).filter((it) => projectOf(it.urn) === project);
+  const records = abandoned
+    .map(({ record }) => record)
+    .filter((record) => projectOf(record.urn) === project);
   if (records.length === 0) return [];
-  return [{ do: "reportPending", records, elsewhere: left.length - records.length }];
+  return [{ do: "reportPending", records, elsewhere: abandoned.length - records.length }];
 }
 
+/** After the attempt to take over a record. */
 function afterTakeOver(
   spec: CreateSpec,
   { record, earlier }: StateOf<"takingOver">,
-  { ok, settledBy: until }: EventOf<"takenOver">,
+  { isTaken, settledBy: until }: EventOf<"takenOver">,
 ): Transition {
-  // Another run was quicker, or the record has changed: judge all of them again.
-  if (!ok) return next({ phase: "readingLedger", earlier });
+  // Another run was quicker, or the record has changed: judge all records again.
+  if (!isTaken) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
   if (isHashedName(record.name) && record.name !== spec.recordedName) {
     return failPending(record, { kind: "secretName" });
@@ -390,7 +419,7 @@ function afterTakeOver(
   return next({ phase: "searchingForRecord", earlier, record, until });
 }
 
-/** After the search for a record's id. */
+/** After the search for the id in a record. */
 function afterFindInstance(
   spec: CreateSpec,
   { record, earlier }: StateOf<"findingInstance">,
@@ -410,7 +439,7 @@ function afterFindInstance(
   }
 }
 
-/** Searches by name for the instance of a record without an id, which may have made none. */
+/** Searches by name for the instance of a record without an id. The record's POST may have created none. */
 function searchForRecord(
   spec: CreateSpec,
   state: StateOf<"searchingForRecord">,
@@ -421,13 +450,13 @@ function searchForRecord(
     if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
     return failPending(record, event);
   }
-  const { observed, now } = expect(event, "listed");
+  const { observation, now } = expect(event, "listed");
   const name = isHashedName(record.name) ? spec.name : record.name;
   const before = new Set(record.before);
   const found = searchByName(
     { key: record.key, name, nameKind: record.kind, before },
     until,
-    observed,
+    observation,
   );
   switch (found.kind) {
     case "created":
@@ -439,14 +468,15 @@ function searchForRecord(
     case "tooEarly":
       return tryAgain(state, spec, now);
     case "none":
-      if (!observed.complete) return failPending(record, { kind: "incomplete" });
+      if (!observation.complete) return failPending(record, { kind: "incomplete" });
       if (record.tokenHash !== spec.origin.tokenHash) {
         return failPending(record, { kind: "otherToken" });
       }
-      // As for G3, one listing may be wrong: a second one must lack the instance, too.
-      if (!state.lacked) {
+      // One listing may be wrong, so a second complete listing must lack the instance, too. This is the same
+      // rule as for an instance that is gone ("nothing is forgotten on weak evidence", G3).
+      if (!state.wasMissing) {
         const wakeAt = now + spec.pollIntervalMs;
-        return next({ phase: "sleeping", wakeAt, then: { ...state, lacked: true } });
+        return next({ phase: "sleeping", wakeAt, then: { ...state, wasMissing: true } });
       }
       return next({ phase: "readingLedger", earlier }, [
         { do: "settleRecord", key: record.key, as: "absent" },
@@ -454,7 +484,7 @@ function searchForRecord(
   }
 }
 
-/** Takes over the instance that a record's POST made, if the program still asks for the same. */
+/** Takes over the instance that a record's POST created, if the program still asks for the same instance. */
 function resume(
   spec: CreateSpec,
   record: LedgerRecord,
@@ -463,7 +493,7 @@ function resume(
   const { key } = record;
   if (record.digest !== spec.digest) {
     const sameToken = record.tokenHash === spec.origin.tokenHash;
-    // With its id in the record, an import of the instance settles the record.
+    // The record gets the id, so that an import of the instance settles the record.
     return failPending({ ...record, id }, { kind: "changed", sameToken }, [
       { do: "updateRecord", key, id },
     ]);
@@ -475,75 +505,78 @@ function resume(
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
-/** Judges the listing before the POST. Its instances are not the POST's, but may be leftovers. */
+/** Judges the listing before the POST. The POST can't create its instances, but they may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   state: StateOf<"takingBaseline" | "renewingBaseline">,
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
-  const { observed } = expect(event, "listed");
-  const { items, complete, begunAt } = observed;
-  const undeletable = spec.deleteFails ? findUndeletable(spec, observed) : undefined;
+  const { observation } = expect(event, "listed");
+  const { items, complete, begunAt } = observation;
+  const undeletable = spec.deleteFails ? findUndeletable(spec, observation) : undefined;
   if (undeletable) return fail({ kind: "undeletable", record: undeletable });
 
-  const found = { items: findLeftovers(spec, observed), partial: !complete };
-  const isClean = found.items.length === 0 && complete;
-  if (!isClean && spec.leftovers === "fail") return fail({ kind: "leftovers", ...found });
-  const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...found }];
+  const leftovers = { items: findLeftovers(spec, observation), partial: !complete };
+  const isClean = leftovers.items.length === 0 && complete;
+  if (!isClean && spec.leftovers === "fail") return fail({ kind: "leftovers", ...leftovers });
+  const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
   const sameNamed = [...items.values()].filter(({ name }) => isSameName(name, spec.name));
   const baseline: Baseline = {
     ids: new Set(items.keys()),
     begunAt,
-    sameNamed: sameNamed.map(({ id }) => id),
+    sameNamedIds: sameNamed.map(({ id }) => id),
   };
   if (state.phase === "renewingBaseline") {
     return writeRecord({ ...state.attempt, baseline }, reports);
   }
-  const attempt = { baseline, earlier: state.earlier, unsent: 0 };
+  const attempt = { baseline, earlier: state.earlier, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
-/** A completed create of this resource whose instance exists, or is too young to be listed. */
-function findUndeletable(spec: CreateSpec, observed: Observation): LedgerRecord | undefined {
-  return observed.entries
+/** The record of a completed create of this resource whose instance exists, or is too young to be listed. */
+function findUndeletable(spec: CreateSpec, observation: Observation): LedgerRecord | undefined {
+  return observation.entries
     .filter((entry) => isCompleted(spec, entry) && isOfSameResource(spec, entry.record))
     .map(({ record }) => record)
     .find(
       (record) =>
-        record.id !== undefined && (observed.items.has(record.id) || observed.isSettling(record)),
+        record.id !== undefined &&
+        (observation.items.has(record.id) || observation.isSettling(record)),
     );
 }
 
-function findLeftovers(spec: CreateSpec, observed: Observation): Leftover[] {
-  const { items, entries, isOfThisSession, isInState, isSettling } = observed;
-  // Also those under another provider resource: a state that was never saved has lost its id.
+/** The instances that earlier creates of this resource may have left. */
+function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
+  const { items, entries, isOfThisSession, isInState, isSettling } = observation;
+  // Records under another provider resource count, too: a state that was not saved has lost the provider's id.
   const delivered = entries
     .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
     .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
   const deliveredIds = new Set(delivered.map(({ id }) => id));
   const unlisted = delivered.filter((record) => isSettling(record) && !items.has(record.id));
 
-  const found: Leftover[] = unlisted
+  const leftovers: Leftover[] = unlisted
     .filter(({ id }) => !isOfThisSession(id) && !isInState(id))
     .map(({ id }) => ({ id, why: "delivered" }));
   for (const { id, name } of items.values()) {
     if (isOfThisSession(id) || isInState(id)) continue;
-    const why = deliveredIds.has(id) ? "delivered" : likeness(spec, name);
-    // The name is compared first: that is cheaper than a search of all records.
-    if (why === "delivered" || (why && !isExplained(spec, entries, id))) found.push({ id, why });
+    const why = deliveredIds.has(id) ? "delivered" : reasonByName(spec, name);
+    // The name is compared first, because that is cheaper than a search of all records.
+    if (why === "delivered" || (why && !isExplained(spec, entries, id)))
+      leftovers.push({ id, why });
   }
-  return found;
+  return leftovers;
 }
 
-/** How a listed name is like this resource's. */
-function likeness(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
+/** Why a listed name may be of a leftover: it has this resource's tag, or its explicit name. */
+function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
 }
 
-/** Whether a record says that the instance is another resource's, or that it was let go on purpose. */
+/** Whether a record says that the instance is another resource's, or was dropped on purpose. */
 function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: string): boolean {
   return entries.some(
     ({ record }) =>
@@ -556,14 +589,15 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
+/** After the rate limit let the POST go. */
 function afterPermit(attempt: Attempt, now: number): Transition {
   const { baseline, unclear } = attempt;
-  // After an unclear POST, a new baseline might show its instance: the first baseline stays.
+  // After an unclear POST, a new baseline might contain its instance. So the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
   return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(attempt);
 }
 
-/** The record comes before the POST. A repeated POST has its record already. */
+/** The record is written before the POST is sent. A repeated POST already has a record. */
 function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
   const key = attempt.unclear?.key;
   if (key === undefined) return next({ phase: "writingRecord", attempt }, effects);
@@ -571,8 +605,9 @@ function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
 }
 
 /**
- * Each create writes its own record, and reads the others afterwards. So of two creates of one resource,
- * at least one sees the other's record. It drops its own, and judges the pending creates again.
+ * Each create first writes its own record, and then reads the records of others. So of two creates of one
+ * resource, at least one sees the other's record. That create drops its own record, and judges the pending
+ * creates again.
  */
 function afterRecord(
   spec: CreateSpec,
@@ -581,10 +616,10 @@ function afterRecord(
 ): Transition {
   const { earlier } = attempt;
   const dropped: SideEffect[] = [{ do: "dropRecord", key }];
-  // Two runs of one stack meet after `pulumi cancel`, or if a plugin outlives its engine. The engine
-  // that asked for this create does not know of the other run's instance.
+  // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. The
+  // engine that asked for this create does not know of the other run's instance.
   const overtaking = entries.find(
-    (entry) => isCompleted(spec, entry) && !earlier.completed?.has(entry.record.key),
+    (entry) => isCompleted(spec, entry) && !earlier.completedKeys?.has(entry.record.key),
   );
   if (overtaking) return failPending(overtaking.record, { kind: "overtaken" }, dropped);
   const isAlone = !entries.some((entry) => entry.record.key !== key && isInTheWay(spec, entry));
@@ -592,6 +627,7 @@ function afterRecord(
   return next({ phase: "readingLedger", earlier }, dropped);
 }
 
+/** After the POST has an outcome. */
 function afterPost(
   spec: CreateSpec,
   { attempt, key }: StateOf<"posting">,
@@ -607,11 +643,11 @@ function afterPost(
     case "notSent": {
       const error = outcome.failure;
       if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
-      const unsent = attempt.unsent + 1;
+      const unsentCount = attempt.unsentCount + 1;
       const isLasting = "lasting" in error && error.lasting === true;
-      if (isLasting || unsent >= maxTries) return fail({ kind: "notSent", error }, dropped);
-      const wakeAt = now + firstRetryMs * 2 ** (unsent - 1);
-      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsent } };
+      if (isLasting || unsentCount >= maxTries) return fail({ kind: "notSent", error }, dropped);
+      const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
+      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsentCount } };
       return next({ phase: "sleeping", wakeAt, then }, dropped);
     }
     case "refused": {
@@ -620,12 +656,12 @@ function afterPost(
       return fail({ kind: "refused", error }, [{ do: "updateRecord", key, stage: "refused" }]);
     }
     case "unclear": {
-      const sent = (unclear?.sent ?? 0) + 1;
+      const sentCount = (unclear?.sentCount ?? 0) + 1;
       const search: State = {
         phase: "searchingAfterPost",
-        attempt: { ...attempt, unclear: { key, error: outcome.failure, sent } },
+        attempt: { ...attempt, unclear: { key, error: outcome.failure, sentCount } },
         until: now + spec.settlingMs,
-        isDoubtful: false,
+        hasUnexplained: false,
       };
       return next(search, [{ do: "updateRecord", key, stage: "unknown" }]);
     }
@@ -634,6 +670,11 @@ function afterPost(
 
 // ── The search for an instance after an unclear answer ───────────────────────────────────────────
 
+/**
+ * Searches for the instance of a POST with an unclear answer.
+ *
+ * @throws Error if no answer was unclear, which is a defect.
+ */
 function searchAfterPost(
   spec: CreateSpec,
   state: StateOf<"searchingAfterPost">,
@@ -642,18 +683,18 @@ function searchAfterPost(
   const { attempt, until } = state;
   const { unclear, baseline } = attempt;
   if (!unclear) throw new Error("a search without an unclear POST");
-  const { key, error, sent } = unclear;
+  const { key, error, sentCount } = unclear;
   if (event.kind === "listingFailed") {
     if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
     const problem = event.error.message;
-    return failUnclear(unclear, { kind: "none", complete: false, problem, sent });
+    return failUnclear(unclear, { kind: "none", complete: false, problem, sentCount });
   }
-  const { observed, now } = expect(event, "listed");
-  const isDoubtful =
-    state.isDoubtful ||
-    [...observed.items.keys()].some((id) => isUnexplained(observed, id, baseline.ids, key));
+  const { observation, now } = expect(event, "listed");
+  const hasUnexplained =
+    state.hasUnexplained ||
+    [...observation.items.keys()].some((id) => isUnexplained(observation, id, baseline.ids, key));
   const { name, nameKind } = spec;
-  const found = searchByName({ key, name, nameKind, before: baseline.ids }, until, observed);
+  const found = searchByName({ key, name, nameKind, before: baseline.ids }, until, observation);
   switch (found.kind) {
     case "created":
       return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", baseline.ids);
@@ -661,46 +702,48 @@ function searchAfterPost(
     case "turnedUp":
       return failUnclear(unclear, found);
     case "tooEarly":
-      return tryAgain({ ...state, isDoubtful }, spec, now);
+      return tryAgain({ ...state, hasUnexplained }, spec, now);
     case "none":
-      // The one repeat: the service said that it failed, and complete listings show nothing new.
-      if (sent === 1 && observed.complete && !isDoubtful && answeredBroken(error)) {
+      // The POST is repeated once, if the service said that it failed, and complete listings show nothing new.
+      if (sentCount === 1 && observation.complete && !hasUnexplained && answeredBroken(error)) {
         return next({ phase: "awaitingPermit", attempt });
       }
-      return failUnclear(unclear, { kind: "none", complete: observed.complete, sent });
+      return failUnclear(unclear, { kind: "none", complete: observation.complete, sentCount });
   }
 }
 
-/** What a listing shows of the instance that a POST may have made. */
+/** Searches a listing for the instance that a POST may have created. */
 function searchByName(
   post: { key: string; name: string; nameKind: NameKind; before: ReadonlySet<string> },
   settledBy: number,
-  observed: Observation,
+  observation: Observation,
 ):
   | { kind: "created"; id: string; name: string | undefined }
   | { kind: "tooEarly" | "none" }
   | Candidates {
-  const ids = findNewInstances(observed, post.name, post.before, post.key);
+  const ids = findNewInstances(observation, post.name, post.before, post.key);
   const [id] = ids;
   // Only a name that this provider generated proves that the POST made the instance.
   if (id !== undefined && post.nameKind === "generated") {
     if (ids.length > 1) return { kind: "several", ids };
-    return { kind: "created", id, name: observed.items.get(id)?.name };
+    return { kind: "created", id, name: observation.items.get(id)?.name };
   }
-  // Before the settling time is over, a listing may lack the instance, or others of its name.
-  if (observed.begunAt < settledBy) return { kind: "tooEarly" };
+  // Before the settling time is over, a listing may lack the instance, or other instances of its name.
+  if (observation.begunAt < settledBy) return { kind: "tooEarly" };
   return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
 }
 
-/** Ids of the instances of this name that the POST of the record `key` may have made. */
+/** Returns the ids of the instances of this name that the POST of the record `key` may have created. */
 export function findNewInstances(
-  observed: Observation,
+  observation: Observation,
   name: string,
   before: ReadonlySet<string>,
   key: string,
 ): string[] {
-  return [...observed.items.values()]
-    .filter((it) => isSameName(it.name, name) && isUnexplained(observed, it.id, before, key))
+  return [...observation.items.values()]
+    .filter(
+      (item) => isSameName(item.name, name) && isUnexplained(observation, item.id, before, key),
+    )
     .map(({ id }) => id);
 }
 
@@ -715,22 +758,24 @@ function isUnexplained(
   return !entries.some(({ record }) => record.id === id && record.key !== key);
 }
 
-/** Hostnames have no case. A listed name has been through `printable`. */
+/** Hostnames are compared without regard to case. Listed names have been through `printable`. */
 function isSameName(listed: string | undefined, name: string): boolean {
   return listed?.toLowerCase() === printable(name).toLowerCase();
 }
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
+/** Ends the create after Ctrl-C or the time-out. */
 function stop(state: State, why: Error): Transition {
   if (state.phase === "sleeping") return stop(state.then, why);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
   if (unclear) return failUnclear(unclear, { kind: "stopped", why });
-  // Stopped before a byte of the POST was sent: otherwise the event is `posted`.
+  // Before a byte of the POST was sent. Afterwards the event would be `posted`.
   const isUnsent = state.phase === "posting";
   return fail({ kind: "stopped", why }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
 }
 
+/** Ends the create with an instance. */
 function accept(
   key: string,
   accepted: Accepted,
@@ -757,7 +802,7 @@ function fail(failure: Failure, effects: SideEffect[] = []): Transition {
   return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
-/** Does the same again after a poll interval, or at its own end if that is sooner. */
+/** Enters the state again after a poll interval, or at its `until` if that comes first. */
 function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
   const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
   return next({ phase: "sleeping", wakeAt, then });
@@ -768,6 +813,6 @@ function next(state: State, effects: SideEffect[] = []): Transition {
 }
 
 function expect<K extends Event["kind"]>(event: Event, kind: K): EventOf<K> {
-  if (event.kind !== kind) throw new Error(`"${event.kind}" came where "${kind}" was asked for`);
+  if (event.kind !== kind) throw new Error(`expected the event "${kind}", but got "${event.kind}"`);
   return event as EventOf<K>;
 }

@@ -1,3 +1,4 @@
+/** Tests of Read: refresh, import and `.get()`. */
 import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { originFromState } from "../origin";
@@ -11,7 +12,7 @@ const urn = urnOf("web");
 const common = { urn, id: "i-1", timeoutSeconds: 0 };
 const empty = propertyMap({});
 
-/** The state after a create with the settings of this scene, and a first sighting. */
+/** The outputs in the state after a create with the settings of this scene, and a first listing of the instance. */
 function stateOf({ session }: Scene, status = "ACTIVE"): PropertyMap {
   const place = session.connection.place();
   const accepted = { id: "i-1", name: "web", networks: [] };
@@ -42,7 +43,7 @@ test("a refresh brings status and address, renews the origin, and keeps the rest
   ]);
 });
 
-test("a name that changed at the service is drift; one that it writes its own way is not", async () => {
+test("a name that changed at the service is drift, but a name that was listed like that before is not", async () => {
   const world = scene();
   world.service.has("i-1", { name: "renamed" });
   expect((await refresh(world))?.inputs["name"]).toBe("renamed");
@@ -61,7 +62,7 @@ test("gone is a proof of two listings, and an empty answer (G3)", async () => {
   expect(world.service.count("list")).toBe(2);
 });
 
-test("ids that are others in each listing prove nothing: the old state, and one warning (G3)", async () => {
+test("listings without a common id prove nothing: the state stays, with one warning (G3)", async () => {
   const world = scene();
   let listings = 0;
   world.service.page = () => {
@@ -74,7 +75,7 @@ test("ids that are others in each listing prove nothing: the old state, and one 
   expect(listings).toBe(2);
 });
 
-test("absent from a listing that is not whole: the old state, and one warning (G3)", async () => {
+test("absent from an incomplete listing: the state stays, with one warning (G3)", async () => {
   const world = scene();
   world.service.unreadable = 1;
   const outputs = stateOf(world);
@@ -82,7 +83,7 @@ test("absent from a listing that is not whole: the old state, and one warning (G
   expect(world.messages.warnings).toEqual([expect.stringContaining("an item that can't be read")]);
 });
 
-test("what a listing can't prove is said with the setting that would help (G3)", async () => {
+test("the warning about an incomplete listing names the setting that would help (G3)", async () => {
   for (const [cursorParameter, hint] of [
     [undefined, "unless compute:cursorParameter names a cursor"],
     ["after", 'even with compute:cursorParameter "after"'],
@@ -165,7 +166,7 @@ test("with another token, an instance that is listed is found, and its origin re
   );
 });
 
-test("one that is still PROVISIONING stays marked unfinished (G1)", async () => {
+test("an instance that is still PROVISIONING stays marked as unfinished (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   for (const read of [refresh(world), importIt(world)]) {
@@ -176,21 +177,21 @@ test("one that is still PROVISIONING stays marked unfinished (G1)", async () => 
   }
 });
 
-test("one that was unfinished is finished once it is ACTIVE", async () => {
+test("an unfinished instance is finished once it is ACTIVE", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const read = await refresh(world, markUnfinished(stateOf(world, "PROVISIONING")));
   expect(read && "__unfinished" in read.outputs).toBe(false);
 });
 
-test("one that was unfinished and can't be seen stays so (G1)", async () => {
+test("an unfinished instance that no listing shows stays unfinished (G1)", async () => {
   const world = scene();
   world.service.unreadable = 1;
   const error = await errorOf(refresh(world, markUnfinished(stateOf(world, "PROVISIONING"))));
   expect(error).toBeInstanceOf(InstanceUnfinished);
 });
 
-test("a status that the document does not know is a warning, and unfinished where it was so before", async () => {
+test("an undocumented status is a warning, and an unfinished instance stays unfinished with it", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "REBOOTING" });
   expect(await refresh(world)).toMatchObject({ outputs: { status: "REBOOTING" } });
@@ -210,21 +211,21 @@ test("an import knows what the list shows, and claims nothing else", async () =>
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an import of one without a status says nothing of it", async () => {
+test("an import of an instance without a status prints nothing about the status", async () => {
   const world = scene();
   world.service.has("i-1", { status: undefined });
   await importIt(world);
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an import of one that does not exist is empty; of one that may, an error", async () => {
+test("an import of an instance that does not exist is empty, and of one that may exist an error", async () => {
   expect(await importIt(scene())).toBeUndefined();
   const world = scene();
   world.service.unreadable = 1;
-  expect((await errorOf(importIt(world))).message).toContain("may exist all the same");
+  expect((await errorOf(importIt(world))).message).toContain("may still exist");
 });
 
-test("`Instance.get` of one that is PROVISIONING succeeds and shows it", async () => {
+test("`Instance.get` of an instance that is PROVISIONING succeeds and shows it", async () => {
   const world = scene();
   world.service.has("i-1", { status: "PROVISIONING" });
   expect(await get(world)).toMatchObject({ outputs: { status: "PROVISIONING" } });
@@ -245,7 +246,7 @@ test("Reads that come together share their listings and one account call (G7)", 
   expect(world.service.calls).toEqual(["account", "list"]);
 });
 
-test("one accepted just now is not gone because no listing shows it yet (G1, G3)", async () => {
+test("an instance that was just accepted does not count as gone if no listing shows it yet (G1, G3)", async () => {
   const world = scene();
   const { session, clock, service } = world;
   const accepted = { id: "i-1", name: "web", networks: [] };
@@ -257,7 +258,7 @@ test("one accepted just now is not gone because no listing shows it yet (G1, G3)
   expect(read?.outputs).toMatchObject({ status: "ACTIVE" });
 });
 
-test("one that was listed right after its creation is not gone because a replica lags (G1, G3)", async () => {
+test("an instance that was listed right after its creation does not count as gone if a replica lags (G1, G3)", async () => {
   const world = scene();
   const { session, clock, service } = world;
   service.has("i-1", { name: "web" });
@@ -275,7 +276,7 @@ test("one that was listed right after its creation is not gone because a replica
   expect(read).toMatchObject({ id: "i-1" });
   expect(clock.now()).toBeGreaterThanOrEqual(40_000);
 
-  // The settling time over, it is like any other.
+  // After the settling time, the instance is treated like any other.
   await clock.sleep(20_000);
   const settled = (await refresh(world, read?.outputs))?.outputs;
   expect(settled && "__accepted" in settled).toBe(false);
@@ -326,7 +327,7 @@ test("an import proves no state: its own stamp may never have been saved", async
   expect(settled).not.toHaveBeenCalled();
 });
 
-test("what a refresh proves gone is settled; what an import does not find may be another tenant's", async () => {
+test("a refresh settles the record of an instance that it proves gone, but an import does not", async () => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await importIt(world);

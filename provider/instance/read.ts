@@ -1,4 +1,8 @@
-/** Read: refresh, import and `.get()`, all from the listings that they share (G3, G7). */
+/**
+ * The Read call of an Instance, for a refresh, an import and a `.get()`. All Reads that come together share
+ * one listing ("waiting costs the same for one as for many", G7). An instance counts as gone only if that is
+ * proven ("nothing is forgotten on weak evidence", G3).
+ */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
@@ -14,15 +18,16 @@ import {
   outputsOfItem,
   outputsOnceSettled,
   outputsWithItem,
-  textOf,
+  stringProperty,
   unfinishedKey,
   unlistedKey,
 } from "./state";
 
 /**
- * The instance as the service lists it; undefined if it is proven gone.
+ * Returns the instance as the service lists it. Undefined if it is proven gone.
  *
- * @throws InstanceUnfinished if it is not ready, and OperationFailed if nothing is known of it.
+ * @throws InstanceUnfinished if the state or the list has it as not ready. OperationFailed if it lives
+ *   elsewhere, or if neither the listings nor a state show it. RequestError if a request fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;
@@ -31,7 +36,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   const { existence, origin } = await existenceOf(session, id, known, operation.signal);
   switch (existence.kind) {
     case "gone":
-      // An id that a person typed may be another tenant's: only a recorded origin makes this a proof.
+      // An id that a person typed may be another tenant's. Only with a recorded origin is this a proof.
       if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
       return undefined;
     case "unproven":
@@ -44,13 +49,14 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   }
 }
 
+/** Refreshes the inputs and outputs of an instance that the state holds. */
 function refresh(
   session: Session,
   { id, urn, inputs, outputs: before }: ReadRequest & { inputs: PropertyMap; outputs: PropertyMap },
   item: ListItem,
   origin: Origin,
 ): ReadResponse {
-  // The outputs of an unfinished instance may lack large inputs.
+  // The outputs of an unfinished instance may lack large inputs, so the inputs fill the gaps.
   const known = propertyMap({
     ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
     ...before,
@@ -58,15 +64,18 @@ function refresh(
   const { acceptedAt } = knownInstanceOf(before);
   const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
   const outputs = outputsWithItem(isSettled ? outputsOnceSettled(known) : known, item, origin);
-  // Only a name that was listed otherwise before is drift: the service may write names its own way.
+  // A new name is drift only if a listing has shown another name before: the service may spell names its own way.
   const isDrift =
-    before[unlistedKey] !== true && item.name !== undefined && item.name !== textOf(before, "name");
+    before[unlistedKey] !== true &&
+    item.name !== undefined &&
+    item.name !== stringProperty(before, "name");
   const name = isDrift ? secretLike(inputs["name"], item.name) : inputs["name"];
   const refreshed = propertyMap({ ...inputs, name });
   checkStatus(session, { urn, id, inputs: refreshed, outputs }, before);
   return { id, inputs: refreshed, outputs };
 }
 
+/** Imports an instance. Its only input is the name, since the list shows no other. */
 function importInstance(
   session: Session,
   { id, urn }: ReadRequest,
@@ -77,37 +86,38 @@ function importInstance(
   const { name } = item;
   const inputs = propertyMap({ name });
   const outputs = stamped(outputsOfItem(item, origin), session.id);
-  const names = name === undefined ? [] : [name, recordedName(name, true, settings)];
-  ledger.markImported(settings, urn, id, names);
+  // The name as a record of the ledger may have it: plain, or hashed.
+  const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
+  ledger.markImported(settings, urn, id, recordedNames);
   state.observe(id, outputs);
   checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };
 }
 
-/** `.get()` only shows the instance, whatever its status. */
+/** `.get()` shows the instance, and accepts any status. */
 function get({ id }: ReadRequest, item: ListItem, origin: Origin): ReadResponse {
   const outputs = outputsOfItem(item, origin);
   return { id, inputs: propertyMap({ name: item.name }), outputs };
 }
 
 /**
- * No listing shows the instance, which proves nothing (G3): a refresh keeps the state as it is.
+ * No listing shows the instance, which does not prove that it is gone (G3). A refresh keeps the state as it
+ * is.
  *
- * @throws InstanceUnfinished if the state has it as unfinished, and OperationFailed if there is no state.
+ * @throws InstanceUnfinished if the state has the instance as unfinished, and OperationFailed if the Read is
+ *   not a refresh.
  */
 function keepState(session: Session, request: ReadRequest, why: string): ReadResponse {
   const { id, urn } = request;
   if (!isRefresh(request)) {
-    throw new OperationFailed(
-      `instance ${id} is not in the listing, and may exist all the same: ${why}`,
-    );
+    throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   session.warnOnce(
     `unproven: ${why}`,
-    `instance ${id} is not in the listing, and is kept as the state has it: ${why}`,
+    `instance ${id} is not in the listing, but the state keeps it unchanged: ${why}`,
     urn,
   );
-  session.ctx.messages.status(urn, "kept as the state has it: no listing shows it");
+  session.ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   const { inputs, outputs } = request;
   if (outputs[unfinishedKey] === true) {
     const reason = `instance ${id} was not finished when last seen`;

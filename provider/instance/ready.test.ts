@@ -1,4 +1,4 @@
-/** The wait: whatever happens in it, id and state are kept (G1). */
+/** Tests of the wait for an accepted instance. Whatever happens, its id and state are kept ("nothing is lost", G1). */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { answered, fail } from "../testing/fakeService";
@@ -17,7 +17,7 @@ function wait(world: Scene, seconds = 900) {
   return waitUntilReady(session, instance, signal);
 }
 
-/** The unfinished instance: its id and state are always whole. */
+/** Returns the error of an unfinished instance, and checks that it has the id and the whole state. */
 async function unfinishedOf(wait: Promise<unknown>): Promise<InstanceUnfinished> {
   const error = await errorOf(wait);
   if (!(error instanceof InstanceUnfinished)) throw error;
@@ -38,7 +38,7 @@ const becomes = ({ service, clock }: Scene, status: string, ms = 0) => {
   };
 };
 
-test("ACTIVE is done, with the address that the list shows", async () => {
+test("an ACTIVE instance is ready, with the address that the list shows", async () => {
   const world = scene();
   becomes(world, "ACTIVE");
   expect(await wait(world)).toMatchObject({
@@ -49,14 +49,14 @@ test("ACTIVE is done, with the address that the list shows", async () => {
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("OFFLINE is done, with a warning", async () => {
+test("an OFFLINE instance is ready, with a warning", async () => {
   const world = scene();
   becomes(world, "OFFLINE");
   expect(await wait(world)).toMatchObject({ status: "OFFLINE" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
 });
 
-test("a status that the document does not know is unfinished, and named", async () => {
+test("an instance with an undocumented status is unfinished, and the status is named", async () => {
   const world = scene();
   becomes(world, "REBOOTING");
   const error = await unfinishedOf(wait(world));
@@ -71,7 +71,7 @@ test("a time-out keeps the instance, and says for how long it was PROVISIONING",
   expect(error.message).toContain("goes on waiting for it");
 });
 
-test("a time-out while the looks fail says so", async () => {
+test("a time-out while the listings fail says so", async () => {
   const world = scene();
   world.service.listFaults.push(...Array.from({ length: 100 }, () => fail(answered(503, "GET"))));
   expect((await unfinishedOf(wait(world, 20))).message).toContain(
@@ -115,13 +115,13 @@ test("a defect in the wait keeps it too", async () => {
   );
 });
 
-test("an instance that vanishes is unfinished, so that the next up looks before it makes another", async () => {
+test("an instance that disappears is unfinished, so that the next up searches before it creates another", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => world.service.instances.clear());
-  expect((await unfinishedOf(wait(world))).message).toContain("gone from two complete listings");
+  expect((await unfinishedOf(wait(world))).message).toContain("missing from two complete listings");
 });
 
-test("one that no listing can show is done, with a warning and without an address", async () => {
+test("an instance that no listing can show is ready, with a warning and without an address", async () => {
   const world = scene();
   const ended = wait(world);
   for (let n = 0; n < 300; n++)
@@ -132,7 +132,7 @@ test("one that no listing can show is done, with a warning and without an addres
   expect(world.messages.warnings).toEqual([expect.stringContaining("do not reach it")]);
 });
 
-test("one that was seen before it was hidden keeps what it was seen with", async () => {
+test("an instance that was listed before it became unlisted keeps what the list showed", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => {
     for (let n = 0; n < 300; n++) {

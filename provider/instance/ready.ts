@@ -1,7 +1,8 @@
 /**
- * From an accepted instance to a ready one. ACTIVE and OFFLINE are ready, PROVISIONING is not; the
- * service may have further statuses ("Complete set of states: not shown"). Whatever ends the wait, id
- * and state reach the engine (G1).
+ * Waits until an accepted instance is ready, for Create and Update, and judges its status. An instance that
+ * is ACTIVE or OFFLINE is ready, and one that is PROVISIONING is not. The service may have further statuses
+ * (the service's API document: "Complete set of states: not shown"). Whatever ends the wait, the id and the
+ * state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, TimedOut } from "../abort";
 import { explain } from "../advice";
@@ -13,24 +14,30 @@ import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { knownInstanceOf, settlingEnd } from "./existence";
 import { WaitProgress } from "./progress";
-import { markFinished, outputsWithItem, textOf, markUnfinished, unfinishedKey } from "./state";
+import {
+  markFinished,
+  outputsWithItem,
+  stringProperty,
+  markUnfinished,
+  unfinishedKey,
+} from "./state";
 
 /** An instance that the service has accepted, and that may not be ready yet. */
 export interface PendingInstance {
   urn: string;
   id: string;
   inputs: PropertyMap;
-  /** The outputs as far as they are known. */
+  /** The outputs as far as they are known by now. */
   outputs: PropertyMap;
   origin: Origin;
-  /** Listings that began before this mark need not show the instance (`Listings.mark`). */
+  /** Listings that began before this mark need not show the instance (`ListingSource.mark`). */
   after: number;
 }
 
 /**
  * Waits until the instance has left PROVISIONING, and returns the outputs.
  *
- * @throws InstanceUnfinished, and nothing else.
+ * @throws InstanceUnfinished for every failure, and no other error.
  */
 export async function waitUntilReady(
   session: Session,
@@ -44,7 +51,7 @@ export async function waitUntilReady(
       after: instance.after,
       settledAt: settlingEnd(session, knownInstanceOf(outputs).acceptedAt),
       signal,
-      onLook: (snapshot, problem) => progress.update(snapshot, problem),
+      onLook: (listing, problem) => progress.update(listing, problem),
     });
     switch (verdict.kind) {
       case "settled":
@@ -54,7 +61,7 @@ export async function waitUntilReady(
       case "deleted":
         throw unfinishedInstance(
           instance,
-          `instance ${id} was listed, and is now gone from two complete listings. Run \`pulumi up\` again to create it anew`,
+          `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`,
         );
     }
   } catch (error) {
@@ -63,7 +70,7 @@ export async function waitUntilReady(
 }
 
 /**
- * The outputs of an instance that has left PROVISIONING.
+ * Returns the outputs of an instance that has left PROVISIONING.
  *
  * @throws InstanceUnfinished if this provider does not know the status.
  */
@@ -77,26 +84,27 @@ export function readyOutputs(
   return outputs;
 }
 
-/** The outputs of an instance that has left PROVISIONING, and that the listings can't show. */
+/** Returns the outputs of an instance that has left PROVISIONING, but that the listings can't show. Warns of that. */
 function unlistedOutputs(
   session: Session,
   { id, urn, outputs: known, origin }: PendingInstance,
   lastSeen: ListItem | undefined,
 ): PropertyMap {
   const outputs = lastSeen ? outputsWithItem(known, lastSeen, origin) : known;
-  const unknown = textOf(outputs, "ipv4") === undefined ? "ipv4" : "status";
+  const unknownOutput = stringProperty(outputs, "ipv4") === undefined ? "ipv4" : "status";
   session.warnOnce(
     "notListed",
-    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: its ${unknown} is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
+    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: its ${unknownOutput} is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
     urn,
   );
   return markFinished(outputs);
 }
 
 /**
- * Checks the status in the outputs, and warns if the instance is ready but does not run. `before`: the
- * outputs before the service was asked. Of an instance that was ready before, an unknown status is a warning.
+ * Checks the status in the outputs, and warns if the instance is ready but does not run. An unknown status
+ * is only a warning if the instance was ready before.
  *
+ * @param before The outputs as they were before the service was asked.
  * @throws InstanceUnfinished for an instance that is not ready.
  */
 export function checkStatus(
@@ -106,14 +114,14 @@ export function checkStatus(
 ): void {
   const { id, urn, outputs } = instance;
   const { messages } = session.ctx;
-  const status = textOf(outputs, "status");
+  const status = stringProperty(outputs, "status");
   switch (status) {
     case "ACTIVE":
     case undefined:
       return;
     case "OFFLINE": {
-      if (textOf(before, "status") === "OFFLINE") return;
-      const billed = textOf(outputs, "tokenKind") === "live" ? ", and is billed," : "";
+      if (stringProperty(before, "status") === "OFFLINE") return;
+      const billed = stringProperty(outputs, "tokenKind") === "live" ? ", and is billed," : "";
       messages.warning(
         `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``,
         urn,
@@ -123,22 +131,22 @@ export function checkStatus(
     case "PROVISIONING":
       throw unfinishedInstance(
         instance,
-        `instance ${id} is still PROVISIONING; \`pulumi up\` waits for it`,
+        `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`,
       );
     default: {
-      const unknown = `instance ${id} has the status "${status}", which this provider does not know`;
+      const description = `instance ${id} has the status "${status}", which this provider does not know`;
       if (before[unfinishedKey] === true) {
         throw unfinishedInstance(
           instance,
-          `${unknown}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it; to have it created again, remove it at the service first`,
+          `${description}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it. To have it created again, remove it at the service first`,
         );
       }
-      messages.warning(`${unknown}. \`pulumi refresh\` shows when it has another`, urn);
+      messages.warning(`${description}. \`pulumi refresh\` shows when the status changes`, urn);
     }
   }
 }
 
-/** The error for whatever ends a create or a wait once the id is known, a defect included (G1). */
+/** Returns the error for whatever ended a create or a wait after the id was known, even a defect (G1). */
 export function unfinishedError(
   error: unknown,
   instance: Pick<PendingInstance, "id" | "inputs" | "outputs">,
@@ -155,7 +163,7 @@ export function unfinishedError(
   );
 }
 
-/** What ended the wait: a clause with a semicolon, or sentences. */
+/** Says what ended the wait. Returns either a clause that ends with a semicolon, or whole sentences. */
 function endOfWait(
   error: unknown,
   id: string,
@@ -173,7 +181,7 @@ function endOfWait(
   return `the wait for instance ${id} ended by a defect in the provider: ${String(error)};`;
 }
 
-/** The error that has the engine keep the instance as unfinished. */
+/** Returns the error that makes the engine keep the instance as unfinished. */
 export function unfinishedInstance(
   { id, inputs, outputs }: Pick<PendingInstance, "id" | "inputs" | "outputs">,
   reason: string,

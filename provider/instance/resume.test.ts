@@ -1,4 +1,4 @@
-/** What a run that died left behind, and what the next one makes of it (G1). */
+/** Tests of a run that died during a create, and of what the next run does with its record ("nothing is lost", G1). */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, ready } from "../testing/fakeService";
@@ -26,7 +26,7 @@ const posts = ({ service }: Scene) => service.count("create");
 const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
 const open = (world: Scene) => records(world).filter(isPending);
 
-/** A run of which the create is under way: its instance is made, and not ready yet. */
+/** A run whose create is under way. Its instance exists, and is not ready yet. */
 async function underWay(): Promise<Scene> {
   const world = scene();
   world.service.posts.push(ready);
@@ -40,7 +40,7 @@ async function underWay(): Promise<Scene> {
   return world;
 }
 
-/** A record that a run on this machine left which is dead by now. */
+/** A record that an ended run on this machine left. */
 async function left(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
   const { ledger } = world.beside().session;
   const key = await ledger.begin({
@@ -59,7 +59,7 @@ async function left(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
   await ledger.close();
 }
 
-/** A run that sent a POST and died: its ledger and what it made are all that is left. */
+/** A run that sent a POST and died. Only its ledger and the created instances remain. */
 async function diedAfterPost(name: string, { acts }: { acts: boolean }, world = scene()) {
   const dead = Promise.withResolvers<never>();
   const sent = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ async function diedAfterPost(name: string, { acts }: { acts: boolean }, world = 
   return world.nextRun();
 }
 
-/** A run that had its 202 noted, and died before the engine had it. */
+/** A run that recorded its 202, and died before the engine received the reply. */
 async function diedAfterAnswer(
   name: string,
   world = scene(),
@@ -93,21 +93,21 @@ async function diedAfterAnswer(
   return { world: world.nextRun(), id: records(world)[0]?.id ?? "" };
 }
 
-test("the instance of a noted id is taken over, with a warning and without a POST", async () => {
+test("the instance of a recorded id is taken over, with a warning and without a POST", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   expect(await create(world, generated(2))).toMatchObject({ id, outputs: { status: "ACTIVE" } });
   expect(posts(world)).toBe(1);
   expect(world.messages.warnings).toEqual([expect.stringContaining(`${id} ("${generated(1)}")`)]);
 });
 
-test("what only the 202 showed of it is kept: networks and createdAt", async () => {
+test("outputs that only the 202 showed are kept: networks and createdAt", async () => {
   const { world } = await diedAfterAnswer(generated(1));
   const { outputs } = await create(world, generated(2));
   expect(outputs["networks"]).toEqual([expect.objectContaining({ ipv4: "10.0.0.5" })]);
   expect(outputs).toMatchObject({ privateIpv4: "10.0.0.5", createdAt: expect.any(String) });
 });
 
-test("a service that writes names in capitals is not asked twice (G2)", async () => {
+test("with a service that lists names in capitals, no second POST is sent (G2)", async () => {
   const world = scene();
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-upper", { name: generated(1).toUpperCase() });
@@ -117,7 +117,7 @@ test("a service that writes names in capitals is not asked twice (G2)", async ()
   expect(posts(world)).toBe(1);
 });
 
-test("one that is proven gone is forgotten, and made anew", async () => {
+test("an instance that is proven gone is forgotten, and created anew", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
   world.service.posts.push(ready);
@@ -125,25 +125,27 @@ test("one that is proven gone is forgotten, and made anew", async () => {
   expect(posts(world)).toBe(2);
 });
 
-test("one of which that can't be told stops the create, with the commands that help", async () => {
+test("an instance that may or may not exist stops the create, with the commands that help", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
   world.service.unreadable = 1;
   const error = await errorOf(create(world, generated(2)));
-  expect(error.message).toContain(`whether ${id} still exists can't be told`);
+  expect(error.message).toContain(`whether ${id} still exists is not known`);
   expect(error.message).toContain(`pulumi import compute:index:Instance web ${id}`);
   expect(error.message).toContain("discard");
   expect(posts(world)).toBe(1);
 });
 
-test("a program that asks for another by now is told, and nothing is made", async () => {
+test("if the program now asks for another instance, the create fails and says so", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const error = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
-  expect(error.message).toContain(`instance ${id} is there, but the program now asks for another`);
+  expect(error.message).toContain(
+    `instance ${id} exists, but the program now asks for a different one`,
+  );
   expect(posts(world)).toBe(1);
 });
 
-test("keys in another order are the same order", async () => {
+test("SSH keys in another order are the same request", async () => {
   const { world, id } = await diedAfterAnswer(generated(1), scene(), { sshKeys: ["a", "b"] });
   expect((await create(world, generated(2), { sshKeys: ["b", "a"] })).id).toBe(id);
 });
@@ -169,7 +171,7 @@ test("a run with another provider never resumes it: it stops, with both commands
   const { world, id } = await diedAfterAnswer(generated(1));
   const other = world.nextRun({}, { scope: "upgraded" });
   const { message } = await errorOf(create(other, generated(2)));
-  expect(message).toContain("its provider was another one");
+  expect(message).toContain("that create had another provider resource");
   expect(message).toContain(`pulumi import compute:index:Instance web ${id}`);
   expect(message).toContain("discard");
   expect(posts(other)).toBe(1);
@@ -185,31 +187,31 @@ test("`pulumi do --stateless` shares a URN and nothing else: it is not stopped (
   expect(posts(second)).toBe(2);
 });
 
-test("a create whose answer was given, and no orderly end came, stops the next (defects 12, 27)", async () => {
+test("a create that was replied to, without an orderly end, stops the next create (defects 12, 27)", async () => {
   const world = scene();
   world.service.posts.push(ready);
   const { id } = await create(world, generated(1));
   const next = world.nextRun();
   const { message } = await errorOf(create(next, generated(2)));
-  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(message).toContain(`the engine received instance ${id}`);
   expect(posts(next)).toBe(1);
 });
 
-test("a create that another run is at is waited for, and then resumed (defect 28)", async () => {
+test("a create that another run is still doing is waited for, and then resumed (defect 28)", async () => {
   const first = await underWay();
   void first.clock.sleep(20_000).then(() => first.session.ledger.close());
   expect((await create(first.beside(), generated(2))).id).toBe("i-1");
   expect(posts(first)).toBe(1);
 });
 
-test("one that does not end in time stops the create", async () => {
+test("another run's create that does not end in time stops the create", async () => {
   const first = await underWay();
   const { message } = await errorOf(create(first.beside(), generated(2)));
-  expect(message).toContain("that run is still at it");
+  expect(message).toContain("that run is still creating it");
   expect(posts(first)).toBe(1);
 });
 
-test("after a rotated token nothing untrue is said of the program", async () => {
+test("after a token rotation, the error does not claim that the program changed", async () => {
   const { world } = await diedAfterAnswer(generated(1));
   const rotated = world.nextRun({ apiToken: new Secret("sk_live_another1") });
   const error = await errorOf(create(rotated, generated(2)));
@@ -237,14 +239,14 @@ test("the one instance that an unanswered POST made is resumed by the next run, 
   expect(posts(world)).toBe(1);
 });
 
-test("of a name that the program chose it is named, and not resumed (defect 5)", async () => {
+test("an instance whose name the program chose is named, and not resumed (defect 5)", async () => {
   const world = await diedAfterPost("web", { acts: true });
   const { message } = await errorOf(create(world, "web"));
-  expect(message).toContain("i-1 is there, but the name is not one that the provider made up");
+  expect(message).toContain("i-1 of that name exists, but the provider did not generate the name");
   expect(posts(world)).toBe(1);
 });
 
-test("none in a complete listing, once the settling time is over: made anew", async () => {
+test("if a complete listing after the settling time lacks the instance, it is created anew", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.posts.push(ready);
   const began = world.clock.now();
@@ -253,7 +255,7 @@ test("none in a complete listing, once the settling time is over: made anew", as
   expect(world.clock.now() - began).toBeGreaterThanOrEqual(59_000);
 });
 
-test("of a POST that had ended, the settling time counts from its end, and not longer (G2)", async () => {
+test("the settling time of an ended POST counts from its end (G2)", async () => {
   const world = scene({ settlingSeconds: 2 });
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   await errorOf(create(world, "web"));
@@ -263,7 +265,7 @@ test("of a POST that had ended, the settling time counts from its end, and not l
   expect(next.clock.now()).toBeLessThan(10_000);
 });
 
-test("a run much later looks just once", async () => {
+test("a much later run does not wait for the settling time", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.clock.setWallClock(new Date("2027-01-01T00:00:00Z"));
   world.service.posts.push(post(answered(400), { acts: false }));
@@ -272,7 +274,7 @@ test("a run much later looks just once", async () => {
   expect(world.clock.now() - began).toBeLessThan(10_000);
 });
 
-test("a wall clock that went back makes the look no longer than the settling time after the POST", async () => {
+test("a wall clock that was set back does not make the search longer than the settling time", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.clock.setWallClock(new Date("2020-01-01T00:00:00Z"));
   world.service.posts.push(post(answered(400), { acts: false }));
@@ -281,15 +283,15 @@ test("a wall clock that went back makes the look no longer than the settling tim
   expect(world.clock.now() - began).toBeLessThan(100_000);
 });
 
-test("several that could be it stop the create", async () => {
+test("several possible instances stop the create", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   world.service.has("i-9", { name: generated(1) });
   const error = await errorOf(create(world, generated(2)));
-  expect(error.message).toContain("several instances could be it: i-1, i-9");
+  expect(error.message).toContain("several instances could be the one it created: i-1, i-9");
   expect(posts(world)).toBe(1);
 });
 
-test("a refused create leaves nothing open", async () => {
+test("a refused create leaves no pending record", async () => {
   const world = scene();
   world.service.posts.push(post(answered(404), { acts: false }));
   await errorOf(create(world, "web"));
@@ -299,7 +301,7 @@ test("a refused create leaves nothing open", async () => {
   expect(posts(next)).toBe(2);
 });
 
-test("a listing that is not whole, or fails, is no proof", async () => {
+test("a listing that is incomplete or fails is no proof", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.unreadable = 1;
   expect((await errorOf(create(world, "web"))).message).toContain("listing is not complete");
@@ -310,7 +312,7 @@ test("a listing that is not whole, or fails, is no proof", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("an extra instance of a create taken over is named by the last look (G2)", async () => {
+test("an extra instance of a resumed create is named from the last listing (G2)", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   world.service.set("i-1", { status: "PROVISIONING" });
   world.service.listFaults.push(undefined, () => {
@@ -321,7 +323,7 @@ test("an extra instance of a create taken over is named by the last look (G2)", 
   expect(world.messages.warnings.at(-1)).toContain("late");
 });
 
-// --- what the state holds already ---
+// --- instances that a state already holds ---
 
 test("a call whose outputs carry the stamp of another session settles it, under whatever URN (aliases)", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
@@ -346,7 +348,7 @@ test("after an import, real or previewed, it is neither resumed nor made again: 
   world.session.ledger.markDelivered();
   const next = world.nextRun();
   const { message } = await errorOf(create(next, generated(2)));
-  expect(message).toContain(`the engine was given instance ${id}`);
+  expect(message).toContain(`the engine received instance ${id}`);
   expect(posts(next)).toBe(1);
 });
 
@@ -386,7 +388,7 @@ test("an instance that the state holds is never adopted for another resource", a
   expect((await errorOf(create(world, generated(1)))).message).toContain("no instance named");
 });
 
-// --- names and listings that make it harder ---
+// --- secret names, and listings that lag ---
 
 test("a secret name is not recorded in clear, and is known again by the same name (G8)", async () => {
   const world = scene();
@@ -398,7 +400,9 @@ test("a secret name is not recorded in clear, and is known again by the same nam
   const error = await errorOf(create(world.nextRun(), "", { name: new Secret("another") }));
   expect(error.message).toContain('began to create "[secret]"');
   expect(error.message).toContain("its name was secret");
-  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain("i-1 is there");
+  expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain(
+    "instance i-1 of that name exists",
+  );
   expect(posts(world)).toBe(1);
 });
 

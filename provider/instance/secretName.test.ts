@@ -1,4 +1,7 @@
-/** A name that the program made a secret: no message has it, however short it is, or as the service spells it (G8). */
+/**
+ * Tests of a secret name. No message shows the name, even if it is short or the service spells it differently
+ * ("secrets stay secret", G8).
+ */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, failed, post, ready, type Post } from "../testing/fakeService";
@@ -16,25 +19,25 @@ function create({ session }: Scene) {
   });
 }
 
-/** The service has it in capitals. */
+/** Accepts a POST and lists its instance under the name in capitals, as some services may. */
 const accept: Post = (body, signals, service) =>
   ready({ ...body, name: name.toUpperCase() }, signals, service);
 
-/** Each message is one about the create, so that it can't be the wrong one that lacks the name. */
-function expectHidden(messages: readonly string[], told: string): void {
-  expect(messages).toEqual([expect.stringContaining(told)]);
+/** Checks that each message is about the create (it has `words`), and that none shows the name. */
+function expectHidden(messages: readonly string[], words: string): void {
+  expect(messages).toEqual([expect.stringContaining(words)]);
   expect(messages.join()).toContain('"[secret]"');
   expect(messages.join()).not.toMatch(/db1/i);
 }
 
-test("where an earlier run's instance is there", async () => {
+test("if an earlier run's instance exists", async () => {
   const world = scene();
   world.service.posts.push(accept);
   await create(world);
-  expectHidden([(await errorOf(create(world.nextRun()))).message], "the engine was given instance");
+  expectHidden([(await errorOf(create(world.nextRun()))).message], "the engine received instance");
 });
 
-test("where an instance turns up after a POST that was not answered", async () => {
+test("if an instance turns up after a POST without an answer", async () => {
   const world = scene();
   world.service.posts.push(async (body, signals, service) => {
     await accept(body, signals, service);
@@ -43,7 +46,7 @@ test("where an instance turns up after a POST that was not answered", async () =
   expectHidden([(await errorOf(create(world))).message], "has turned up since");
 });
 
-test("where leftovers have that name", async () => {
+test("if leftovers have that name", async () => {
   const world = scene();
   world.service.has("old", { name: name.toUpperCase() });
   world.service.posts.push(accept);
@@ -52,13 +55,13 @@ test("where leftovers have that name", async () => {
   expect(world.messages.warnings.join()).not.toMatch(/db1/i);
 });
 
-test("where none turns up", async () => {
+test("if no instance turns up", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   expectHidden([(await errorOf(create(world))).message], "no instance named");
 });
 
-test("where the last look sees another one", async () => {
+test("if the last listing shows another instance", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (body, signals, service) => {
     service.has("late", { name: name.toUpperCase() });

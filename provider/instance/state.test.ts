@@ -1,3 +1,4 @@
+/** Tests of the outputs that are made from responses and listings. */
 import { expect, test } from "@jest/globals";
 import { originFromState, type Origin } from "../origin";
 import { hasUnknown, propertyMap, Secret, Unknown } from "../propertyValue";
@@ -56,7 +57,7 @@ test("the 202 gives networks and time of creation, and every input stands in the
   expect(originFromState(outputs)).toEqual(origin);
 });
 
-test("a 202 that says little leaves out what it does not say", () => {
+test("outputs that a sparse 202 does not show are left out", () => {
   const outputs = outputsOfAccepted(inputsOf(), { id: "i-1", networks: [] }, origin, date);
   expect(outputs).toMatchObject({ name: "web", status: "PROVISIONING", networks: [] });
   expect("createdAt" in outputs || "privateIpv4" in outputs).toBe(false);
@@ -81,13 +82,13 @@ test("the list adds the address, and what only the 202 showed is kept", () => {
   expect(sparse).toMatchObject({ name: "web", status: "ACTIVE", ipv4: "203.0.113.9" });
 });
 
-test("of an imported instance, an input that the list does not show has no key at all (G5)", () => {
+test("the outputs of an imported instance have no key for an input that the list does not show (G5)", () => {
   const outputs = outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, origin);
   expect(inputNames.filter((name) => name in outputs)).toEqual(["name"]);
   expect("ipv4" in outputs || "createdAt" in outputs).toBe(false);
 });
 
-test("claims are recorded; one script claimed says that there is no other", () => {
+test("asserted inputs are recorded, and one asserted script means that the other form is unset", () => {
   const imported = outputsOfItem({ id: "i-1", name: "web" }, origin);
   const news = inputsOf({ userData: new Secret("x") });
   const outputs = outputsWithAsserted(imported, news, ["flavorId", "userData"]);
@@ -105,12 +106,12 @@ test("a preview knows the inputs, and nothing that the service adds (G10)", () =
   expect(hasUnknown(outputs["flavorId"])).toBe(true);
 });
 
-test("unfinished is a mark that comes off", () => {
+test("the mark of an unfinished instance can be removed", () => {
   const outputs = propertyMap({ status: "PROVISIONING" });
   expect(markFinished(markUnfinished(outputs))).toEqual(outputs);
 });
 
-test("the first sighting ends that it was never listed, not when it was accepted", () => {
+test("the first listing removes the mark of an unlisted instance, but not the date of acceptance", () => {
   const before = outputsOfAccepted(inputsOf(), accepted, origin, date);
   expect(before).toMatchObject({ __unlisted: true, __accepted: date.toISOString() });
   const outputs = outputsWithItem(before, { id: "i-1", name: "web" }, origin);

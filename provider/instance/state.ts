@@ -1,4 +1,4 @@
-/** The outputs of an Instance: what the state holds of it. */
+/** Makes the outputs of an Instance, which is what Pulumi's state holds, from the service's responses. */
 import type { Accepted } from "../api/client";
 import type { ListItem, WireNetwork } from "../api/contract";
 import { originKey, originToState, type Origin } from "../origin";
@@ -12,24 +12,31 @@ import {
 } from "../propertyValue";
 import { inputNames, outputs as defined, type InputName } from "./definition";
 
-/** True if the last create or update failed while it waited, so that a Read can tell (G1). */
+/**
+ * The key of an output that is true if the last create or update ended before the instance was ready. A
+ * later Read needs it, so that no created instance is lost (G1).
+ */
 export const unfinishedKey = "__unfinished";
 
 /**
- * When the service accepted the instance (ISO 8601). Dropped after the settling time: until then a
- * listing may lack the instance, even if one has shown it already (G3).
+ * The key of an output that says when the service accepted the instance (ISO 8601). A Read removes the
+ * output after the settling time. Until then, a listing may lack the instance even if an earlier listing
+ * has shown it ("nothing is forgotten on weak evidence", G3).
  */
 export const acceptedKey = "__accepted";
 
-/** True until a listing has shown the instance: the 202 may spell the name otherwise, which is no drift. */
+/**
+ * The key of an output that is true until a listing has shown the instance. The 202 may spell the name
+ * differently from the list, and that difference is no drift.
+ */
 export const unlistedKey = "__unlisted";
 
-/** Every input, null if unset: a created instance knows what it was created without (G5). */
+/** Every input, and null if it is unset. So the state shows which inputs an instance was created without (G5). */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
 }
 
-/** The outputs in a preview: all but the inputs and the token kind are unknown. */
+/** Returns the outputs in a preview. Only the inputs and the token kind are known. */
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
@@ -38,7 +45,7 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
   });
 }
 
-/** The outputs from the 202, the only answer that shows `networks` and `createdAt`. */
+/** Returns the outputs from the 202, the only response that shows `networks` and `createdAt`. */
 export function outputsOfAccepted(
   inputs: PropertyMap,
   accepted: Accepted,
@@ -60,12 +67,12 @@ export function outputsOfAccepted(
   });
 }
 
-/** The outputs from a list item alone (import, `.get()`). What the list does not show has no key. */
+/** Returns the outputs from a list item alone (import, `.get()`). They have no key for what the list does not show. */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
   return outputsWithItem(propertyMap({ networks: [] }), item, origin);
 }
 
-/** The outputs brought up to date with what the list shows now. */
+/** Returns the outputs updated with what the list shows now. */
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
     ...markFinished(outputs),
@@ -78,27 +85,27 @@ export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Or
   });
 }
 
-/** The outputs of an instance that is not ready. */
+/** Marks the outputs as those of an instance that is not ready. */
 export function markUnfinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: true });
 }
 
-/** The outputs of an instance that is ready. */
+/** Removes the mark of `markUnfinished`, since the instance is ready. */
 export function markFinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: undefined });
 }
 
-/** The outputs once the settling time is over. */
+/** Removes the date of acceptance, since the settling time is over. */
 export function outputsOnceSettled(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [acceptedKey]: undefined });
 }
 
-/** The name as the list shows it; undefined while none has shown the instance. */
+/** Returns the name as the list shows it. Undefined until a listing has shown the instance. */
 export function listedName(outputs: PropertyMap): string | undefined {
-  return outputs[unlistedKey] === true ? undefined : textOf(outputs, "name");
+  return outputs[unlistedKey] === true ? undefined : stringProperty(outputs, "name");
 }
 
-/** The outputs with inputs that the program asserts of an imported instance. */
+/** Adds the inputs in `names` to the outputs of an imported instance, with the values that the program asserts. */
 export function outputsWithAsserted(
   outputs: PropertyMap,
   news: PropertyMap,
@@ -106,13 +113,13 @@ export function outputsWithAsserted(
 ): PropertyMap {
   const asserted = Object.fromEntries(names.map((name) => [name, news[name]]));
   const script = names.find((name) => name === "userData" || name === "userDataBase64");
-  // There is one script: asserting it in one form says that the other was not given.
-  const other = script && { [script === "userData" ? "userDataBase64" : "userData"]: null };
-  return propertyMap({ ...outputs, ...other, ...asserted });
+  // An instance has one script. If one form of it is asserted, the other form was not given.
+  const otherForm = script && { [script === "userData" ? "userDataBase64" : "userData"]: null };
+  return propertyMap({ ...outputs, ...otherForm, ...asserted });
 }
 
-/** The output if it is a text, without its secrecy; else undefined. */
-export function textOf(map: PropertyMap | undefined, key: string): string | undefined {
+/** Returns the property if it is a string, without its secrecy. Undefined otherwise. */
+export function stringProperty(map: PropertyMap | undefined, key: string): string | undefined {
   const value = reveal(map?.[key] ?? null);
   return typeof value === "string" ? value : undefined;
 }

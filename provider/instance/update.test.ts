@@ -1,3 +1,4 @@
+/** Tests of Update: unfinished instances, and inputs that a program asserts. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
@@ -32,7 +33,7 @@ function update(
   return updateInstance(session, { ...request, oldOutputs, ...more });
 }
 
-test("a wait that was cut short is gone on with, for the same instance (G1)", async () => {
+test("a wait that ended early is continued, for the same instance (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   world.service.listFaults.push(undefined, undefined, () =>
@@ -44,14 +45,14 @@ test("a wait that was cut short is gone on with, for the same instance (G1)", as
   expect(world.service.count("create")).toBe(0);
 });
 
-test("one that is ready by now is done with one look", async () => {
+test("an instance that is ready by now needs one listing", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect(await update(world, markUnfinished(stateOf(world)))).toMatchObject({ status: "ACTIVE" });
   expect(world.service.calls).toEqual(["account", "list"]);
 });
 
-test("one that is still not ready stays unfinished (G1)", async () => {
+test("an instance that is still not ready stays unfinished (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   expect(await errorOf(update(world, markUnfinished(stateOf(world))))).toBeInstanceOf(
@@ -59,7 +60,7 @@ test("one that is still not ready stays unfinished (G1)", async () => {
   );
 });
 
-test("cut short, it reports no claims: the engine keeps the old inputs, and they would look changed", async () => {
+test("an update that ends early reports no asserted inputs, which would look changed against the old inputs", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   const oldInputs = propertyMap({ name: "web" });
@@ -73,12 +74,12 @@ test("cut short, it reports no claims: the engine keeps the old inputs, and they
   expect(new Set(Object.values(changedInputs(sides)))).toEqual(new Set(["add"]));
 });
 
-test("one that is proven gone is an error with the way on", async () => {
+test("an instance that is proven gone is an error that says what to do", async () => {
   const error = await errorOf(update(scene(), markUnfinished(stateOf(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });
 
-test("where the tenant is in doubt, it says so at once instead of waiting for another's instance", async () => {
+test("if the tenant is in doubt, the update says so at once and does not wait", async () => {
   const made = scene();
   const outputs = markUnfinished(stateOf(made));
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
@@ -87,7 +88,7 @@ test("where the tenant is in doubt, it says so at once instead of waiting for an
 
 const imported = propertyMap({ name: "web" });
 
-test("what a program claims of an imported instance is recorded with a warning; the next diff is empty (G5)", async () => {
+test("the inputs that a program asserts of an imported instance are recorded with a warning, and the next diff is empty (G5)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const news = inputsOf({ userData: new Secret("x") });
@@ -99,7 +100,7 @@ test("what a program claims of an imported instance is recorded with a warning; 
   expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news })).toEqual({});
 });
 
-test("claims wait for nothing: not for a listing that does not reach it, nor for a status not told", async () => {
+test("asserted inputs are recorded without a wait, even if no listing shows the instance or its status", async () => {
   for (const status of ["hidden", undefined]) {
     const world = scene();
     if (status) world.service.unreadable = 1;

@@ -1,4 +1,7 @@
-/** Update: finishes a wait that was cut short, and records what a program claims of an imported instance. */
+/**
+ * The Update call of an Instance. It finishes a wait that ended too early, and records the inputs that a
+ * program asserts of an imported instance.
+ */
 import { OperationFailed } from "../errors";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
@@ -6,12 +9,13 @@ import { timeouts, type Session } from "../session/session";
 import { assertedInputs, changedInputs } from "./diff";
 import { existenceOf, knownInstanceOf } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
-import { outputsWithAsserted, outputsWithItem, textOf, unfinishedKey } from "./state";
+import { outputsWithAsserted, outputsWithItem, stringProperty, unfinishedKey } from "./state";
 
 /**
- * The new outputs.
+ * Returns the new outputs.
  *
- * @throws InstanceUnfinished if the instance does not get ready, and OperationFailed if it is gone.
+ * @throws InstanceUnfinished if the instance does not get ready. OperationFailed if it is gone or lives
+ *   elsewhere, or if the token may be another tenant's. RequestError if the first request fails.
  */
 export async function updateInstance(
   session: Session,
@@ -21,7 +25,7 @@ export async function updateInstance(
   const asserted = assertedInputs(changedInputs(request));
   if (asserted.length > 0) {
     session.ctx.messages.warning(
-      `${asserted.join(", ")} of the imported instance ${id} can't be read from the service: what the program says is recorded, unchecked`,
+      `${asserted.join(", ")} of the imported instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
       urn,
     );
   }
@@ -33,23 +37,23 @@ export async function updateInstance(
   const { existence, origin } = await existenceOf(session, id, known, operation.signal);
   if (existence.kind === "gone") {
     throw new OperationFailed(
-      `instance ${id} no longer exists. Run \`pulumi refresh\`, then \`pulumi up\` creates it anew`,
+      `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
     );
   }
   const item = existence.kind === "found" ? existence.item : undefined;
-  const status = item ? item.status : textOf(outputs, "status");
+  const status = item ? item.status : stringProperty(outputs, "status");
   if (status !== "PROVISIONING" && outputs[unfinishedKey] !== true) {
     return withAsserted(item ? outputsWithItem(outputs, item, origin) : outputs);
   }
   if (existence.kind === "unproven" && existence.doubt === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
   }
-  // If this fails, the engine keeps the old inputs. The asserted ones are added only afterwards: in the
-  // outputs of an unfinished instance they would look like a change.
+  // If the wait fails, the engine keeps the old inputs. The asserted inputs are added only after the wait,
+  // because in the outputs of an unfinished instance they would look like a change.
   const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
-  const hasLeft = item?.status !== undefined && item.status !== "PROVISIONING";
+  const hasLeftProvisioning = item?.status !== undefined && item.status !== "PROVISIONING";
   return withAsserted(
-    hasLeft
+    hasLeftProvisioning
       ? readyOutputs(session, instance, item)
       : await waitUntilReady(session, instance, operation.signal),
   );

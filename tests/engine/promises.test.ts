@@ -51,7 +51,7 @@ test("plugin killed, an import only previewed, then up: named, not made again, a
 
   // The plugin can't tell a preview of an import from an import.
   const stopped = await stack.up();
-  expect(stopped.output).toContain(`the engine was given instance ${id}`);
+  expect(stopped.output).toContain(`the engine received instance ${id}`);
   expect(stopped.code).not.toBe(0);
   const [command = ""] = printedCommands(stopped.output, "pulumi import");
   await stack.type(command);
@@ -126,7 +126,7 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
   stack.program(withDependent(service.url, { flavorId: "premium-8" }));
   for (const refused of [await stack.preview(), await stack.up()]) {
     expect(refused.output).toContain(
-      `replacing instance ${id} will fail, before a second server is made`,
+      `replacing instance ${id} will fail, before a second server is created`,
     );
     expect(refused.output).not.toContain("dropped from the state");
     expect(refused.code).not.toBe(0);
@@ -167,7 +167,7 @@ test.each(["Ctrl-C", "engine killed"] as const)(
 
     const replacing = await stack.up("--replace", urnOf("web"));
 
-    expect(replacing.output).toContain(`the engine was given instance ${web}`);
+    expect(replacing.output).toContain(`the engine received instance ${web}`);
     expect(replacing.code).not.toBe(0);
     expect(fixture.ids()).toEqual([web, slow]);
     expect(fixture.posts()).toBe(2);

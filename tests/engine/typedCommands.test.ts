@@ -253,7 +253,7 @@ test("killed during a create, its ledger gone: the next run stops, and goes on a
   rmSync(join(stack.home, "compute"), { recursive: true });
 
   const stopped = await stack.upAfterKill();
-  expect(stopped.output).toContain('nothing was created, since compute:leftovers is "fail"');
+  expect(stopped.output).toContain('nothing was created, because compute:leftovers is "fail"');
   expect(stopped.code).not.toBe(0);
   const [line] = printedCommands(stopped.output, "Instance web ");
   const imported = await stack.type(`${line} --yes --generate-code=false`);

@@ -1,4 +1,4 @@
-/** One Create call: carries out what the protocol asks for, as `create.ts` does, in the explorer's world. */
+/** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError } from "../../provider/api/errors";
 import type { LedgerEntry } from "../../provider/ledger/ledger";
 import type {
@@ -40,38 +40,45 @@ export const unsendable = new RequestError({
 });
 export const canceled = new Error("canceled");
 
-/** The engine asks for a resource: the call goes up to the first thing that others may come between. */
-export function beginCall(m: Model, w: World, run: Run, resource: number, replaces: boolean): void {
+/** The engine calls Create. The call runs up to the first point at which something else may happen. */
+export function beginCall(
+  model: Model,
+  world: World,
+  run: Run,
+  resource: number,
+  replaces: boolean,
+): void {
   const call: Call = {
     resource,
     replaces,
     state: { phase: "readingLedger", earlier: { takeovers: 0 } },
     key: undefined,
-    acted: undefined,
+    madeId: undefined,
     id: undefined,
     before: undefined,
-    toldPartial: false,
+    reportedPartial: false,
     waits: 0,
     begins: 0,
   };
   run.calls.push(call);
-  const scene = { m, w, run, call };
+  const scene = { model, world, run, call };
   const known = run.unfinished.find((it) => it.resource === resource);
   if (known) call.id = known.id;
-  const { begin } = m.rules;
+  const { begin } = model.rules;
   const first = known ? begin({ key: known.key, id: known.id }) : begin();
   follow(scene, first);
 }
 
-/** What the call waited for has happened. */
+/** Continues the call after the event that it waited for, up to the next wait. */
 export function happens(scene: Scene, event: Event): void {
-  const { m, run, call } = scene;
-  follow(scene, m.rules.step(m.spec(run, call.resource), call.state, event));
+  const { model, run, call } = scene;
+  follow(scene, model.rules.step(model.spec(run, call.resource), call.state, event));
 }
 
+/** Carries out transitions until the call waits or ends. */
 function follow(scene: Scene, first: Transition): void {
-  const { m, run, call } = scene;
-  const spec = m.spec(run, call.resource);
+  const { model, run, call } = scene;
+  const spec = model.spec(run, call.resource);
   let current = first;
   for (;;) {
     for (const effect of current.effects) carryOut(scene, effect);
@@ -79,14 +86,14 @@ function follow(scene: Scene, first: Transition): void {
     call.state = state;
     switch (state.phase) {
       case "readingLedger":
-        current = m.rules.step(spec, state, {
+        current = model.rules.step(spec, state, {
           kind: "ledgerRead",
           entries: entries(scene),
           now: 0,
         });
         continue;
       case "writingRecord": {
-        const { sameNamed } = state.attempt.baseline;
+        const { sameNamedIds } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.begins++;
         const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
@@ -101,16 +108,16 @@ function follow(scene: Scene, first: Transition): void {
           name,
           kind,
           digest,
-          before: sameNamed,
+          before: sameNamedIds,
           at: "",
           stage: "sending",
           young: true,
           sent: 0,
           made: [],
         };
-        if (!m.slice.noDisk) ledger(scene).push(row);
+        if (!model.slice.noDisk) ledger(scene).push(row);
         call.key = key;
-        current = m.rules.step(spec, state, {
+        current = model.rules.step(spec, state, {
           kind: "recorded",
           key,
           entries: entries(scene),
@@ -134,6 +141,7 @@ function follow(scene: Scene, first: Transition): void {
   }
 }
 
+/** The protocol has ended: keeps the accepted instance, or replies with the failure. */
 function ended(scene: Scene, result: Result): void {
   const { run, call } = scene;
   if (result.kind === "accepted") {
@@ -142,7 +150,7 @@ function ended(scene: Scene, result: Result): void {
     call.before = result.before && [...result.before];
     return;
   }
-  tellFailure(scene, result.failure);
+  nameInstancesOfFailure(scene, result.failure);
   checkFailure(scene, result.failure);
   const row = rowOf(scene, call.key);
   if (row) row.ended = true;
@@ -151,18 +159,23 @@ function ended(scene: Scene, result: Result): void {
 }
 
 /**
- * The accepted instance got ready, or did not: the reply is written. `heard`: the plugin does not know
- * that its engine is gone.
+ * Replies with the accepted instance, which is ready or unfinished. `heard` is false if the plugin knows that
+ * its engine is gone.
  */
 export function finish(scene: Scene, ready: boolean, heard = true): void {
   const { run, call } = scene;
   const { id, key, resource, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
-    const observed = observationOf(scene, shownIn(scene), true);
-    const name = scene.m.spec(run, resource).name;
-    for (const extra of scene.m.rules.findNewInstances(observed, name, new Set(call.before), key))
-      tell(scene, extra);
+    const observation = observationOf(scene, shownIn(scene), true);
+    const name = scene.model.spec(run, resource).name;
+    for (const extra of scene.model.rules.findNewInstances(
+      observation,
+      name,
+      new Set(call.before),
+      key,
+    ))
+      noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);
   if (row) Object.assign(row, { ...(heard && { stage: "replied" }), ended: true });
@@ -184,50 +197,52 @@ function reply(scene: Scene, id: string | undefined): void {
 
 // ── The ledger ───────────────────────────────────────────────────────────────────────────────────
 
-export function ledger({ m, w, run }: Omit<Scene, "call">): Row[] {
-  const rows = w.ledgers[m.plan(run).machine ?? 0];
+/** The records on the machine of this run. */
+export function ledger({ model, world, run }: Omit<Scene, "call">): Row[] {
+  const rows = world.ledgers[model.plan(run).machine ?? 0];
   if (!rows) throw new Error("no such machine");
   return rows;
 }
 
+/** The record of this key if this session owns it. */
 function rowOf(scene: Scene, key: string | undefined): Row | undefined {
   const row = ledger(scene).find((it) => it.key === key);
   return row?.owner === scene.run.session ? row : undefined;
 }
 
-/** Whether the session that drives a record lives and holds its lock. */
+/** Whether the session that owns a record lives and holds its lock. */
 function isDriven({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
 function entries(scene: Scene): LedgerEntry[] {
-  const { m, w, run } = scene;
+  const { model, world, run } = scene;
   return ledger(scene).map((record) => {
     const own = record.owner === run.session;
-    const unlockable = !own && m.slice.unlockable === true;
-    const live = !unlockable && isDriven(w, record);
+    const unlockable = !own && model.slice.unlockable === true;
+    const live = !unlockable && isDriven(world, record);
     const inFlight = live && !record.ended;
     return { record: { ...record }, inFlight, live, unlockable, own };
   });
 }
 
-/** `Ledger.take`, and what the driver adds to it. */
+/** Does what `Ledger.take` does, and continues the call. */
 export function take(scene: Scene): void {
-  const { m, w, run, call } = scene;
+  const { model, world, run, call } = scene;
   const { state } = call;
   if (state.phase !== "takingOver") throw new Error("nothing to take");
   const row = ledger(scene).find((it) => it.key === state.record.key);
   const own = row?.owner === run.session;
   const free = own
     ? row.ended === true
-    : row !== undefined && !m.slice.unlockable && !isDriven(w, row);
+    : row !== undefined && !model.slice.unlockable && !isDriven(world, row);
   const unchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
   if (!row || !free || !unchanged)
-    return happens(scene, { kind: "takenOver", ok: false, settledBy: 0 });
+    return happens(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
   row.owner = run.session;
   delete row.ended;
   call.key = row.key;
-  happens(scene, { kind: "takenOver", ok: true, settledBy: row.young ? settlingMs : 0 });
+  happens(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
 }
 
 // ── Side effects ────────────────────────────────────────────────────────────────────────────────────────
@@ -260,7 +275,7 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     case "settleRecord": {
       const row = rows.find((it) => it.key === effect.key);
       if (row) {
-        checkSettled(scene.w, row, effect.as);
+        checkSettled(scene.world, row, effect.as);
         Object.assign(row, { stage: "settled", settled: effect.as });
       }
       call.key = undefined;
@@ -275,40 +290,40 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     case "reportPending":
       for (const { key, id } of effect.records) {
         const row = ledger(scene).find((it) => it.key === key);
-        for (const made of id === undefined ? (row?.made ?? []) : [id]) tell(scene, made);
+        for (const made of id === undefined ? (row?.made ?? []) : [id]) noteNamed(scene, made);
       }
       return;
     case "reportLeftovers":
       for (const { id } of effect.items) {
         checkLeftover(scene, id);
-        tell(scene, id);
+        noteNamed(scene, id);
       }
-      if (effect.partial) scene.call.toldPartial = true;
+      if (effect.partial) scene.call.reportedPartial = true;
       return;
   }
 }
 
-/** A person has read of this instance, in this run. */
-function tell({ w, run }: Scene, id: string): void {
-  const instance = w.instances.find((it) => it.id === id);
+/** Notes that this run named the instance to a person. */
+function noteNamed({ world, run }: Scene, id: string): void {
+  const instance = world.instances.find((it) => it.id === id);
   if (instance) instance.namedBy = run.session;
 }
 
-function tellFailure(scene: Scene, failure: Failure): void {
+function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
   switch (failure.kind) {
     case "pending": {
       const { record, why } = failure;
-      if (record.id !== undefined) tell(scene, record.id);
-      if ("ids" in why) for (const it of why.ids) tell(scene, it);
+      if (record.id !== undefined) noteNamed(scene, record.id);
+      if ("ids" in why) for (const it of why.ids) noteNamed(scene, it);
       return;
     }
     case "leftovers":
-      for (const { id } of failure.items) tell(scene, id);
+      for (const { id } of failure.items) noteNamed(scene, id);
       return;
     case "undeletable":
-      return tell(scene, failure.record.id ?? "");
+      return noteNamed(scene, failure.record.id ?? "");
     case "unclear":
-      if ("ids" in failure.why) for (const id of failure.why.ids) tell(scene, id);
+      if ("ids" in failure.why) for (const id of failure.why.ids) noteNamed(scene, id);
       return;
     case "listingFailed":
     case "notSent":
@@ -320,21 +335,22 @@ function tellFailure(scene: Scene, failure: Failure): void {
 // ── What a listing shows ─────────────────────────────────────────────────────────────────────────
 
 /** The instances that a complete listing shows at this moment. */
-export function shownIn({ m, w, run, call }: Scene): string[] {
-  const { tokenHash } = m.spec(run, call.resource).origin;
-  return w.instances
+export function shownIn({ model, world, run, call }: Scene): string[] {
+  const { tokenHash } = model.spec(run, call.resource).origin;
+  return world.instances
     .filter((it) => it.alive && it.listed && it.token === tokenHash)
     .map((it) => it.id);
 }
 
+/** The listing of these instances, with what the session and the ledger know now. */
 export function observationOf(
   scene: Scene,
   shown: readonly string[],
   complete: boolean,
 ): Observation {
-  const { w, run } = scene;
+  const { world, run } = scene;
   const items = new Map(
-    w.instances.filter((it) => shown.includes(it.id)).map(({ id, name }) => [id, { id, name }]),
+    world.instances.filter((it) => shown.includes(it.id)).map(({ id, name }) => [id, { id, name }]),
   );
   return {
     items,

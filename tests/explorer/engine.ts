@@ -1,4 +1,7 @@
-/** What engines and people may do next: runs begin, ask, save, delete and end, in order or not. */
+/**
+ * Lists what may happen next in a world. Engines begin a run, call the provider, save, delete and end, in order
+ * or not. People do their acts. `explore.ts` uses this file.
+ */
 import { isPending } from "../../provider/ledger/record";
 import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
@@ -14,35 +17,39 @@ import {
   type World,
 } from "./world";
 
-/** A step of a history: what people read, what it costs, and what it does to a copy of the world. */
+/** One step of a history. */
 export interface Change {
+  /** The step in words, for a history. */
   say: string;
+  /** The fault that it costs, if any. */
   fault?: Fault | undefined;
-  do: (w: World) => void;
+  do: (world: World) => void;
 }
 
-/** Everything that may happen next. */
-export function changes(m: Model, w: World): Change[] {
+/** Returns everything that may happen next. */
+export function changes(model: Model, world: World): Change[] {
   const all: Change[] = [];
-  w.runs.forEach((run, index) => {
-    all.push(...changesOfRun(m, w, run, index));
-    // The engine deals with one reply after another.
+  world.runs.forEach((run, index) => {
+    all.push(...changesOfRun(model, world, run, index));
+    // The engine handles one reply at a time.
     if (run.unsaved || run.retry) return;
     run.calls.forEach((call, at) => {
-      const who = `${run.session}: ${m.resource(run, call.resource).resource}`;
-      for (const move of movesOfCall({ m, w, run, call })) {
+      const who = `${run.session}: ${model.resource(run, call.resource).resource}`;
+      for (const move of movesOfCall({ model, world, run, call })) {
         all.push({
           say: `${who} ${move.say}`,
           fault: move.fault,
-          do: (copy) => move.do(sceneIn(m, copy, index, at)),
+          do: (copy) => move.do(sceneIn(model, copy, index, at)),
         });
       }
     });
   });
-  const posting = w.runs.some((run) => run.calls.some(({ state }) => state.phase === "posting"));
-  if ((m.slice.slowPosts || !posting) && isTimely(w))
+  const posting = world.runs.some((run) =>
+    run.calls.some(({ state }) => state.phase === "posting"),
+  );
+  if ((model.slice.slowPosts || !posting) && isTimely(world))
     all.push({ say: "the settling time passes", do: passTime });
-  if (w.instances.some((it) => it.overdue)) {
+  if (world.instances.some((it) => it.overdue)) {
     all.push({
       say: "the service carries the late POST out",
       do: (copy) => {
@@ -51,26 +58,30 @@ export function changes(m: Model, w: World): Change[] {
       },
     });
   }
-  all.push(...begins(m, w), ...acts(m, w));
-  const { faults } = m.slice;
-  return all.filter(({ fault }) => fault === undefined || (w.faults > 0 && faults.includes(fault)));
+  all.push(...begins(model, world), ...acts(model, world));
+  const { faults } = model.slice;
+  return all.filter(
+    ({ fault }) => fault === undefined || (world.faults > 0 && faults.includes(fault)),
+  );
 }
 
-function sceneIn(m: Model, w: World, run: number, call: number): Scene {
-  const its = w.runs[run];
+/** The scene of a call in a copy of the world. */
+function sceneIn(model: Model, world: World, run: number, call: number): Scene {
+  const its = world.runs[run];
   const the = its?.calls[call];
   if (!its || !the) throw new Error("no such call");
-  return { m, w, run: its, call: the };
+  return { model, world, run: its, call: the };
 }
 
 // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────
 
-function begins(m: Model, w: World): Change[] {
-  const { runs, together } = m.slice;
-  const plans = runs[w.begun];
-  if (!plans || (!together && w.runs.some(({ engine }) => engine === "alive"))) return [];
+/** The next run begins, in each of its variants. */
+function begins(model: Model, world: World): Change[] {
+  const { runs, together } = model.slice;
+  const plans = runs[world.begun];
+  if (!plans || (!together && world.runs.some(({ engine }) => engine === "alive"))) return [];
   return plans.map((plan, variant) => ({
-    say: `run ${w.begun + 1} begins${describe(plan)}`,
+    say: `run ${world.begun + 1} begins${describe(plan)}`,
     do: (copy) => {
       copy.runs.push({
         session: `s${copy.begun + 1}`,
@@ -105,13 +116,14 @@ function describe({ machine, stack, replace, token, program }: Plan): string {
   return ` (${parts.filter(Boolean).join(", ")})`;
 }
 
-function stackOf(m: Model, w: World, run: Run): Held[] {
-  const held = w.stacks[m.plan(run).stack ?? 0];
+function stackOf(model: Model, world: World, run: Run): Held[] {
+  const held = world.stacks[model.plan(run).stack ?? 0];
   if (!held) throw new Error("no such stack");
   return held;
 }
 
-function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
+/** What a run may do next, and how it may be ended. */
+function changesOfRun(model: Model, world: World, run: Run, index: number): Change[] {
   const { session } = run;
   const found: Change[] = [];
   const add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) =>
@@ -131,28 +143,28 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
   }
   const { unsaved, retry } = run;
   if (unsaved) {
-    add(`the engine saves ${unsaved.id}`, (copy, its) => save(m, copy, its));
+    add(`the engine saves ${unsaved.id}`, (copy, its) => save(model, copy, its));
     add("the engine fails to save", (_, its) => (its.unsaved = undefined), "not saved");
   } else if (retry) {
     add("the engine takes the failure", (copy, its) => {
       its.retry = undefined;
       if (retry.id === undefined) return;
       its.unsaved = { ...retry, id: retry.id, replaces: false };
-      save(m, copy, its);
+      save(model, copy, its);
     });
-    if (run.retries < (m.slice.hooks ?? 0) && !run.canceled) {
+    if (run.retries < (model.slice.hooks ?? 0) && !run.canceled) {
       add("an error hook asks again", (copy, its) => {
         its.retry = undefined;
         its.retries++;
-        beginCall(m, copy, its, retry.resource, retry.replaces);
+        beginCall(model, copy, its, retry.resource, retry.replaces);
       });
     }
-  } else if (!run.canceled) addNextSteps(m, w, run, add);
+  } else if (!run.canceled) addNextSteps(model, world, run, add);
 
   const busy = run.calls.length > 0;
   const idle = !busy && !unsaved && !retry;
   if (run.canceled && idle) add("the engine ends", gone);
-  // Crashes only where something has just shown outside.
+  // A crash matters only after something was written, sent or replied.
   const visible =
     unsaved !== undefined ||
     run.calls.some(
@@ -177,7 +189,7 @@ function changesOfRun(m: Model, w: World, run: Run, index: number): Change[] {
   return found;
 }
 
-/** The engine goes, and what it had not saved; the plugin lives on for a while. */
+/** The engine ends, and loses what it had not saved. The plugin lives a little longer. */
 function leave(run: Run, canceled: boolean): void {
   run.engine = "gone";
   run.canceled ||= canceled;
@@ -189,36 +201,38 @@ function leave(run: Run, canceled: boolean): void {
 type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) => void;
 
 /** What the engine does next on its own: create, compare, delete, or end. */
-function addNextSteps(m: Model, w: World, run: Run, add: Add): void {
-  const plan = m.plan(run);
-  const names = run.calls.map(({ resource }) => m.spec(run, resource).name);
+function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
+  const plan = model.plan(run);
+  const names = run.calls.map(({ resource }) => model.spec(run, resource).name);
   for (const resource of run.todo) {
-    const { resource: what } = m.resource(run, resource);
-    const identity = m.identity(run, resource);
-    const held = stackOf(m, w, run).find((it) => it.resource === identity && !it.old);
+    const { resource: what } = model.resource(run, resource);
+    const identity = model.identity(run, resource);
+    const held = stackOf(model, world, run).find((it) => it.resource === identity && !it.old);
     const begin = (copy: World, its: Run) => {
       its.todo = its.todo.filter((it) => it !== resource);
-      beginCall(m, copy, its, resource, held !== undefined);
+      beginCall(model, copy, its, resource, held !== undefined);
     };
-    // One create of a name at a time.
-    const blocked = names.includes(m.spec(run, resource).name);
+    // A session runs only one create of a name at a time.
+    const blocked = names.includes(model.spec(run, resource).name);
     if (held === undefined) {
       if (!blocked) add(`the engine creates ${what}`, begin);
     } else if (plan.replace) {
       if (!blocked) add(`the engine replaces ${what}`, begin);
     } else if (!run.namedByEngine.includes(held.id)) {
-      add(`Diff of ${what}, held as ${held.id}`, (copy, its) => diff(m, copy, its, resource, held));
+      add(`Diff of ${what}, held as ${held.id}`, (copy, its) =>
+        diff(model, copy, its, resource, held),
+      );
     } else if (!blocked) {
       add(`the engine replaces ${what}, which has changed`, begin);
     }
   }
-  const doomed = stackOf(m, w, run).filter((it) => it.old);
+  const toDelete = stackOf(model, world, run).filter((it) => it.old);
   if (run.calls.length === 0 && run.todo.length === 0 && plan.deletePolicy !== "fail") {
-    for (const { id } of doomed)
-      add(`the engine deletes ${id}`, (copy, its) => remove(m, copy, its, id));
+    for (const { id } of toDelete)
+      add(`the engine deletes ${id}`, (copy, its) => remove(model, copy, its, id));
   }
-  const rest = plan.deletePolicy === "fail" ? 0 : doomed.length;
-  if (run.calls.length === 0 && run.todo.length === 0 && rest === 0) {
+  const remaining = plan.deletePolicy === "fail" ? 0 : toDelete.length;
+  if (run.calls.length === 0 && run.todo.length === 0 && remaining === 0) {
     add("ends in good order", (copy, its) => {
       for (const row of copy.ledgers.flat()) {
         if (row.owner === its.session && row.stage === "replied") row.stage = "delivered";
@@ -228,38 +242,40 @@ function addNextSteps(m: Model, w: World, run: Run, add: Add): void {
   }
 }
 
-/** Outputs with the stamp of an earlier session prove that a state held the instance. */
-function carry(m: Model, w: World, run: Run, { id, stamp }: Held): void {
+/** A call with an instance's outputs. The stamp of an earlier session in them proves that a state held it. */
+function carry(model: Model, world: World, run: Run, { id, stamp }: Held): void {
   if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
-  for (const row of w.ledgers[m.plan(run).machine ?? 0] ?? []) {
+  for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
     if (row.id === id && row.stage !== "settled")
       Object.assign(row, { stage: "settled", settled: "state" });
   }
 }
 
-function diff(m: Model, w: World, run: Run, resource: number, held: Held): void {
-  carry(m, w, run, held);
-  const { digest = "as asked" } = m.resource(run, resource);
-  const changed = w.instances.find((it) => it.id === held.id)?.digest !== digest;
+/** The engine calls Diff. A resource without changes needs nothing more. */
+function diff(model: Model, world: World, run: Run, resource: number, held: Held): void {
+  carry(model, world, run, held);
+  const { digest = "as asked" } = model.resource(run, resource);
+  const changed = world.instances.find((it) => it.id === held.id)?.digest !== digest;
   if (!changed) run.todo = run.todo.filter((it) => it !== resource);
 }
 
-function save(m: Model, w: World, run: Run): void {
+/** The engine saves a reply in the state. */
+function save(model: Model, world: World, run: Run): void {
   const { unsaved } = run;
   if (!unsaved) return;
   const { resource, id } = unsaved;
   run.unsaved = undefined;
-  const identity = m.identity(run, resource);
-  const held = stackOf(m, w, run);
-  if (m.plan(run).stateless) {
-    for (const it of w.instances) if (it.id === id) it.letGo = true;
+  const identity = model.identity(run, resource);
+  const held = stackOf(model, world, run);
+  if (model.plan(run).stateless) {
+    for (const it of world.instances) if (it.id === id) it.letGo = true;
     return;
   }
   for (const it of held) if (it.resource === identity) it.old = true;
   held.push({
-    urn: m.resource(run, resource).urn,
+    urn: model.resource(run, resource).urn,
     resource: identity,
     id,
     stamp: run.session,
@@ -267,22 +283,23 @@ function save(m: Model, w: World, run: Run): void {
   });
 }
 
-function remove(m: Model, w: World, run: Run, id: string): void {
-  const held = stackOf(m, w, run);
+/** The engine calls Delete for a replaced instance. */
+function remove(model: Model, world: World, run: Run, id: string): void {
+  const held = stackOf(model, world, run);
   const entry = held.find((it) => it.id === id && it.old);
-  const instance = w.instances.find((it) => it.id === id);
+  const instance = world.instances.find((it) => it.id === id);
   if (!entry || !instance) return;
-  carry(m, w, run, entry);
+  carry(model, world, run, entry);
   const settle = (how: "gone" | "dropped") => {
-    for (const row of w.ledgers[m.plan(run).machine ?? 0] ?? []) {
+    for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
       if (row.id === id) Object.assign(row, { stage: "settled", settled: how });
     }
   };
-  if (m.plan(run).deletePolicy === "retain") {
+  if (model.plan(run).deletePolicy === "retain") {
     instance.letGo = true;
     settle("dropped");
   } else if (!run.takenOver.includes(id)) {
-    checkDestroyed(w, run, id);
+    checkDestroyed(world, run, id);
     instance.alive = false;
     settle("gone");
   }
@@ -291,11 +308,12 @@ function remove(m: Model, w: World, run: Run, id: string): void {
 
 // ── People ───────────────────────────────────────────────────────────────────────────────────────
 
-function acts(m: Model, w: World): Change[] {
-  const amid = m.slice.acts?.includes("stranger") === true;
-  if (w.acts.length === 0 || (!amid && w.runs.length > 0)) return [];
+/** What people do between runs. Only a stranger acts during runs, too. */
+function acts(model: Model, world: World): Change[] {
+  const mayActDuringRuns = model.slice.acts?.includes("stranger") === true;
+  if (world.acts.length === 0 || (!mayActDuringRuns && world.runs.length > 0)) return [];
   const found: Change[] = [];
-  const may = (act: Act) => w.acts.includes(act);
+  const may = (act: Act) => world.acts.includes(act);
   const add = (act: Act, say: string, what: (copy: World) => void) =>
     found.push({
       say,
@@ -307,31 +325,31 @@ function acts(m: Model, w: World): Change[] {
   const change = (copy: World, id: string, what: Partial<World["instances"][number]>) => {
     for (const it of copy.instances) if (it.id === id) Object.assign(it, what);
   };
-  const isHeld = (id: string) => w.stacks.some((held) => held.some((it) => it.id === id));
-  const [plan] = m.slice.runs[0] ?? [];
+  const isHeld = (id: string) => world.stacks.some((held) => held.some((it) => it.id === id));
+  const [plan] = model.slice.runs[0] ?? [];
   const [first] = plan?.program ?? [];
   if (may("import") && first) {
     const resource = `${first.resource} of stack 0`;
-    const free = !w.stacks[0]?.some((it) => it.resource === resource);
-    for (const it of w.instances) {
+    const free = !world.stacks[0]?.some((it) => it.resource === resource);
+    for (const it of world.instances) {
       if (!free || !it.alive || !it.listed || isHeld(it.id) || it.resource !== resource) continue;
       for (const preview of [false, true]) {
         add(
           "import",
           `a person ${preview ? "previews the import of" : "imports"} ${it.id}`,
           (copy) => {
-            // Read without inputs: the engine may have it now, or in the real import after a preview.
+            // The engine calls Read without inputs, and may save the instance now, or after a preview.
             const rows = (copy.ledgers[0] ?? []).filter(
               (row) => isPending(row) || row.id === it.id,
             );
-            const known = rows.filter((row) => row.id === it.id);
-            const like = (row: Row) =>
+            const withId = rows.filter((row) => row.id === it.id);
+            const hasName = (row: Row) =>
               row.id === undefined &&
               row.name.toLowerCase() === it.name &&
               !row.before.includes(it.id);
-            const meant =
-              known.length > 0 ? known.filter(isPending) : rows.filter(like).slice(0, 1);
-            for (const row of meant) {
+            const importedRows =
+              withId.length > 0 ? withId.filter(isPending) : rows.filter(hasName).slice(0, 1);
+            for (const row of importedRows) {
               checkImported(copy, row, it.id);
               Object.assign(row, { stage: "replied", id: it.id, ended: true });
             }
@@ -344,14 +362,14 @@ function acts(m: Model, w: World): Change[] {
     }
   }
   if (may("portal")) {
-    for (const it of w.instances.filter((instance) => instance.alive && instance.listed)) {
+    for (const it of world.instances.filter((instance) => instance.alive && instance.listed)) {
       add("portal", `a person removes ${it.id} at the portal`, (copy) =>
         change(copy, it.id, { alive: false }),
       );
     }
   }
   if (may("state delete")) {
-    for (const it of w.stacks[0] ?? []) {
+    for (const it of world.stacks[0] ?? []) {
       add("state delete", `a person drops ${it.id} from the state`, (copy) => {
         change(copy, it.id, { letGo: true });
         copy.stacks[0] = (copy.stacks[0] ?? []).filter(({ id }) => id !== it.id);
@@ -359,7 +377,7 @@ function acts(m: Model, w: World): Change[] {
     }
   }
   if (may("discard")) {
-    for (const { key, id } of w.ledgers
+    for (const { key, id } of world.ledgers
       .flat()
       .filter((row) => isPending(row) && row.id !== undefined)) {
       add("discard", `a person discards the record ${key}`, (copy) => {

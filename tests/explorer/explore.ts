@@ -1,10 +1,11 @@
-/** Walks every history of a slice, breadth first, and tells the shortest one that breaks a promise. */
+/** Walks every history of a slice, breadth first, and finds the shortest one that breaks an invariant. */
 import { hash } from "node:crypto";
 import { changes } from "./engine";
 import { check, Violation } from "./invariants";
 import { Model, type Rules, type Slice } from "./slice";
 import { copyOf, keyOf, type World } from "./world";
 
+/** The result of an exploration. */
 export interface Explored {
   states: number;
   depth: number;
@@ -12,10 +13,10 @@ export interface Explored {
   violation?: Broken;
 }
 
-/** A broken promise. */
+/** A broken invariant, and the history that breaks it. */
 interface Broken {
   what: string;
-  /** The history as numbers, for `--trace`. */
+  /** The history as the index of each chosen step, for `--trace`. */
   choices: number[];
 }
 
@@ -26,13 +27,13 @@ function firstWorld(slice: Slice): World {
     stacks: Array.from({ length: slice.stacks ?? 1 }, () => []),
     runs: [],
     begun: 0,
-    faults: slice.mostFaults,
+    faults: slice.maxFaults,
     acts: [...(slice.acts ?? [])],
   };
 }
 
-/** Every state of a slice, up to the first violation. */
-export function explore(slice: Slice, rules: Rules, mostStates = Infinity): Explored {
+/** Explores the states of a slice, up to the first violation or to `maxStates` states. */
+export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explored {
   const model = new Model(slice, rules);
   const begun = performance.now();
   const seen = new Set<string>();
@@ -66,7 +67,7 @@ export function explore(slice: Slice, rules: Rules, mostStates = Infinity): Expl
         seen.add(key);
         next.push({ world: copy, index: parents.push(index) - 1 });
         choices.push(choice);
-        if (seen.size >= mostStates) return result();
+        if (seen.size >= maxStates) return result();
       }
     }
     level = next;
@@ -91,7 +92,7 @@ function historyOf(index: number, parents: number[], choices: number[]): number[
   return history;
 }
 
-/** A history in words, one line a step. */
+/** Describes a history in words, with one line for each step. */
 export function tell(slice: Slice, rules: Rules, history: readonly number[]): string[] {
   const model = new Model(slice, rules);
   let world = firstWorld(slice);

@@ -1,6 +1,6 @@
 /**
- * Every history of the create protocol, as `npm run explore` walks them: no promise is broken, and a
- * slice breaks for each rule that is left out. In a process of its own, since Jest makes it far slower.
+ * Runs `npm run explore`, which walks every history of the create protocol. No promise may be broken, and a
+ * promise must break for each rule that is left out. It runs in its own process, because Jest makes it far slower.
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";

@@ -1,4 +1,4 @@
-/** The protocol with one of its rules left out (`mutants.txt`), compiled in memory. */
+/** Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
@@ -11,19 +11,22 @@ import * as redaction from "../../provider/redaction";
 import * as pulumiNames from "../../provider/pulumiNames";
 import type { Rules } from "./slice";
 
+/** A change of the protocol that leaves out one rule. */
 export interface Mutant {
-  /** The rule that is left out. */
+  /** The rule that is left out, in words. */
   rule: string;
-  /** The slice that notices. */
+  /** The name of the slice in which a promise must break. */
   slice: string;
-  /** The protocol's text, and what stands there without the rule. */
+  /** The code of the protocol that contains the rule. */
   from: string;
+  /** The code that replaces it. */
   to: string;
 }
 
 const source = join(__dirname, "../../provider/instance/protocol.ts");
 
-const known: Record<string, unknown> = {
+/** The modules that the protocol imports. */
+const importedModules: Record<string, unknown> = {
   "../api/errors": errors,
   "../api/postOutcome": postOutcome,
   "../ledger/record": record,
@@ -33,7 +36,7 @@ const known: Record<string, unknown> = {
   "./naming": naming,
 };
 
-/** Every rule of `mutants.txt`. */
+/** Reads every rule of `mutants.txt`. */
 export function readMutants(): Mutant[] {
   const [, ...blocks] = readFileSync(join(__dirname, "mutants.txt"), "utf8").trim().split("\n\n");
   return blocks.map((block) => {
@@ -48,21 +51,23 @@ export function readMutants(): Mutant[] {
   });
 }
 
-/** The protocol without one rule. @throws if its text is no longer that of the rule. */
+/** Compiles the protocol without one rule. @throws Error unless the code of the rule is in protocol.ts exactly once. */
 export function rulesWithout({ rule, from, to }: Mutant): Rules {
-  const text = readFileSync(source, "utf8");
-  if (text.split(from).length !== 2) {
-    throw new Error(`The text of the rule "${rule}" is not in protocol.ts once: ${from}`);
+  const sourceCode = readFileSync(source, "utf8");
+  if (sourceCode.split(from).length !== 2) {
+    throw new Error(`The code of the rule "${rule}" is not in protocol.ts exactly once: ${from}`);
   }
   const { code } = transformSync(
-    text.replace(from, () => to),
+    sourceCode.replace(from, () => to),
     { loader: "ts", format: "cjs" },
   );
   const module = { exports: {} };
   const load = (name: string) => {
-    if (!(name in known))
-      throw new Error(`protocol.ts imports ${name}, which mutants.ts does not know`);
-    return known[name];
+    if (!(name in importedModules))
+      throw new Error(
+        `protocol.ts imports ${name}, which tests/explorer/mutation.ts does not provide`,
+      );
+    return importedModules[name];
   };
   // eslint-disable-next-line @typescript-eslint/no-implied-eval
   const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;

@@ -1,4 +1,4 @@
-/** What may happen to a call that waits: the service's answers, late and partial listings, other runs. */
+/** Lists what may happen next to a Create call: responses, listings (also late and partial ones), and its end. */
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Existence } from "../../provider/instance/existence";
 import {
@@ -20,29 +20,32 @@ import { checkSecond, Violation } from "./invariants";
 import type { Fault, Scene } from "./slice";
 import { accepted, newInstance, type Instance } from "./world";
 
-/** One thing that may happen next. */
+/** One thing that may happen next to a call. */
 export interface Move {
+  /** The step in words, for a history. */
   say: string;
+  /** The fault that it costs, if any. */
   fault?: Fault;
   do: (scene: Scene) => void;
 }
 
-/** What may happen next to this call. `scene` is only looked at. */
+/** Returns what may happen next to this call. Does not change `scene`. */
 export function movesOfCall(scene: Scene): Move[] {
   const { run, call } = scene;
   const moves =
     call.id === undefined || call.state.phase !== "ended" ? waiting(scene) : finishing(scene);
   if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
-  const isUnderWay = call.state.phase === "posting" && call.acted !== undefined;
+  const isUnderWay = call.state.phase === "posting" && call.madeId !== undefined;
   const stop = (it: Scene) => happens(it, { kind: "stopped", why: canceled });
   if (run.canceled || run.engine === "gone") {
-    // Ctrl-C ends each wait; only a POST under way has its grace.
+    // Ctrl-C ends each wait. Only a POST under way may continue for its grace period.
     if (run.canceled && !isUnderWay) return [{ say: "is stopped", do: stop }];
     if (!isUnderWay) moves.push({ say: "is stopped", do: stop });
   } else if (!isUnderWay) moves.push({ say: "runs into its time-out", fault: "timeout", do: stop });
   return moves;
 }
 
+/** What may happen to a call whose instance is accepted. */
 function finishing({ run }: Scene): Move[] {
   const nobody: Move = { say: "answers nobody", do: (scene) => finish(scene, false, false) };
   return [
@@ -52,15 +55,16 @@ function finishing({ run }: Scene): Move[] {
   ];
 }
 
+/** What may happen to a call that waits for something. */
 function waiting(scene: Scene): Move[] {
   const { state } = scene.call;
   switch (state.phase) {
     case "sleeping": {
       const { then } = state;
-      // To look again before the settling time is over shows nothing that one look later does not.
+      // A listing before the settling time is over shows nothing that a later listing does not show.
       if ("until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0) {
-        // But for the second one of two that are to lack an instance.
-        if (!("lacked" in then)) return [];
+        // The exception is the second of two listings that must lack an instance.
+        if (!("wasMissing" in then)) return [];
       }
       return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
     }
@@ -86,11 +90,11 @@ function waiting(scene: Scene): Move[] {
 
 // ── Listings ─────────────────────────────────────────────────────────────────────────────────────
 
-/** A listing shows what is listed, and any of the rest that has come to be listed by now. */
+/** Listings that show every listed instance, and any choice of those that are not surely listed yet. */
 function looks(scene: Scene): Move[] {
-  const { m, w, run, call } = scene;
-  const { tokenHash } = m.spec(run, call.resource).origin;
-  const late = w.instances
+  const { model, world, run, call } = scene;
+  const { tokenHash } = model.spec(run, call.resource).origin;
+  const late = world.instances
     .filter((it) => it.alive && !it.listed && !it.overdue && it.token === tokenHash)
     .map(({ id }) => id);
   const moves: Move[] = [];
@@ -100,16 +104,16 @@ function looks(scene: Scene): Move[] {
     moves.push({
       say: `lists ${shown.join(", ") || "nothing"}`,
       do: (it) => {
-        for (const instance of it.w.instances)
+        for (const instance of it.world.instances)
           if (ids.includes(instance.id)) instance.listed = true;
-        happens(it, { kind: "listed", observed: observationOf(it, shown, true), now: 0 });
+        happens(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
-    say: "lists a part, which is empty",
+    say: "lists only a part, which is empty",
     fault: "partial",
-    do: (it) => happens(it, { kind: "listed", observed: observationOf(it, [], false), now: 0 }),
+    do: (it) => happens(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
   });
   const fails = (error: typeof broken) => (it: Scene) =>
     happens(it, { kind: "listingFailed", error, now: 0 });
@@ -118,11 +122,11 @@ function looks(scene: Scene): Move[] {
   return moves;
 }
 
-/** The search for an id waits for the settling time itself, and proves what it says (G3). */
+/** Results of the search for an id. That search waits for the settling time itself, and reports only what is proven. */
 function searches(scene: Scene, id: string): Move[] {
-  const { m, w, run, call } = scene;
-  const { tokenHash } = m.spec(run, call.resource).origin;
-  const instance = w.instances.find((it) => it.id === id);
+  const { model, world, run, call } = scene;
+  const { tokenHash } = model.spec(run, call.resource).origin;
+  const instance = world.instances.find((it) => it.id === id);
   const searched =
     (existence: Existence): Move["do"] =>
     (it) =>
@@ -130,12 +134,12 @@ function searches(scene: Scene, id: string): Move[] {
   const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
   const moves: Move[] = [];
   if (instance?.token !== tokenHash)
-    moves.push({ say: "proves nothing of another tenant's", do: unproven });
+    moves.push({ say: "proves nothing, since the instance is another tenant's", do: unproven });
   else if (instance.alive) {
     const { name } = instance;
     moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
   } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone" }) });
-  moves.push({ say: "lists a part, which is empty", fault: "partial", do: unproven });
+  moves.push({ say: "lists only a part, which is empty", fault: "partial", do: unproven });
   const failed: Move["do"] = (it) => happens(it, { kind: "listingFailed", error: broken, now: 0 });
   moves.push({ say: "lists: 500", fault: "listFails", do: failed });
   return moves;
@@ -143,12 +147,13 @@ function searches(scene: Scene, id: string): Move[] {
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
+/** What may happen to a POST: the service acts first, or answers at once. */
 function posts({ call }: Scene): Move[] {
-  if (call.acted !== undefined) {
+  if (call.madeId !== undefined) {
     return [
-      { say: `POST: 202 ${call.acted}`, do: (it) => answered(it, accept(it)) },
+      { say: `POST: 202 ${call.madeId}`, do: (it) => answered(it, accept(it)) },
       {
-        say: "POST: 500 all the same",
+        say: "POST: 500, although it made an instance",
         fault: "500",
         do: (it) => answered(it, failed("unclear", broken)),
       },
@@ -160,13 +165,13 @@ function posts({ call }: Scene): Move[] {
     ];
   }
   const outcome =
-    (what: PostOutcome, sent = true): Move["do"] =>
+    (postOutcome: PostOutcome, sent = true): Move["do"] =>
     (it) => {
       if (sent) send(it);
-      answered(it, what);
+      answered(it, postOutcome);
     };
   return [
-    { say: "POST: the service acts", do: (it) => void make(it) },
+    { say: "POST: the service makes an instance", do: (it) => void make(it) },
     { say: "POST: 500, nothing made", fault: "500", do: outcome(failed("unclear", broken)) },
     { say: "POST: no answer, nothing made", fault: "cut", do: outcome(failed("unclear", cut)) },
     { say: "POST: refused", fault: "refused", do: outcome(failed("refused", refused)) },
@@ -200,9 +205,12 @@ function posts({ call }: Scene): Move[] {
   ];
 }
 
-function accept({ w, call }: Scene): PostOutcome {
-  const id = call.acted ?? "";
-  return { kind: "accepted", accepted: accepted(id, w.instances.find((it) => it.id === id)?.name) };
+function accept({ world, call }: Scene): PostOutcome {
+  const id = call.madeId ?? "";
+  return {
+    kind: "accepted",
+    accepted: accepted(id, world.instances.find((it) => it.id === id)?.name),
+  };
 }
 
 function failed(
@@ -213,23 +221,23 @@ function failed(
 }
 
 function answered(scene: Scene, outcome: PostOutcome): void {
-  scene.call.acted = undefined;
+  scene.call.madeId = undefined;
   happens(scene, { kind: "posted", outcome, now: 0 });
 }
 
 function send(scene: Scene): void {
   const row = ledger(scene).find((it) => it.key === scene.call.key);
-  if (!row && !scene.m.slice.noDisk)
-    throw new Violation("a POST leaves, and no record tells of it");
+  if (!row && !scene.model.slice.noDisk)
+    throw new Violation("a POST is sent that no record describes");
   if (row && ++row.sent > 2) throw new Violation("a POST is repeated more than once");
 }
 
-/** The service makes what the POST asks for; the list writes names in small letters. */
+/** The service creates what the POST asks for. Its list shows names in lower case. */
 function make(scene: Scene): Instance {
-  const { m, w, run, call } = scene;
-  const spec = m.spec(run, call.resource);
-  const instance = newInstance(w, {
-    resource: m.identity(run, call.resource),
+  const { model, world, run, call } = scene;
+  const spec = model.spec(run, call.resource);
+  const instance = newInstance(world, {
+    resource: model.identity(run, call.resource),
     scope: spec.scope ?? "",
     urn: spec.urn,
     kind: spec.nameKind,
@@ -240,11 +248,11 @@ function make(scene: Scene): Instance {
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];
-    instance.machine = m.plan(run).machine ?? 0;
+    instance.machine = model.plan(run).machine ?? 0;
   }
   send(scene);
-  call.acted = instance.id;
-  w.instances.push(instance);
+  call.madeId = instance.id;
+  world.instances.push(instance);
   checkSecond(scene, instance);
   return instance;
 }

@@ -1,23 +1,29 @@
-/** A slice: a small part of the world that is explored whole. */
+/**
+ * A slice: the runs, faults and acts of one exploration, small enough that every history of it can be walked.
+ * `slices.ts` defines the slices, and the rest of the explorer asks a `Model` about them.
+ */
 import { tagOf } from "../../provider/instance/naming";
 import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
 import { settlingMs, type Call, type Run, type World } from "./world";
 
-/** What may go wrong; each costs one of the slice's faults. */
+/** What may go wrong. Each costs one of the slice's faults. */
 export type Fault =
-  /** Answers to the POST: 500, no whole one, a refusal, 429; not one byte left; nothing will ever leave. */
+  /**
+   * Ends of a POST: a 500, no complete answer, a refusal, a 429, a failure before a byte was sent, and a request
+   * that can never be sent.
+   */
   | "500"
   | "cut"
   | "refused"
   | "429"
   | "notSent"
   | "unsendable"
-  /** The POST without an answer is carried out after the settling time, before its run ends. */
+  /** A POST gets no answer, and the service carries it out after the settling time. */
   | "overdue"
-  /** Listed under a name that nobody asked for, with a 500. */
+  /** A POST gets a 500, but makes an instance, which is listed under a name that nobody asked for. */
   | "renamed"
-  /** A listing that is not complete; one that fails, for now or for good. */
+  /** A listing that is not complete, one that fails for now, and one that is refused. */
   | "partial"
   | "listFails"
   | "listRefused"
@@ -25,35 +31,37 @@ export type Fault =
   | "unfinished"
   /** The operation's time-out. */
   | "timeout"
-  /** The backend fails: a reply is not saved, and the engine ends in good order all the same. */
+  /** The state backend fails: a reply is not saved, and the engine still ends in good order. */
   | "not saved"
   | "ctrl-C"
   | "ctrl-C twice"
   | "plugin killed"
   | "engine killed"
   | "runner killed"
-  /** Attach mode: the next engine comes while calls of the last still go on. */
+  /** Attach mode: the next engine comes while calls of the last engine are still under way. */
   | "attached anew";
 
-/** What people do between runs, each at most once. */
+/** What people do between runs. Each act happens at most once. */
 export type Act = "import" | "portal" | "state delete" | "discard" | "wipe" | "stranger";
 
+/** A resource of a program. */
 export interface Resource {
-  /** What a person means by it, whatever its URN. */
+  /** Which resource a person means, even if its URN changes. */
   resource: string;
   urn: string;
   kind: Protocol.NameKind;
-  /** An explicit or a secret name. */
+  /** The explicit name. Undefined if the name is generated or proposed. */
   name?: string;
   secret?: boolean;
   digest?: string;
 }
 
+/** A run as planned: where it runs, its settings, and its program. */
 export interface Plan {
   machine?: number;
-  /** Index of the stack; each has a state and a scope of its own. */
+  /** Index of the stack. Each stack has its own state and scope. */
   stack?: number;
-  /** The provider's own id, if it is not the stack's. */
+  /** The id of the provider resource, if it is not the usual one of the stack. */
   scope?: string;
   stateless?: boolean;
   token?: string;
@@ -65,35 +73,36 @@ export interface Plan {
   deletePolicy?: "destroy" | "retain" | "fail";
 }
 
+/** The limits of one exploration. */
 export interface Slice {
   name: string;
-  /** What it holds, for people. */
+  /** What the slice explores, for its report. */
   what: string;
-  /** Run after run; each with its variants. */
+  /** The runs, in their order, each with its variants. */
   runs: Plan[][];
   /** A run may begin while another is under way. */
   together?: boolean;
   machines?: number;
   stacks?: number;
   faults: Fault[];
-  mostFaults: number;
+  maxFaults: number;
   acts?: Act[];
-  /** How often an error hook asks again. */
+  /** How often error hooks may make the engine ask again in one run. */
   hooks?: number;
-  /** Whether a session lives can't be told. */
+  /** Set if files can't be locked, so that it is not known whether another session lives. */
   unlockable?: boolean;
-  /** The ledger can't be written. */
+  /** Set if the ledger can't be written. */
   noDisk?: boolean;
-  /** The settling time may pass while a POST is under way. */
+  /** Set if the settling time may pass while a POST is under way. */
   slowPosts?: boolean;
-  /** Left to `--deep`. */
+  /** Set if only `--deep` explores this slice. */
   deep?: boolean;
 }
 
-/** The protocol that is explored: the real one, or a mutant of it. */
+/** The protocol that is explored: the real one, or one without a rule. */
 export type Rules = Pick<typeof Protocol, "begin" | "step" | "findNewInstances">;
 
-/** A slice under one set of rules. */
+/** A slice with the protocol to explore. */
 export class Model {
   readonly #specs = new Map<string, CreateSpec>();
 
@@ -118,7 +127,7 @@ export class Model {
     return resource;
   }
 
-  /** Its identity: that of a stateless create is nobody else's. */
+  /** Which resource a person means. Each stateless create is a resource of its own. */
   identity(run: Pick<Run, "plan" | "session">, index: number): string {
     const plan = this.plan(run);
     const { resource } = this.resource(run, index);
@@ -172,8 +181,8 @@ export class Model {
 
 /** One world, with the run and the call that something happens to. */
 export interface Scene {
-  m: Model;
-  w: World;
+  model: Model;
+  world: World;
   run: Run;
   call: Call;
 }

@@ -1,4 +1,4 @@
-/** The slices: which part of the world each explores. */
+/** The slices of the exploration. Each has the runs, faults and acts whose every history is walked. */
 import type { Fault, Plan, Resource, Slice } from "./slice";
 
 const urn = (name: string, stack = "dev") =>
@@ -26,6 +26,7 @@ const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail
 
 const kill: Fault[] = ["runner killed"];
 
+/** All slices, in the order in which `npm run explore` walks them. */
 export const slices: Slice[] = [
   {
     name: "sequence",
@@ -41,14 +42,14 @@ export const slices: Slice[] = [
       "listRefused",
       "not saved",
     ],
-    mostFaults: 3,
+    maxFaults: 3,
   },
   {
     name: "explicit",
     what: "the same with an explicit name; a person may import",
     runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
     faults: ["500", "cut", "429", "notSent", ...ends, ...lists, "unfinished"],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["import", "discard"],
   },
   {
@@ -56,7 +57,7 @@ export const slices: Slice[] = [
     what: "the same with a name that the engine proposed; a person may drop it from the state",
     runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
     faults: ["500", "cut", ...ends, "unfinished", "not saved"],
-    mostFaults: 3,
+    maxFaults: 3,
     acts: ["state delete", "discard"],
   },
   {
@@ -68,7 +69,7 @@ export const slices: Slice[] = [
       [up(generated), up(generated, { replace: true })],
     ],
     faults: ["500", "cut", "ctrl-C twice", "engine killed", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "two machines",
@@ -76,7 +77,7 @@ export const slices: Slice[] = [
     runs: [[up(generated)], [up(generated, { machine: 1 }), up(generated)]],
     machines: 2,
     faults: ["500", "cut", "429", "partial", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["wipe"],
   },
   {
@@ -93,7 +94,7 @@ export const slices: Slice[] = [
     ],
     machines: 2,
     faults: ["500", "cut", "429", "partial", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["wipe"],
   },
   {
@@ -102,7 +103,7 @@ export const slices: Slice[] = [
     runs: [[up(explicit, { machine: 1 })], [up(explicit)], [up(explicit)]],
     machines: 2,
     faults: ["not saved", "cut", "plugin killed"],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["import"],
   },
   {
@@ -111,15 +112,15 @@ export const slices: Slice[] = [
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     together: true,
     faults: ["500", "cut", "429", "notSent", ...kill, "engine killed", "timeout"],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "three live runs",
-    what: "a killed one, and two at once that find its record",
+    what: "a run that is killed, and two runs at once that find its record",
     runs: [[up(generated)], [up(generated)], [up(generated)]],
     together: true,
     faults: ["cut", ...kill],
-    mostFaults: 1,
+    maxFaults: 1,
     deep: true,
   },
   {
@@ -132,14 +133,14 @@ export const slices: Slice[] = [
     together: true,
     stacks: 2,
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "stranger",
-    what: "an instance of somebody else's turns up, with the explicit or the proposed name",
+    what: "somebody else's instance turns up, with the explicit or the proposed name",
     runs: [[up(explicit), up(proposed)], [up(explicit)]],
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["stranger"],
   },
   {
@@ -147,18 +148,18 @@ export const slices: Slice[] = [
     what: "error hooks ask again, twice",
     runs: [[up(generated), up(explicit), up(generated, { replace: true })], [up(generated)]],
     faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...kill],
-    mostFaults: 3,
+    maxFaults: 3,
     hooks: 2,
   },
   {
     name: "attached",
-    what: "attach mode: the next engine comes while calls of the last go on",
+    what: "attach mode: the next engine comes while calls of the last engine are under way",
     runs: [
       [up(generated), up(explicit)],
       [up(generated), up(explicit)],
     ],
     faults: ["attached anew", "500", "cut", "ctrl-C", "engine killed"],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "policy fail",
@@ -169,7 +170,7 @@ export const slices: Slice[] = [
       [up(generated, { deletePolicy: "fail", replace: true })],
     ],
     faults: ["500", "cut", "engine killed", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["portal", "state delete"],
   },
   {
@@ -181,7 +182,7 @@ export const slices: Slice[] = [
       [up(explicit), up(changed(explicit))],
     ],
     faults: ["500", "cut", ...kill],
-    mostFaults: 1,
+    maxFaults: 1,
   },
   {
     name: "leftovers fail",
@@ -196,7 +197,7 @@ export const slices: Slice[] = [
     ],
     machines: 2,
     faults: ["partial", "500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["state delete"],
   },
   {
@@ -211,7 +212,7 @@ export const slices: Slice[] = [
     ],
     machines: 2,
     faults: ["partial", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     acts: ["state delete"],
   },
   {
@@ -219,7 +220,7 @@ export const slices: Slice[] = [
     what: "the program changes between the runs, or the portal removes the instance",
     runs: [[up(generated)], [up(changed(generated)), up(generated)]],
     faults: ["500", "cut", "partial", "listRefused", "engine killed", ...kill],
-    mostFaults: 3,
+    maxFaults: 3,
     acts: ["portal"],
   },
   {
@@ -227,7 +228,7 @@ export const slices: Slice[] = [
     what: "a secret name, which the program changes",
     runs: [[up(secret)], [up(secret), up({ ...secret, name: "Other" })]],
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "renamed",
@@ -241,14 +242,14 @@ export const slices: Slice[] = [
       ],
     ],
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "provider lost",
     what: "a state that is not saved loses the id of its provider resource with it",
     runs: [[up(generated)], [up(generated, { scope: "another" })]],
     faults: ["not saved", "engine killed", "500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "renamed, proposed",
@@ -262,14 +263,14 @@ export const slices: Slice[] = [
       ],
     ],
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "tokens",
     what: "the second run's token is another tenant's",
     runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
     faults: ["500", "cut", "engine killed", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "accounts and places",
@@ -282,7 +283,7 @@ export const slices: Slice[] = [
       ],
     ],
     faults: ["500", "cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "stateless",
@@ -293,28 +294,28 @@ export const slices: Slice[] = [
     ],
     together: true,
     faults: ["500", "cut", ...kill],
-    mostFaults: 1,
+    maxFaults: 1,
   },
   {
     name: "siblings",
     what: "two resources in one program with one explicit name",
     runs: [[{ program: [explicit, mail] }], [{ program: [explicit, mail] }]],
     faults: ["cut", ...kill],
-    mostFaults: 1,
+    maxFaults: 1,
   },
   {
     name: "siblings, generated",
     what: "two resources in one program, and a second run",
     runs: [[{ program: [generated, generatedMail] }], [{ program: [generated, generatedMail] }]],
     faults: ["cut", ...kill],
-    mostFaults: 1,
+    maxFaults: 1,
   },
   {
     name: "no disk",
     what: "two resources with one explicit name, and a ledger that can't be written",
     runs: [[{ program: [explicit, mail] }]],
     faults: ["500", "cut", "429"],
-    mostFaults: 2,
+    maxFaults: 2,
     noDisk: true,
   },
   {
@@ -322,14 +323,14 @@ export const slices: Slice[] = [
     what: "an explicit name, --replace twice",
     runs: [[up(explicit)], [up(explicit, { replace: true })], [up(explicit, { replace: true })]],
     faults: ["cut", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
   },
   {
     name: "unlockable",
-    what: "whether another session lives can't be told",
+    what: "files can't be locked, so whether another session lives is not known",
     runs: [[up(generated)], [up(generated)]],
     faults: ["500", "cut", "engine killed", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     unlockable: true,
   },
   {
@@ -340,7 +341,7 @@ export const slices: Slice[] = [
       [up(generated), up(proposed)],
     ],
     faults: ["500", "cut", "engine killed", ...kill],
-    mostFaults: 2,
+    maxFaults: 2,
     slowPosts: true,
   },
   {
@@ -348,6 +349,6 @@ export const slices: Slice[] = [
     what: "the service lists under another name, or carries out a POST long after it was cut",
     runs: [[up(generated)]],
     faults: ["renamed", "overdue", "500", "cut"],
-    mostFaults: 4,
+    maxFaults: 4,
   },
 ];

@@ -1,124 +1,140 @@
 /**
- * The world of the explorer: everything that a create depends on, as plain data. A state of the
- * exploration is one such world; a move copies it, changes the copy, and is judged by its invariants.
+ * The world of the explorer: everything that a create depends on, as plain data. Each state of the
+ * exploration is one such world. A step copies the world and changes the copy, and the invariants judge the
+ * result. All files of the explorer use this file.
  *
- * Time is abstract: "now" is always 0, and once the settling time passes, all times move back by it.
+ * Time is abstract. "Now" is always 0. When the settling time passes, it is subtracted from all other times.
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
 
-/** An instance at the service. */
+/** An instance that the service has, or that it will create late (`overdue`). */
 export interface Instance {
   id: string;
-  /** The resource it was made for, by what a person means by it; "a stranger's" for none of ours. */
+  /** The resource it was created for (`Model.identity`), or "a stranger's" if somebody else created it. */
   resource: string;
   scope: string;
   urn: string;
   kind: NameKind;
-  /** As the list shows it. */
+  /** The name as the list shows it. */
   name: string;
   digest: string;
+  /** The token of the tenant that it belongs to. */
   token: string;
-  /** Whose ledger has its record; undefined once that is wiped. */
+  /** The index of the ledger that has its record. Undefined if no ledger has one. */
   machine: number | undefined;
+  /** Whether nobody has removed it. */
   alive: boolean;
-  /** Whether the list shows it by now. */
+  /** Whether complete listings surely show it by now. */
   listed: boolean;
   /** Whether its settling time is over. */
   settled: boolean;
-  /** Made by a POST without an answer, which the service carries out after the settling time. */
+  /** Whether its POST got no answer, and the service will carry that POST out only after the settling time. */
   overdue: boolean;
-  /** The last session that told of its id. */
+  /** The last session that named its id to a person. */
   namedBy: string | undefined;
-  /** A person or a Delete let it go, knowingly. */
+  /** Whether a person or a Delete dropped it on purpose. */
   letGo: boolean;
 }
 
-/** A ledger's record, and what really became of its POST. */
+/** A record of the ledger, with the real outcome of its POST. */
 export interface Row extends LedgerRecord {
-  /** The settling time since `at` is not over. */
+  /** Whether the settling time since `at` is not over yet. */
   young: boolean;
-  /** How many POSTs of it have left. */
+  /** How many POSTs were sent for it. */
   sent: number;
+  /** Ids of the instances that these POSTs created. */
   made: string[];
 }
 
-/** What a stack's state holds. */
+/** A resource in the state of a stack. */
 export interface Held {
   urn: string;
   resource: string;
   id: string;
+  /** The session that created or imported it. */
   stamp: string;
-  /** Replaced, and still to be deleted. */
+  /** Whether it is replaced already, and still has to be deleted. */
   old: boolean;
 }
 
 /** A Create call, from the engine's request to the provider's reply. */
 export interface Call {
-  /** Index in the program. */
+  /** The index of the resource in the program. */
   resource: number;
+  /** Whether the state holds an instance that the new one replaces. */
   replaces: boolean;
+  /** The state of the create protocol. */
   state: State;
-  /** The record that the driver moves on. */
+  /** The key of the record that the call updates. */
   key: string | undefined;
-  /** What the POST under way has made. */
-  acted: string | undefined;
-  /** The instance, once accepted. */
+  /** The id of the instance that the POST under way has created. */
+  madeId: string | undefined;
+  /** The id of the instance, once the protocol has accepted it. */
   id: string | undefined;
-  /** What could not come of an unclear POST: for the last look. */
+  /** After an unclear POST, the ids of the instances that it can't have created. The last listing needs them. */
   before: readonly string[] | undefined;
-  /** It told that its listing was partial. */
-  toldPartial: boolean;
-  /** How often it has waited for another run's call as long as it may. */
+  /** Whether it reported that its listing was not complete. */
+  reportedPartial: boolean;
+  /** How often it has waited for another run's call for a whole settling time. */
   waits: number;
-  /** How many records it has begun. */
+  /** How many records it has written. */
   begins: number;
 }
 
-/** A run of the engine with its session of the plugin. */
+/** A run of the engine, with its session of the plugin. */
 export interface Run {
+  /** The id of the session. */
   session: string;
-  /** Which of the slice's runs, and which variant of it. */
+  /** The index of the run in the slice, and the index of its variant. */
   plan: [number, number];
   engine: "alive" | "gone";
-  /** The first Cancel came amid calls. */
+  /** Whether a first Cancel came while calls were under way. */
   canceled: boolean;
-  /** Its lock is given up, though calls may go on (attach mode). */
+  /** Whether it has released its lock, although its calls may continue (attach mode). */
   unlocked: boolean;
-  /** Resources that the engine has not come to yet. */
+  /** Indexes of the resources that the engine has still to deal with. */
   todo: number[];
   calls: Call[];
-  /** A reply that the engine has and has not saved. */
+  /** A reply that the engine has received and not saved yet. */
   unsaved: { resource: number; id: string; replaces: boolean } | undefined;
-  /** A reply without an id, or an unfinished one, that an error hook may answer by asking again. */
+  /** A failed reply, with an id if the instance is unfinished. An error hook may make the engine ask again. */
   retry: { resource: number; replaces: boolean; id: string | undefined } | undefined;
+  /** How often an error hook has made the engine ask again. */
   retries: number;
+  /** Ids of the instances that the session has created or taken over. */
   made: string[];
+  /** Ids of the instances that the session has taken over. */
   takenOver: string[];
-  /** Ids that a call of this session named. */
+  /** Ids that a call of the engine named. */
   namedByEngine: string[];
+  /** Ids of the instances that a state surely held. */
   proven: string[];
+  /** Instances whose create was answered as unfinished. */
   unfinished: { resource: number; key: string; id: string }[];
 }
 
+/** One state of the exploration. */
 export interface World {
   instances: Instance[];
-  /** One for each machine. */
+  /** One ledger for each machine. */
   ledgers: Row[][];
-  /** One for each stack. */
+  /** The state of each stack. */
   stacks: Held[][];
   runs: Run[];
   /** How many runs have begun. */
   begun: number;
+  /** How many faults may still happen. */
   faults: number;
-  /** What people may still do, each once. */
+  /** What people may still do, each act once. */
   acts: string[];
 }
 
-/** The settling time; longer than a baseline may be old. */
+/** The settling time. It is longer than the maximum age of a baseline. */
 export const settlingMs = 60_000;
 
+/** Copies a world so that a step can change the copy. */
 export function copyOf(world: World): World {
   return {
     ...world,
@@ -135,7 +151,7 @@ function keyOfState(state: State): string {
   let key = stateKeys.get(state);
   if (key === undefined) {
     key = JSON.stringify(state, (name, value: unknown) => {
-      // No call sleeps past the settling time, and the call itself has what it ended with.
+      // These don't tell worlds apart: no call sleeps past the settling time, and the call has the result, too.
       if (name === "wakeAt" || name === "result") return undefined;
       if (value instanceof Set) return [...(value as Set<string>)];
       if (value instanceof Error) return value.message;
@@ -146,7 +162,7 @@ function keyOfState(state: State): string {
   return key;
 }
 
-/** A text that two worlds share only if they are the same. */
+/** Returns a string that two worlds share only if they are the same. */
 export function keyOf(world: World): string {
   const parts: unknown[] = [world.begun, world.faults, world.acts.join()];
   for (const it of world.instances) {
@@ -187,9 +203,9 @@ export function keyOf(world: World): string {
     for (const call of run.calls) {
       parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
       parts.push(
-        call.acted,
+        call.madeId,
         call.id,
-        call.toldPartial,
+        call.reportedPartial,
         call.waits,
         call.begins,
         call.before?.join(),
@@ -199,7 +215,7 @@ export function keyOf(world: World): string {
   return parts.join("|");
 }
 
-/** The settling time passes: what is made by now is listed, and every moment is that much further back. */
+/** Lets the settling time pass. Every created instance is listed then, and all times are moved back. */
 export function passTime(world: World): void {
   for (const it of world.instances) {
     if (it.overdue) continue;
@@ -207,37 +223,38 @@ export function passTime(world: World): void {
     it.listed = true;
   }
   for (const row of world.ledgers.flat()) row.young &&= isUnderWay(world, row);
-  // The grace of a plugin whose engine is gone is shorter than the settling time.
+  // A plugin whose engine is gone ends before the settling time has passed.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
     const { state } = call;
     if (state.phase === "sleeping" && state.then.phase === "readingLedger") {
       if ((state.then.until ?? 0) > 0) call.waits++;
     }
-    call.state = earlier(call.state);
+    call.state = movedBack(call.state);
   }
 }
 
-/** How long a POST may take is no part of the settling time. */
+/** Whether the record's POST is under way. The settling time begins only once the POST has ended. */
 function isUnderWay({ runs }: World, { key }: Row): boolean {
   return runs.some(({ calls }) =>
     calls.some((call) => call.state.phase === "posting" && call.key === key),
   );
 }
 
-/** Whether anything waits for the settling time. */
+/** Whether anything changes when the settling time passes. */
 export function isTimely(world: World): boolean {
   return (
     world.instances.some((it) => it.alive && !it.settled && !it.overdue) ||
     world.ledgers.some((rows) => rows.some((row) => row.young)) ||
     world.runs.some(({ engine }) => engine === "gone") ||
-    world.runs.some((run) => run.calls.some(({ state }) => earlier(state) !== state))
+    world.runs.some((run) => run.calls.some(({ state }) => movedBack(state) !== state))
   );
 }
 
-function earlier(state: State): State {
+/** The state, with its times moved back by the settling time. */
+function movedBack(state: State): State {
   if (state.phase === "sleeping") {
-    const then = earlier(state.then);
+    const then = movedBack(state.then);
     return then === state.then ? state : { ...state, then };
   }
   let changed: State = state;
@@ -251,11 +268,12 @@ function earlier(state: State): State {
   return changed;
 }
 
+/** What the service shows of an accepted instance. */
 export function accepted(id: string, name?: string): Accepted {
   return { id, name, networks: [] };
 }
 
-/** The next instance that the service makes: a stranger's, unless `more` says otherwise. */
+/** Returns the next instance that the service creates. It is a stranger's, unless `more` says otherwise. */
 export function newInstance({ instances }: World, more: Partial<Instance>): Instance {
   return {
     id: `i${instances.length}`,

@@ -70,7 +70,7 @@ test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
   await mode("mode", "disabled");
   stack.program(instances({ third: {} }));
   const refused = await stack.preview();
-  expect(refused.output).toMatch(/name.*is required here, since pulumi:autonaming is disabled/s);
+  expect(refused.output).toMatch(/name.*is required, because pulumi:autonaming is disabled/s);
   expect(refused.code).not.toBe(0);
   stack.program(instances({ third: { inputs: { name: "own" } } }));
   expect((await stack.preview()).code).toBe(0);

@@ -20,7 +20,7 @@ test("answered 503 after the service acted, the name given: the instance is name
   // Run again, it is still not known whose it is.
   const again = await stack.up();
   expect(again.output).toContain(
-    `${id} is there, but the name is not one that the provider made up`,
+    `${id} of that name exists, but the provider did not generate the name`,
   );
   expect(again.code).not.toBe(0);
 

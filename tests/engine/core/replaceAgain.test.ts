@@ -22,7 +22,9 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
 
     expect(output).toContain("1 replaced");
     // Named, since it can't be told apart from what a killed run has left.
-    expect(output).toContain("warning: instances that may be left over from earlier creates");
+    expect(output).toContain(
+      "warning: new instances are created although the service has instances that may be left over from earlier creates",
+    );
     expect(output).toContain(`${id} (${urn}: `);
     expect(code).toBe(0);
     const now = await stack.instance();
@@ -50,7 +52,7 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect((await stack.type("pulumi config set compute:leftovers warn")).code).toBe(0);
   const replaced = await stack.up("--replace", urn);
   expect(replaced.output).toContain("instances that may be left over from earlier creates");
-  expect(replaced.output).not.toContain("warning: instances that may be left over");
+  expect(replaced.output).not.toContain("warning: new instances are created although");
   expect(replaced.code).toBe(0);
   expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
 });

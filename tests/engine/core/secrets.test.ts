@@ -178,7 +178,9 @@ test("what a killed run leaves behind tells of a secret name by a keyed hash alo
   // It is not a name that the provider made up, so a person decides.
   const again = await stack.up(...debug);
   const [id] = fixture.ids();
-  expect(again.output).toContain(`${id} is there, but the name is not one`);
+  expect(again.output).toContain(
+    `${id} of that name exists, but the provider did not generate the name`,
+  );
   expect(again.code).not.toBe(0);
   expect(fixture.posts()).toBe(1);
 });
