@@ -54,7 +54,7 @@ async function respond(
   if (scripted === undefined || delivery === undefined) return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
     ...{ requestId: received.requestId, socket, sleep },
-    // The sleep rejects if the emulator was closed before the release.
+    // After a test has released the response, `sleep(0)` rejects if the emulator has been closed meanwhile.
     waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });
 }

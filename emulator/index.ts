@@ -35,7 +35,7 @@ export interface Emulator extends AsyncDisposable {
   /** Refuses new connections until `acceptConnections` is called. Open connections stay open. */
   refuseNewConnections(): void;
   acceptConnections(): Promise<void>;
-  /** Stops the emulator, and closes the open connections. A database file stays. */
+  /** Stops the emulator, and closes the open connections. Does not delete a database file. */
   close(): Promise<void>;
 }
 

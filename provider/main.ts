@@ -31,7 +31,7 @@ async function serve(isByEngine: boolean): Promise<void> {
   // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This one does not need it, and a
   // secret that is not there can't leak (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
-  // Stdout is for the port alone: the engine would read a line that a dependency prints there as the port.
+  // Only the port may go to stdout. If a dependency printed a line there, the engine would take it for the port.
   console.log = console.info = console.debug = console.error;
   const redactor = new Redactor();
   const log = new EngineLog({ redactor, clock: systemClock });
@@ -55,7 +55,7 @@ async function serve(isByEngine: boolean): Promise<void> {
 function greet(port: number): void {
   const lines = [
     pluginDescription,
-    "To try it as it runs here, in the folder of a program:",
+    "To use this running plugin, type this in the folder of a program:",
     `  PULUMI_DEBUG_PROVIDERS=${metadata.name}:${port} pulumi up`,
     `Ctrl-C ends it. ${executable} doctor checks the settings; --help shows all it can do by hand.`,
   ];
@@ -79,7 +79,7 @@ function surviveDefects(log: EngineLog, redactor: Redactor): void {
   process.stderr.on("error", () => undefined);
 }
 
-/** Whether stdin comes from another process. If it does not (/dev/null), its end says nothing about the engine. */
+/** Whether stdin comes from another process. Only then does the end of stdin mean that the engine has ended. */
 function isStdinPiped(): boolean {
   try {
     const stdin = fstatSync(0);

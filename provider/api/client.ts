@@ -43,9 +43,8 @@ export interface ComputeApi {
   createPermit(signal: AbortSignal): Promise<CreatePermit>;
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2). Never rejects, and
-   * uses up the permit. If `unsent` or `grace` is aborted before a byte was sent, nothing is sent and the outcome is
-   * `notSent`. If `grace` is aborted after that, the call stops waiting for the response and the outcome is
-   * `unclear`.
+   * uses up the permit. Aborting `unsent` cancels the call only as long as no byte was sent. Aborting `grace`
+   * cancels it at any time. Before the first byte, the outcome is then `notSent`, and after it `unclear`.
    */
   createInstance(
     body: CreateBody,
@@ -91,13 +90,13 @@ export interface ClientOptions {
   /** Returns a number from 0 up to 1, for jitter. */
   random: () => number;
   /**
-   * Makes a dispatcher for each POST, and one for all other requests. Undefined for a dispatcher of undici that
-   * uses the proxy of `env`.
+   * Called once for every POST, and once for the dispatcher that all other requests share. If this is not
+   * set, the client uses a dispatcher of undici, with the proxy from `env`.
    */
   connect?: (() => Dispatcher) | undefined;
 }
 
-/** An endpoint that pauses after a 429, and the length of the pause. */
+/** The endpoint that answered 429, and how long the client waits before it calls that endpoint again. */
 export interface SlowedDown {
   method: string;
   path: string;

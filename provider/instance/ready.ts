@@ -30,7 +30,7 @@ export interface PendingInstance {
   /** The outputs as far as they are known by now. */
   outputs: PropertyMap;
   origin: Origin;
-  /** Listings that began before this mark need not show the instance (`ListingSource.mark`). */
+  /** The mark of the POST (`ListingSource.mark`). A listing that began before it proves nothing about the instance. */
   after: number;
 }
 
@@ -84,7 +84,10 @@ export function readyOutputs(
   return outputs;
 }
 
-/** Returns the outputs of an instance that has left PROVISIONING, but that the listings can't show. Warns of that. */
+/**
+ * Returns the outputs of an instance that is no longer among those in PROVISIONING, but that is not in the part
+ * of the other instances that a listing can show. Warns that its status or address is not known.
+ */
 function unlistedOutputs(
   session: Session,
   { id, urn, outputs: known, origin }: PendingInstance,
@@ -102,7 +105,7 @@ function unlistedOutputs(
 
 /**
  * Checks the status in the outputs, and warns if the instance is ready but does not run. An unknown status
- * is only a warning if the instance was ready before.
+ * is an error, unless the instance was ready before: then it is a warning.
  *
  * @param before The outputs as they were before the service was asked.
  * @throws InstanceUnfinished for an instance that is not ready.
@@ -141,7 +144,10 @@ export function checkStatus(
           `${description}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it. To have it created again, remove it at the service first`,
         );
       }
-      messages.warning(`${description}. \`pulumi refresh\` shows when the status changes`, urn);
+      messages.warning(
+        `${description}. Run \`pulumi refresh\` later to see whether the status has changed`,
+        urn,
+      );
     }
   }
 }
@@ -163,7 +169,7 @@ export function unfinishedError(
   );
 }
 
-/** Says what ended the wait. Returns either a clause that ends with a semicolon, or whole sentences. */
+/** Says what ended the wait. A sentence follows the result, so it ends with a semicolon or a full stop. */
 function endOfWait(
   error: unknown,
   id: string,

@@ -88,7 +88,7 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
   const reasons = [...error.reasons];
   if (leftOut.length > 0) {
     reasons.push(
-      `${leftOut.join(", ")} was left out of the state of the instance, because the whole state is too large to be sent; the next \`pulumi up\` records what the program says`,
+      `${leftOut.join(", ")} was left out of the state of the instance, because the whole state is too large to be sent; the next \`pulumi up\` stores what the program says in the state`,
     );
   }
   return withDetail(
@@ -114,7 +114,7 @@ function withDetail(code: status, message: string, type: string, detail: Message
 }
 
 /**
- * The maximum size of inputs and outputs together. They are sent twice in an HTTP/2 trailer, in Base64. A
+ * The maximum size of inputs and outputs together. Both are sent twice in one HTTP/2 trailer, in Base64 (measured). A
  * trailer of more than about 16 MB breaks the connection, and with it every call on the connection.
  */
 const maxStateBytes = 4 * 1024 * 1024;
@@ -122,8 +122,8 @@ const maxStateBytes = 4 * 1024 * 1024;
 /**
  * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state
  * is too large, its largest properties are left out, secrets first: user data is the only large input, and it
- * is a secret. A property is left out of both inputs and outputs, as after an import, so that the next Diff
- * records what the program says. `leftOut` names these properties.
+ * is a secret. A property is left out of both inputs and outputs. The next Diff treats it like a property
+ * that an import could not read: the program's value is recorded, and the instance is not replaced. `leftOut` names these properties.
  */
 export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): {
   inputs: Struct;

@@ -9,7 +9,7 @@ import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { cacheDirectory } from "./cacheDirectory";
 
-/** A digest of the bundle, defined by the build. V8 itself only compares the length of the source with the cache. */
+/** A digest of the bundle, defined by the build. Of the source, V8 itself only checks the length. */
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
@@ -19,8 +19,8 @@ const cache = cacheFile();
 const cachedData = cache === undefined ? undefined : readCache(cache);
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
-// The cache is written when the process exits, if an engine started it (its address is then the last argument):
-// V8 has then compiled what the runs of an engine need.
+// If an engine started this process, the last argument is the engine's address. The cache is then written when the
+// process exits, because by then V8 has compiled the functions that an engine uses.
 if (cache !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
   process.on("exit", () => writeCache(cache));
 }

@@ -1,4 +1,4 @@
-/** The file that the launcher runs (`bin/start.js`). It starts the bundle beside it, with V8's compile cache. */
+/** Built as `bin/start.js`, which the launcher runs. Starts the bundle beside it, with V8's compile cache. */
 import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDirectory } from "./cacheDirectory";

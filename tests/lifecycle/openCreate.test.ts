@@ -48,7 +48,7 @@ test.concurrent.each(Object.entries(idle))(
       control.fault({ ...fault, method: "POST" });
       const settings = { settlingSeconds: 0.1 };
       const { failure } = await world.stack.up(await world.plugin(settings), explicit);
-      expect(failure.message).toMatch(/Whether it was created is not known/);
+      expect(failure.message).toMatch(/Whether the instance was created is not known/);
       expect(world.posts).toBe(1);
 
       const before = control.requests().length;

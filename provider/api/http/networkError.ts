@@ -39,7 +39,7 @@ export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): s
   if (error.message.startsWith("Proxy response")) {
     return `the proxy refused to connect to ${host} (${error.message})`;
   }
-  // OpenSSL's own message names its source files.
+  // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
   if (opensslCodes.test(code)) {
     return `no TLS connection could be made with ${host} (${code})${otherScheme(baseUrl)}`;
   }
@@ -83,8 +83,8 @@ function certificateProblem(code: string): string {
 }
 
 /**
- * Returns a question about the scheme for the end of a message. A wrong scheme shows only as a broken
- * connection. Plain http is allowed on loopback only, so elsewhere an https address gets no question.
+ * Returns a question about the scheme for the end of a message, because no network error says that the scheme
+ * is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
  */
 function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (is it an https address?)";
