@@ -149,7 +149,7 @@ export interface Provider {
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
   list(request: ListRequest): Promise<ListedResource[]>;
   /**
-   * Ends all waits, so that the running calls return what the state should keep. It is called at Ctrl-C and at
+   * Ends all waits. The running calls then return what is known so far, so that the engine can save it. It is called at Ctrl-C and at
    * every normal shutdown. It never exits the process.
    *
    * @param isOrderly the engine has received every answer, and will save them all in the state

@@ -118,7 +118,7 @@ export class FaultScripts {
     this.#faults = [];
   }
 
-  /** Returns the faults that apply to this request. Each of them counts it. At most one is a delivery fault. */
+  /** Returns the faults that apply to this request, and counts a hit for each of them. At most one is a delivery fault. */
   take(request: LoggedRequest): ScriptedFault[] {
     const taken: ScriptedFault[] = [];
     for (const scripted of this.#faults) {

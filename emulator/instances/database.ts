@@ -8,8 +8,7 @@ import { OptionError } from "../options";
 const version = 1;
 
 /**
- * `seq` is never used twice, so no two instances share an address. A row stays when its instance is gone (`gone_at`
- * has passed), because a cursor may still be its id. An instance whose `ready_at` is NULL never leaves PROVISIONING.
+ * The addresses are computed from `seq`, which is never used twice. The row of a gone instance (`gone_at` has passed) stays, because a caller may still send its id as the cursor. An instance whose `ready_at` is NULL never leaves PROVISIONING.
  * Times are milliseconds since 1970.
  */
 const table = `

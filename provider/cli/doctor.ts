@@ -218,7 +218,7 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
     return warning(
       "ledger",
       `${folder} can't be written (${problem})`,
-      "Make the folder writable, or set PULUMI_HOME: if a run is killed while it creates an instance, the next run will not know of that instance.",
+      "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.",
     );
   }
   const complaints: string[] = [];

@@ -28,8 +28,8 @@ export function processTerminal(): Terminal {
 
 /** Prints the result of a command as JSON (`--json`). */
 export function printData(data: unknown, { print, redactor }: Terminal): void {
-  // Each string is redacted before JSON escapes it: a JSON reader would turn the escape of a control
-  // character into that character again.
+  // Redaction also removes control characters. It comes before JSON escapes the strings, because a JSON reader
+  // would restore them.
   const redact = (_: string, value: unknown) =>
     typeof value === "string" ? redactor.redact(value) : value;
   for (const line of JSON.stringify(data, redact, 2).split("\n")) print(line);

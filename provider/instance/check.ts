@@ -92,13 +92,13 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = readInput(news, name);
   if (value === undefined) {
-    // During an import, old and new inputs lack what the service's list does not show. That is no error.
+    // In an import, the inputs come from the service's list, which does not show all of them: what both old and new inputs lack is no error.
     const isImport = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
     return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
   }
   const revealed = reveal(value);
   if (revealed instanceof Unknown) return [];
-  // Any valid string stands for an item that is not known yet.
+  // An item that is not known yet is replaced by a valid string, so that only the known items are checked.
   const knownValue = isList(revealed)
     ? revealed.map((item) => (hasUnknown(item) ? "not known yet" : item))
     : revealed;

@@ -5,7 +5,7 @@ import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** How long a create waits until the column shows what for. */
+/** A wait is shown in the column only after this time. */
 const firstMs = 1000;
 /** How often the column is updated after that, if nothing changes. */
 const intervalMs = 10_000;

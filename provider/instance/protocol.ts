@@ -42,7 +42,7 @@ export interface CreateSpec {
   digest: string;
   /** The setting `compute:leftovers`. */
   leftovers: "warn" | "fail";
-  /** Whether a Delete of an instance that is still listed fails (`compute:deletePolicy`). */
+  /** Whether `compute:deletePolicy` makes the Delete of a listed instance fail. */
   deleteFails: boolean;
   settlingMs: number;
   pollIntervalMs: number;
@@ -85,8 +85,7 @@ export type State =
   | { phase: "posting"; attempt: Attempt; key: string }
   /**
    * Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `until` is when the settling time is over. `hasUnexplained` says whether a listing so far showed a new
-   * instance, of any name, that nothing explains.
+   * `until` is when the settling time is over. `hasUnexplained` says whether a listing of this search showed a new instance, of any name, that may come from this POST (`isUnexplained`).
    */
   | { phase: "searchingAfterPost"; attempt: Attempt; until: number; hasUnexplained: boolean }
   /** Waits until the clock time `wakeAt`, and then enters the state `then` → `slept` */
@@ -138,8 +137,7 @@ export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
   /**
-   * `isTaken` says whether the record now belongs to this session. `settledBy` is the clock time from which
-   * every listing shows an instance that the record's POST created.
+   * `isTaken` says whether the record now belongs to this session. `settledBy` is the end of the record's settling time: a listing that begins later shows the instance, if the POST created one.
    */
   | { kind: "takenOver"; isTaken: boolean; settledBy: number }
   | { kind: "searched"; existence: Existence }
@@ -162,9 +160,9 @@ export interface Observation {
   begunAt: number;
   /** Whether this session has created the instance, or taken it over. */
   isOfThisSession: (id: string) => boolean;
-  /** Whether a call of the engine named the id in this session. The instance may be another resource's. */
+  /** Whether the engine has sent the id in a call of this session. The instance may then be another resource's. */
   isNamedByEngine: (id: string) => boolean;
-  /** Whether a state surely held the instance. */
+  /** Whether it is proven that a Pulumi state held the instance. */
   isInState: (id: string) => boolean;
   /** Whether the settling time of the record is not over, so that a listing may lack its instance. */
   isSettling: (record: LedgerRecord) => boolean;
@@ -235,7 +233,7 @@ export type PendingReason =
   /** Another run's create of this resource was completed while this one waited. */
   | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
-  /** The digests differ. Only with the same token does that prove that the program asks for something else. */
+  /** The digests differ. If the token is the same, the program asks for something else. If not, the digests can't be compared, because the token is part of their key. */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
   | { kind: "listingFailed"; error: RequestError }
@@ -253,7 +251,7 @@ export type UnclearReason =
 const maxBaselineAgeMs = 30_000;
 /** The maximum number of take-overs of a record, and of POSTs that fail before a byte is sent, in one create. */
 const maxTries = 4;
-/** The wait after the first such POST. It doubles after each further one. */
+/** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
 
 // ── The first transition, and the next one ───────────────────────────────────────────────────────
@@ -264,7 +262,7 @@ const firstRetryMs = 500;
  * @param unfinished The instance that an earlier call of this session created for this resource.
  */
 export function begin(unfinished?: { key: string; id: string }): Transition {
-  // An error hook made the engine repeat the call: continue to wait for that instance.
+  // The engine repeats the Create, because an error hook asked for it. The instance exists already, so there is no new POST.
   if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
   return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
@@ -317,7 +315,7 @@ function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
 }
 
 /**
- * Whether a record has the same URN, with the same stack name, but another provider resource. The record may
+ * Whether a record has the same URN, which contains the name of the stack, but another provider resource. The record may
  * belong to this stack (after an upgrade of the plugin) or to another stack with the same name.
  */
 function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
@@ -341,12 +339,15 @@ function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   if (!isPending(record)) return false;
   return (
     isOfSameResource(spec, record) ||
-    // This also holds if the record's session lives: a plugin may outlive an engine that has saved nothing.
+    // Even if the session of the record lives: its plugin may have outlived an engine that saved nothing.
     (isOfOtherScope(spec, record) && !isWithEngine(entry))
   );
 }
 
-/** Whether the record is of a create of this resource whose instance a state holds or is about to hold. */
+/**
+ * Whether a state holds the record's instance, or is about to. The record is of this resource, or has the same
+ * URN under another provider resource.
+ */
 function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { stage, settled } = entry.record;
   if (isOfOtherScope(spec, entry.record)) return isWithEngine(entry);
@@ -505,7 +506,7 @@ function resume(
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
-/** Judges the listing before the POST. The POST can't create its instances, but they may be leftovers. */
+/** Judges the listing that was fetched before the POST. Its instances can't come from the POST, but they may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   state: StateOf<"takingBaseline" | "renewingBaseline">,
@@ -550,7 +551,7 @@ function findUndeletable(spec: CreateSpec, observation: Observation): LedgerReco
 /** The instances that earlier creates of this resource may have left. */
 function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   const { items, entries, isOfThisSession, isInState, isSettling } = observation;
-  // Records under another provider resource count, too: a state that was not saved has lost the provider's id.
+  // Records with another scope count, too: if the state was not saved, the provider resource has a new id in the next run.
   const delivered = entries
     .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
     .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
@@ -770,7 +771,7 @@ function stop(state: State, why: Error): Transition {
   if (state.phase === "sleeping") return stop(state.then, why);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
   if (unclear) return failUnclear(unclear, { kind: "stopped", why });
-  // Before a byte of the POST was sent. Afterwards the event would be `posted`.
+  // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
   const isUnsent = state.phase === "posting";
   return fail({ kind: "stopped", why }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
 }
