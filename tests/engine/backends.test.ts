@@ -89,7 +89,7 @@ async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
   expect(audits.map(({ code }) => code)).toEqual([1, 0]);
   const said = audits[0]?.output;
   expect(said).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
-  expect(said).toMatch(/of which this machine knows nothing \(1\):\n +urn:\S+::db /);
+  expect(said).toMatch(/that the ledger of this machine does not have \(1\):\n +urn:\S+::db /);
   await expectWhole(fixture, 2);
   await expectAuditedWhole(fixture);
 }

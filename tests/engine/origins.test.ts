@@ -27,7 +27,7 @@ test("refresh with the wrong token or address keeps the state, names the differe
   };
 
   token(tokens.live);
-  await expectKept(/made with a test token, but the token given now is a live one.*run again with/);
+  await expectKept(/made with a test token, but the token given now is a live one.*Run again with/);
 
   token(ofOther);
   await expectKept(/account acct_default, but the token given now is of account acct_other/);
