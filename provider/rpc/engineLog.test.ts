@@ -72,6 +72,23 @@ test("the messages of one resource arrive in the order in which they were writte
   });
 });
 
+test("a message that the engine holds up delays no other resource's messages", async () => {
+  await withEngine(async (engine, log) => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const { promise: otherArrived, resolve: arrive } = Promise.withResolvers<void>();
+    engine.beforeLog = async (message) => {
+      if (message === "other") arrive();
+      else await isReleased;
+    };
+    log.status(instanceUrn, "held up");
+    log.status(`${instanceUrn}-2`, "other");
+    await otherArrived;
+    release();
+    await log.flush();
+    expect(engine.logged).toHaveLength(2);
+  });
+});
+
 test.each(["answer", "failure"])(
   "a warning just before its %s reaches the engine first",
   async (end) => {

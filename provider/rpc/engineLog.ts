@@ -27,19 +27,17 @@ const flushMs = 1000;
 const sendMs = 5000;
 
 /**
- * Sends one message after the other, so that an older status never replaces a newer one. No method throws, and
- * only `flush` waits. Messages are dropped while no engine is attached.
+ * Sends the messages of a URN one after the other, so that an older status never replaces a newer one. Messages of
+ * different URNs do not wait for each other. No method throws, and only `flush` waits. Messages are dropped while no
+ * engine is attached.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /**
-   * Resolves when the engine has every message so far. Undefined if the engine has them all, or if `flush` has
-   * given up on them.
-   */
-  #sent: Promise<void> | undefined;
+  /** By URN: resolves when the engine has the last message of the URN. No entry if it has, or `flush` gave up. */
+  readonly #lastSent = new Map<string, Promise<void>>();
 
   constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
     this.#redactor = redactor;
@@ -71,14 +69,14 @@ export class EngineLog implements Messages {
    * after the answer to its last call, and would not show a warning that arrives later.
    */
   async flush(): Promise<void> {
-    const sent = this.#sent;
-    if (!sent) return;
+    if (this.#lastSent.size === 0) return;
     const timer = new AbortController();
-    const giveUp = this.#clock.sleep(flushMs, timer.signal).then(() => {
-      // An engine that does not accept messages must delay only this answer, not all later ones.
-      if (this.#sent === sent) this.#sent = undefined;
-    }, ignore);
-    await Promise.race([sent.then(() => timer.abort()), giveUp]);
+    const sent = Promise.all(this.#lastSent.values()).then(() => timer.abort());
+    // An engine that does not accept messages must delay only this answer, not all later ones.
+    const giveUp = this.#clock
+      .sleep(flushMs, timer.signal)
+      .then(() => this.#lastSent.clear(), ignore);
+    await Promise.race([sent, giveUp]);
   }
 
   /** Drops all later messages, until an engine attaches. */
@@ -93,13 +91,15 @@ export class EngineLog implements Messages {
     const client = (this.#client ??= connect(this.#address));
     // Redacted now: the message may contain only what is not secret when it is written.
     const text = truncate(this.#redactor.redact(message.text));
-    const sent = Promise.resolve(this.#sent)
+    const { urn = "" } = message;
+    const previous = this.#lastSent.get(urn) ?? Promise.resolve();
+    const sent = previous
       .then(async () => send(await client, { ...message, text }))
       .catch(ignore)
       .finally(() => {
-        if (this.#sent === sent) this.#sent = undefined;
+        if (this.#lastSent.get(urn) === sent) this.#lastSent.delete(urn);
       });
-    this.#sent = sent;
+    this.#lastSent.set(urn, sent);
   }
 }
 
