@@ -9,22 +9,39 @@ import {
   type handleUnaryCall,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import {
+  ResourceProviderService,
+  type IResourceProviderServer,
+} from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { Provider } from "../requests";
+import type { Redactor } from "../redaction";
+import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
-import { providerService, type CallRunner, type ServiceDependencies } from "./service";
+
+/** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
+export type ProviderCalls = Partial<{
+  [
+    Name in keyof IResourceProviderServer as string extends Name ? never : Name
+  ]: IResourceProviderServer[Name];
+}>;
 
 /** What a server is made with. */
-export interface ServerDependencies extends ServiceDependencies {
+export interface ServerDependencies {
   /**
    * Loads the provider. The first call that needs the provider calls this function, once. Of the plugins that
    * an engine starts, half are only asked for the schema.
    */
   loadProvider: () => Promise<Provider>;
+  /** Reads the schema of the package, as JSON. */
+  schema: () => Promise<string>;
+  log: EngineLog;
+  redactor: Redactor;
+  /** The semantic version of the plugin. */
+  version: string;
 }
 
 /** Serves a `Provider` as the gRPC service `pulumirpc.ResourceProvider`. */
-export class ProviderServer implements CallRunner {
+export class ProviderServer {
   readonly #server: Server;
   readonly #dependencies: ServerDependencies;
   #provider: Promise<Provider> | undefined;
@@ -37,7 +54,11 @@ export class ProviderServer implements CallRunner {
       "grpc.max_receive_message_length": 400 * 1024 * 1024,
       "grpc.max_send_message_length": -1,
     });
-    this.#server.addService(ResourceProviderService, providerService(this, dependencies));
+  }
+
+  /** Adds the handlers of the calls. */
+  addCalls(calls: ProviderCalls): void {
+    this.#server.addService(ResourceProviderService, calls);
   }
 
   /** Listens on a port that the system chooses, for this machine only. Resolves to the port. */
@@ -50,6 +71,7 @@ export class ProviderServer implements CallRunner {
     });
   }
 
+  /** How many calls are not answered yet. */
   get runningCalls(): number {
     return this.#running.size;
   }
@@ -59,6 +81,7 @@ export class ProviderServer implements CallRunner {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
 
+  /** Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. */
   attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
     this.#tellProvider((provider) => provider.renew());
@@ -85,18 +108,21 @@ export class ProviderServer implements CallRunner {
     this.#dependencies.log.close();
   }
 
+  /** Returns the gRPC handler of a unary call that does not need the provider. */
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => this.#run(callback, async () => handle(call.request));
   }
 
+  /** Returns the gRPC handler of a unary call that needs the provider. */
   withProvider<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
+  /** Returns the gRPC handler of a call that needs the provider, and answers with one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {

@@ -1,15 +1,12 @@
 /**
  * The handlers of the calls of `pulumirpc.ResourceProvider`. Each decodes the engine's message, calls the
- * provider, and encodes the response. `server.ts` runs them.
+ * provider, and encodes the response. `main.ts` makes the server here, and `server.ts` runs the calls.
  */
-import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
-import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
 import { functionTokens, instanceToken, unknownTexts } from "../pulumiNames";
-import type { Redactor } from "../redaction";
 import type * as requests from "../requests";
 import { describeError } from "./errors";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
@@ -19,49 +16,17 @@ import {
   omitEngineEntries,
   withEngineEntries,
 } from "./providerInputs";
-import type { EngineLog } from "./engineLog";
+import { ProviderServer, type ProviderCalls, type ServerDependencies } from "./server";
 
-/** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
-type Service = Partial<{
-  [
-    Name in keyof IResourceProviderServer as string extends Name ? never : Name
-  ]: IResourceProviderServer[Name];
-}>;
-
-/** What the handlers need besides the provider. */
-export interface ServiceDependencies {
-  /** Reads the schema of the package, as JSON. */
-  schema: () => Promise<string>;
-  log: EngineLog;
-  redactor: Redactor;
-  /** The semantic version of the plugin. */
-  version: string;
-}
-
-/** The part of the server that the handlers use. */
-export interface CallRunner {
-  /** Returns the gRPC handler of a unary call that does not need the provider. */
-  unary<Request, Reply>(
-    handle: (request: Request) => Reply | Promise<Reply>,
-  ): handleUnaryCall<Request, Reply>;
-  /** Returns the gRPC handler of a unary call that needs the provider. */
-  withProvider<Request, Reply>(
-    handle: (provider: requests.Provider, request: Request) => Promise<Reply>,
-  ): handleUnaryCall<Request, Reply>;
-  /** Returns the gRPC handler of a call that needs the provider, and answers with one message for each item. */
-  streaming<Request, Reply>(
-    handle: (provider: requests.Provider, request: Request) => Promise<Reply[]>,
-  ): handleServerStreamingCall<Request, Reply>;
-  /** How many calls are not answered yet. */
-  readonly runningCalls: number;
-  /** Has the provider end its waits (see `Provider.cancel`). Never throws. */
-  cancel(isOrderly: boolean): void;
-  /** Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. */
-  attachEngine(engineAddress: string): void;
+/** Makes the server of the plugin, with all its calls. It does not listen yet. */
+export function createServer(dependencies: ServerDependencies): ProviderServer {
+  const server = new ProviderServer(dependencies);
+  server.addCalls(providerService(server, dependencies));
+  return server;
 }
 
 /** Returns the handler of every call that the provider has. grpc-js answers UNIMPLEMENTED to the other calls. */
-export function providerService(server: CallRunner, dependencies: ServiceDependencies): Service {
+function providerService(server: ProviderServer, dependencies: ServerDependencies): ProviderCalls {
   const { schema, log, redactor, version } = dependencies;
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>

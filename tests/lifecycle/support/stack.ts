@@ -9,8 +9,8 @@ import { propertyMap, type PropertyMap } from "../../../provider/propertyValue";
 import type { DiffKind } from "../../../provider/requests";
 import type { TestClient } from "../../../provider/rpc/testing/client";
 import { CallFailed, type Unfinished } from "../../../provider/rpc/testing/failure";
-import type { Calls } from "../../simulation/engine";
 import {
+  type Calls,
   Engine,
   Stack as Model,
   type Held,
