@@ -379,7 +379,7 @@ class Create implements Disposable {
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    const { ledger, notices } = this.#session;
+    const { ctx, ledger, leftoverNotices } = this.#session;
     switch (effect.do) {
       case "updateRecord": {
         const { key, stage, id } = effect;
@@ -400,14 +400,17 @@ class Create implements Disposable {
         this.#recordKey = undefined;
         return;
       case "reportPending":
-        return notices.pending(pendingNotice(effect.records, effect.elsewhere, this.#spec));
+        if (!this.#session.isFirst("pending creates")) return;
+        return ctx.messages.warning(pendingNotice(effect.records, effect.elsewhere, this.#spec));
       case "reportLeftovers": {
-        if (effect.partial) notices.partialListing(partialNotice);
+        if (effect.partial && this.#session.isFirst("partial listing")) {
+          ctx.messages.info(partialNotice);
+        }
         const leftovers = effect.items.map((item) => ({
           id: item.id,
           text: describeLeftover(item, this.#subject),
         }));
-        return notices.leftovers(leftovers, leftoversNotice);
+        return leftoverNotices.add(leftovers, leftoversNotice);
       }
     }
   }

@@ -15,7 +15,7 @@ import { CreateSlots } from "../wait/createSlots";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
-import { Notices } from "./notices";
+import { LeftoverNotices } from "./leftoverNotices";
 
 /** The run that a session belongs to. `provider.ts` takes it from Configure. */
 export interface Owner {
@@ -61,11 +61,11 @@ export class Session {
   readonly creates: Creates;
   /** What is known about Pulumi's state. */
   readonly state: KnownState;
-  readonly notices: Notices;
+  readonly leftoverNotices: LeftoverNotices;
   /** Whether there still is an engine that receives the answers. `Provider.cancel` sets it to false. */
   hasEngine = true;
-  /** The subjects of the warnings that were printed and must not be repeated. */
-  readonly #warnedSubjects = new Set<string>();
+  /** The subjects of the messages that must not be repeated. */
+  readonly #reportedSubjects = new Set<string>();
 
   constructor(
     settings: Settings,
@@ -86,7 +86,7 @@ export class Session {
           {
             cursorParameter: settings.cursorParameter,
             onCursorFailed: (why) => {
-              if (!this.#isFirstOf("cursor")) return;
+              if (!this.isFirst("cursor")) return;
               ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
             },
           },
@@ -110,7 +110,7 @@ export class Session {
       ctx.disk,
     );
     this.creates = new Creates(this.listings);
-    this.notices = new Notices(ctx, settings.tokenKind);
+    this.leftoverNotices = new LeftoverNotices(ctx, settings.tokenKind);
     this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
@@ -136,9 +136,16 @@ export class Session {
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
+  /** Whether this is the first call with this subject. A message that is the same for all resources is printed once. */
+  isFirst(subject: string): boolean {
+    const isFirst = !this.#reportedSubjects.has(subject);
+    this.#reportedSubjects.add(subject);
+    return isFirst;
+  }
+
   /** Prints a warning that may apply to many instances, but only for the first one of the session. */
   warnOnce(subject: string, text: string, urn: string): void {
-    if (!this.#isFirstOf(subject)) return;
+    if (!this.isFirst(subject)) return;
     this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
   }
 
@@ -151,11 +158,5 @@ export class Session {
   async close(): Promise<void> {
     await this.ledger.close();
     await this.connection.close();
-  }
-
-  #isFirstOf(subject: string): boolean {
-    const isFirst = !this.#warnedSubjects.has(subject);
-    this.#warnedSubjects.add(subject);
-    return isFirst;
   }
 }

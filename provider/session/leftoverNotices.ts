@@ -1,35 +1,19 @@
-/** The notices about creates of earlier runs that a session prints. The create of an instance uses them. */
+/** The notices about leftovers that a session prints. The create of an instance uses them. */
 import type { TokenKind } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 
-/** Prints each notice once in a session, even if it is about several resources. */
-export class Notices {
+/** Names each leftover once in a session, and several leftovers in one notice. */
+export class LeftoverNotices {
   readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
   readonly #tokenKind: TokenKind;
   /** The ids of the leftovers that were in a notice. */
   readonly #reportedIds = new Set<string>();
   /** The descriptions of the leftovers for the next notice. */
   #leftovers: string[] = [];
-  #hasWarnedOfPending = false;
-  #hasReportedPartial = false;
 
   constructor(ctx: Pick<ProviderContext, "messages" | "clock">, tokenKind: TokenKind) {
     this.#ctx = ctx;
     this.#tokenKind = tokenKind;
-  }
-
-  /** Warns of the pending creates of earlier runs. */
-  pending(text: string): void {
-    if (this.#hasWarnedOfPending) return;
-    this.#hasWarnedOfPending = true;
-    this.#ctx.messages.warning(text);
-  }
-
-  /** Says that the listing before a POST (the baseline) was not complete. */
-  partialListing(text: string): void {
-    if (this.#hasReportedPartial) return;
-    this.#hasReportedPartial = true;
-    this.#ctx.messages.info(text);
   }
 
   /**
@@ -37,7 +21,7 @@ export class Notices {
    * descriptions. Leftovers that are reported at the same time, by creates that waited for the same listing, come
    * in one notice.
    */
-  leftovers(
+  add(
     found: readonly { id: string; text: string }[],
     notice: (texts: readonly string[]) => string,
   ): void {
