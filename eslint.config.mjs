@@ -60,6 +60,7 @@ export default tseslint.config(
         { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
       ],
       eqeqeq: "error",
+      "no-duplicate-imports": "error",
       // A method without `await` keeps the shape of the interface it fills.
       "@typescript-eslint/require-await": "off",
       // Rejections are re-thrown as they came: a signal's reason is an Error of ours.

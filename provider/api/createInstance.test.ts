@@ -1,8 +1,16 @@
 /** Tests the outcome of a create request for each response, failure and cancellation. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
-import { answer, close, cut, hang, raw, reset, type Reaction } from "./testing/scriptedServer";
-import { ScriptedServer } from "./testing/scriptedServer";
+import {
+  answer,
+  close,
+  cut,
+  hang,
+  raw,
+  reset,
+  type Reaction,
+  ScriptedServer,
+} from "./testing/scriptedServer";
 import {
   create,
   createBody,

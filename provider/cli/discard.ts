@@ -9,8 +9,7 @@ import { discardCommand, importCommand } from "../advice";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
 import { Ledger, type LedgerEntry } from "../ledger/ledger";
-import { displayRecordedName } from "../ledger/record";
-import { isPending, isAllowedChange } from "../ledger/record";
+import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and the ledger that has it. */

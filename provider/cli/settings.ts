@@ -3,8 +3,7 @@
  * `audit` and `import-plan` use it.
  */
 import { type Command, Option } from "commander";
-import { checkConfig, resolveSettings } from "../config/configuration";
-import { hideToken } from "../config/configuration";
+import { checkConfig, resolveSettings, hideToken } from "../config/configuration";
 import {
   secretSettings,
   settingDescriptions,

@@ -1,24 +1,27 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, jest, test } from "@jest/globals";
 import { isEnded } from "../abort";
-import { originKey, originToState } from "../origin";
+import { originKey, originToState, stamped } from "../origin";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
-import { stamped } from "../origin";
+import {
+  acceptedOutputs,
+  errorOf,
+  inputsOf,
+  scene,
+  testToken,
+  urnOf,
+  type Scene,
+} from "../testing/scene";
 import { deleteInstance } from "./delete";
-import { outputsOfAccepted } from "./state";
 
 const urn = urnOf("web");
-const stateOf = ({ session }: Scene) =>
-  outputsOfAccepted(
-    inputsOf(),
-    { id: "i-1", name: "web", networks: [] },
-    session.connection.place(),
-    new Date(0),
-  );
 
-const remove = (world: Scene, oldOutputs: PropertyMap = stateOf(world), timeoutSeconds = 60) =>
+const remove = (
+  world: Scene,
+  oldOutputs: PropertyMap = acceptedOutputs(world),
+  timeoutSeconds = 60,
+) =>
   deleteInstance(world.session, {
     urn,
     id: "i-1",
@@ -52,7 +55,7 @@ test("by default, a delete of an existing instance fails, and names the id, the 
 
 test("a sandbox instance is never said to be billed", async () => {
   const world = existing({ apiToken: new Secret(testToken), deletePolicy: "fail" });
-  for (const outputs of [stateOf(world), propertyMap({})]) {
+  for (const outputs of [acceptedOutputs(world), propertyMap({})]) {
     expect((await errorOf(remove(world, outputs))).message).not.toContain("billed");
   }
 });
@@ -106,21 +109,21 @@ test.each<[string, (world: Scene) => PropertyMap]>([
     "the service can't be reached",
     (world) => {
       world.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));
-      return stateOf(world);
+      return acceptedOutputs(world);
     },
   ],
   [
     "the service does not answer",
     (world) => {
       world.service.listFaults.push(() => world.clock.sleep(3_600_000));
-      return stateOf(world);
+      return acceptedOutputs(world);
     },
   ],
   [
     "the listing is not whole",
     (world) => {
       world.service.unreadable = 1;
-      return stateOf(world);
+      return acceptedOutputs(world);
     },
   ],
   ["it was accepted a moment ago", (world) => justMade(world)],
@@ -128,14 +131,14 @@ test.each<[string, (world: Scene) => PropertyMap]>([
     "the listing may be another tenant's",
     (world) => {
       const origin = { ...world.session.connection.place(), tokenHash: "another" };
-      return propertyMap({ ...stateOf(world), [originKey]: originToState(origin) });
+      return propertyMap({ ...acceptedOutputs(world), [originKey]: originToState(origin) });
     },
   ],
   [
     "the run was canceled",
     (world) => {
       world.cancel();
-      return stateOf(world);
+      return acceptedOutputs(world);
     },
   ],
 ])('retain works, and says "if it still exists", if %s', async (_what, prepare) => {
@@ -164,7 +167,9 @@ test("a hundred deletes with retain share one listing, and one wait for a servic
 test("a live instance is never dropped by the default of a test token (G3, G4)", async () => {
   const made = existing();
   const world = made.nextRun({ apiToken: new Secret(testToken) });
-  expect((await errorOf(remove(world, stateOf(made)))).message).toContain("made with a live token");
+  expect((await errorOf(remove(world, acceptedOutputs(made)))).message).toContain(
+    "made with a live token",
+  );
 });
 
 test("a destroy call succeeds only once the instance is proven gone", async () => {
@@ -238,7 +243,7 @@ test("a listing that lags behind a destroy whose answer was lost puts nothing in
 
 /** The state of an instance that was accepted a moment ago. */
 const justMade = (world: Scene) =>
-  propertyMap({ ...stateOf(world), __accepted: world.clock.date().toISOString() });
+  propertyMap({ ...acceptedOutputs(world), __accepted: world.clock.date().toISOString() });
 
 test("a 404 just after the creation is no proof: a replica may lag (G3)", async () => {
   const world = existing(destroyPath);
@@ -282,7 +287,7 @@ test("a 404 with another tenant's token never drops the instance (G3)", async ()
   const made = existing(destroyPath);
   const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
   world.service.instances.clear();
-  expect((await errorOf(remove(world, stateOf(made)))).message).toContain(
+  expect((await errorOf(remove(world, acceptedOutputs(made)))).message).toContain(
     "it can't be proven that the instance is gone",
   );
 });
@@ -290,7 +295,7 @@ test("a 404 with another tenant's token never drops the instance (G3)", async ()
 test("with a rotated token, an instance that it showed and destroyed is gone", async () => {
   const made = existing(destroyPath);
   const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
-  await remove(world, stateOf(made));
+  await remove(world, acceptedOutputs(made));
   expect(world.service.instances.size).toBe(0);
 });
 
@@ -310,7 +315,7 @@ test.each([
   ["one that still exists", {}, true, []],
 ])("the record of %s is settled with the real outcome", async (_which, args, exists, how) => {
   const world = exists ? existing(args) : scene(args);
-  const oldOutputs = stamped(stateOf(world), "anEarlierRun");
+  const oldOutputs = stamped(acceptedOutputs(world), "anEarlierRun");
   world.session.state.observe("i-1", oldOutputs);
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world, oldOutputs).catch(() => undefined);

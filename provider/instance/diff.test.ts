@@ -9,9 +9,8 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import { OperationFailed } from "../errors";
-import { originKey, originToState } from "../origin";
+import { originKey, originToState, stamped } from "../origin";
 import { fail, failed } from "../testing/fakeService";
-import { stamped } from "../origin";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
 import { instanceResource } from ".";

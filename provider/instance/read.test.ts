@@ -4,7 +4,15 @@ import { InstanceUnfinished } from "../errors";
 import { originFromState } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
+import {
+  acceptedOutputs,
+  errorOf,
+  inputsOf,
+  scene,
+  testToken,
+  urnOf,
+  type Scene,
+} from "../testing/scene";
 import { readInstance } from "./read";
 import { outputsOfAccepted, outputsWithItem, markUnfinished } from "./state";
 
@@ -13,11 +21,9 @@ const common = { urn, id: "i-1", timeoutSeconds: 0 };
 const empty = propertyMap({});
 
 /** The outputs in the state after a create with the settings of this scene, and a first listing of the instance. */
-function stateOf({ session }: Scene, status = "ACTIVE"): PropertyMap {
-  const place = session.connection.place();
-  const accepted = { id: "i-1", name: "web", networks: [] };
-  const outputs = outputsOfAccepted(inputsOf(), accepted, place, new Date(0));
-  return outputsWithItem(outputs, { id: "i-1", name: "web", status }, place);
+function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
+  const place = world.session.connection.place();
+  return outputsWithItem(acceptedOutputs(world), { id: "i-1", name: "web", status }, place);
 }
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>

@@ -6,11 +6,10 @@
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
-import type { Origin } from "../origin";
+import { type Origin, stamped } from "../origin";
 import { propertyMap, secretLike, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { stamped } from "../origin";
 import { inputNames } from "./definition";
 import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
 import { checkStatus, unfinishedInstance } from "./ready";

@@ -2,18 +2,11 @@
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { acceptedOutputs, errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { changedInputs } from "./diff";
-import { outputsOfAccepted, outputsOfItem, markUnfinished } from "./state";
+import { outputsOfItem, markUnfinished } from "./state";
 import { updateInstance } from "./update";
 
-const stateOf = ({ session }: Scene) =>
-  outputsOfAccepted(
-    inputsOf(),
-    { id: "i-1", name: "web", networks: [] },
-    session.connection.place(),
-    new Date(0),
-  );
 const importedState = ({ session }: Scene) =>
   outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, session.connection.place());
 
@@ -39,7 +32,7 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
   world.service.listFaults.push(undefined, undefined, () =>
     world.service.set("i-1", { status: "ACTIVE" }),
   );
-  const outputs = await update(world, markUnfinished(stateOf(world)));
+  const outputs = await update(world, markUnfinished(acceptedOutputs(world)));
   expect(outputs).toMatchObject({ status: "ACTIVE" });
   expect("__unfinished" in outputs).toBe(false);
   expect(world.service.count("create")).toBe(0);
@@ -48,14 +41,16 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
 test("an instance that is ready by now needs one listing", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  expect(await update(world, markUnfinished(stateOf(world)))).toMatchObject({ status: "ACTIVE" });
+  expect(await update(world, markUnfinished(acceptedOutputs(world)))).toMatchObject({
+    status: "ACTIVE",
+  });
   expect(world.service.calls).toEqual(["account", "list"]);
 });
 
 test("an instance that is still not ready stays unfinished (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
-  expect(await errorOf(update(world, markUnfinished(stateOf(world))))).toBeInstanceOf(
+  expect(await errorOf(update(world, markUnfinished(acceptedOutputs(world))))).toBeInstanceOf(
     InstanceUnfinished,
   );
 });
@@ -75,13 +70,13 @@ test("an update that ends early reports no asserted inputs, which would look cha
 });
 
 test("an instance that is proven gone is an error that says what to do", async () => {
-  const error = await errorOf(update(scene(), markUnfinished(stateOf(scene()))));
+  const error = await errorOf(update(scene(), markUnfinished(acceptedOutputs(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });
 
 test("if the tenant is in doubt, the update says so at once and does not wait", async () => {
   const made = scene();
-  const outputs = markUnfinished(stateOf(made));
+  const outputs = markUnfinished(acceptedOutputs(made));
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
   expect((await errorOf(update(world, outputs))).message).toContain("another tenant's");
 });
@@ -121,6 +116,9 @@ test("a preview sends nothing (G10)", async () => {
 test("the stamp of the state stays", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const before = propertyMap({ ...markUnfinished(stateOf(world)), __run: "an-earlier-run" });
+  const before = propertyMap({
+    ...markUnfinished(acceptedOutputs(world)),
+    __run: "an-earlier-run",
+  });
   expect((await update(world, before))["__run"]).toBe("an-earlier-run");
 });

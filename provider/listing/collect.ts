@@ -24,8 +24,6 @@ interface CollectOptions {
   cursorParameter: string | undefined;
   /** Called with the reason if the cursor did not list everything. */
   onCursorFailed: (reason: string) => void;
-  /** The page size. A small one shows with few instances whether the cursor works. */
-  pageSize?: number;
 }
 
 /**
@@ -36,7 +34,7 @@ interface CollectOptions {
  */
 export async function collect(
   api: Pick<ComputeApi, "listPage">,
-  { cursorParameter, onCursorFailed, pageSize = pageLimit.max }: CollectOptions,
+  { cursorParameter, onCursorFailed }: CollectOptions,
   signal: AbortSignal,
 ): Promise<ListingContent> {
   const items = new Map<string, ListItem>();
@@ -49,12 +47,12 @@ export async function collect(
     return isNew;
   };
 
-  const first = await api.listPage({ limit: pageSize }, signal);
+  const first = await api.listPage({ limit: pageLimit.max }, signal);
   addPage(first);
   let isComplete = !first.hasMore;
   if (!isComplete && cursorParameter) {
     const listAfter = (value: string) =>
-      api.listPage({ limit: pageSize, cursor: { parameter: cursorParameter, value } }, signal);
+      api.listPage({ limit: pageLimit.max, cursor: { parameter: cursorParameter, value } }, signal);
     const problem = await followCursor(first, listAfter, addPage);
     isComplete = problem === undefined;
     if (problem !== undefined) onCursorFailed(problem);

@@ -5,6 +5,7 @@
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
+import { outputsOfAccepted } from "../instance/state";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { Session, type Owner } from "../session/session";
 import type { Messages, ProviderContext } from "../context";
@@ -129,6 +130,12 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
     vpcId: "vpc-1",
     ...more,
   });
+}
+
+/** The outputs of the instance "i-1", as a state has them after a create with the settings of this scene. */
+export function acceptedOutputs({ session }: Scene): PropertyMap {
+  const accepted = { id: "i-1", name: "web", networks: [] };
+  return outputsOfAccepted(inputsOf(), accepted, session.connection.place(), new Date(0));
 }
 
 /**

@@ -69,7 +69,7 @@ export function rulesWithout({ rule, from, to }: Mutant): Rules {
       );
     return importedModules[name];
   };
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it runs our own file, compiled in memory
   const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;
   run(load, module, module.exports);
   return module.exports as Rules;
