@@ -34,28 +34,19 @@ export function redactUserData(
 
 /** Returns the parts of `shortestMatch` characters that `text` has in common with one of the sources. */
 function commonParts(sources: readonly string[], text: string): ReadonlySet<string> {
-  const wanted = new Set<string>();
-  // A script may have megabytes, so only a part with the hash of a wanted part is cut out and compared.
-  const wantedHashes = new Uint8Array(2 ** 16);
-  for (let at = 0; at + shortestMatch <= text.length; at++) {
-    wanted.add(text.slice(at, at + shortestMatch));
-    wantedHashes[hashOfPart(text, at)] = 1;
-  }
+  const wanted = new Set(partsOf(text));
   const found = new Set<string>();
   for (const source of sources) {
-    for (let at = 0; at + shortestMatch <= source.length; at++) {
-      if (wantedHashes[hashOfPart(source, at)] === 0) continue;
-      const part = source.slice(at, at + shortestMatch);
-      if (wanted.has(part)) found.add(part);
-    }
+    for (const part of partsOf(source)) if (wanted.has(part)) found.add(part);
   }
   return found;
 }
 
-/** Returns a hash of 16 bits. The hash uses every other character of the part that begins at `at`. */
-function hashOfPart(text: string, at: number): number {
-  const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 2), text.charCodeAt(at + 4)];
-  return (a ^ (b << 5) ^ (c << 10)) & 0xffff;
+/** Returns every part of `shortestMatch` characters, one by one: a script may have megabytes. */
+function* partsOf(text: string): Generator<string> {
+  for (let at = 0; at + shortestMatch <= text.length; at++) {
+    yield text.slice(at, at + shortestMatch);
+  }
 }
 
 /** Replaces the matches in `text` with the redaction mark, except whole words of the other fields. */
