@@ -10,7 +10,12 @@ import { checkConfig, hideToken, resolveSettings } from "./config/configuration"
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
-import { instanceResource } from "./instance";
+import { checkInstance } from "./instance/check";
+import { createInstance } from "./instance/create";
+import { deleteInstance } from "./instance/delete";
+import { diffInstance } from "./instance/diff";
+import { readInstance } from "./instance/read";
+import { updateInstance } from "./instance/update";
 import { secretTexts, type PropertyValue } from "./propertyValue";
 import { isRefresh, type Provider, type Scope } from "./requests";
 import { Session } from "./session/session";
@@ -80,7 +85,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       perform(request, () => {
         // A Diff after a Check is part of an update, and a Diff after a Read is part of a refresh.
         current?.session.state.beginUpdate(request.urn);
-        const checked = instanceResource.check(request, current?.scope ?? { kind: "none" });
+        const checked = checkInstance(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
         return checked;
       }),
@@ -88,15 +93,15 @@ export function createProvider(ctx: ProviderContext): Provider {
     diff: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instanceResource.diff(session(), request);
+        return diffInstance(session(), request);
       }),
 
-    create: (request) => perform(request, () => instanceResource.create(session(), request)),
+    create: (request) => perform(request, () => createInstance(session(), request)),
 
     update: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instanceResource.update(session(), request);
+        return updateInstance(session(), request);
       }),
 
     read: (request) =>
@@ -104,13 +109,13 @@ export function createProvider(ctx: ProviderContext): Provider {
         // In an import or a `.get()`, the state does not contain the instance, or not yet.
         if (isRefresh(request)) session().state.observe(request.id, request.outputs);
         session().state.beginRefresh(request.urn);
-        return instanceResource.read(session(), request);
+        return readInstance(session(), request);
       }),
 
     delete: (request) =>
       perform(request, () => {
         session().state.observe(request.id, request.oldOutputs);
-        return instanceResource.delete(session(), request);
+        return deleteInstance(session(), request);
       }),
 
     invoke: (request) => perform(request, () => invoke(session(), request)),

@@ -13,7 +13,6 @@ import { originKey, originToState, stamped } from "../origin";
 import { fail, failed } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
-import { instanceResource } from ".";
 import { inputNames } from "./definition";
 
 type Values = Record<string, PropertyValue | undefined>;
@@ -157,7 +156,7 @@ const urn = urnOf("web");
 function diffOf(world: Scene, news: Values, made = world) {
   const origin = originToState(made.session.connection.place());
   world.session.state.beginUpdate(urn);
-  return instanceResource.diff(world.session, {
+  return diffInstance(world.session, {
     urn,
     id: "i-1",
     oldInputs: inputsOf(),
