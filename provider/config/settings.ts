@@ -30,8 +30,10 @@ function secondsUpTo(max: number) {
 
 /** At most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
-/** The longest time that a create with an unknown outcome may delay a run: nothing is made twice (G2), so the
- * provider searches for its instance first. */
+/**
+ * The longest search after a create with an unknown outcome. The run waits for it, because nothing may be made
+ * twice (G2).
+ */
 const maxSettlingSeconds = 60;
 
 const flag = z.preprocess(
@@ -117,23 +119,23 @@ const defaults = {
 /** The description of each setting, for the schema, the docs and the help of the commands. */
 export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
-    "Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.",
+    "Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.",
   apiToken:
     "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.",
   requireTokenKind:
-    "`live` or `test`: refuse a token of the other kind, for example in previews and review stacks.",
-  requestsPerMinute: `The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default ${defaults.requestsPerMinute}.`,
-  requestTimeoutSeconds: `How long one request may take. Default ${defaults.requestTimeoutSeconds}.`,
-  pollIntervalSeconds: `Longest time between two looks at the instances that are waited for, in seconds. Default ${defaults.pollIntervalSeconds}.`,
-  settlingSeconds: `How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum ${maxSettlingSeconds}.`,
+    "The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.",
+  requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
+  requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
+  pollIntervalSeconds: `The longest time between two listings while instances are waited for, in seconds. Default ${defaults.pollIntervalSeconds}.`,
+  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum ${maxSettlingSeconds}.`,
   deletePolicy:
-    "What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).",
+    "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",
   destroyPath:
-    "Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.",
+    "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
-    "Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.",
-  validateCredentials: `Whether the token is checked with GET /v2/account before it is first needed. Default ${defaults.validateCredentials}.`,
-  leftovers: `What a create does where the service shows instances that may be left of earlier creates of the same resource: \`warn\` (name them, and create) or \`fail\` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default \`${defaults.leftovers}\`.`,
+    "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
+  validateCredentials: `Whether the provider checks the token with GET /v2/account before it first uses the token. Default ${defaults.validateCredentials}.`,
+  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default \`${defaults.leftovers}\`.`,
 };
 
 /** The settings that are secret. */

@@ -50,8 +50,8 @@ export const instanceDescription =
 export const inputTypes = {
   name: input(nonEmptyString().optional(), {
     description:
-      "Hostname of the server. Left out, a name is made from the resource's name and eight characters " +
-      "(four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.",
+      "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
+      "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
     comparison: "exact",
   }),
   flavorId: input(nonEmptyString(), {
@@ -128,13 +128,13 @@ export interface Output {
 export const outputs: Readonly<Record<string, Output>> = {
   status: {
     description:
-      "`ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.",
+      "The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.",
     always: true,
   },
-  ipv4: { description: "Public IPv4 address. Absent when no listing could show the instance." },
+  ipv4: { description: "Public IPv4 address. Absent if no listing has shown the instance." },
   networks: {
     description:
-      "The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.",
+      "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.",
     type: "networks",
     always: true,
   },
@@ -144,7 +144,7 @@ export const outputs: Readonly<Record<string, Output>> = {
   },
   tokenKind: {
     description:
-      "`live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.",
+      "The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).",
     always: true,
   },
 };

@@ -80,19 +80,19 @@ namespace ComputeInstances.Compute
         public Output<string> ImageId { get; private set; } = null!;
 
         /// <summary>
-        /// Public IPv4 address. Absent when no listing could show the instance.
+        /// Public IPv4 address. Absent if no listing has shown the instance.
         /// </summary>
         [Output("ipv4")]
         public Output<string?> Ipv4 { get; private set; } = null!;
 
         /// <summary>
-        /// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        /// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         /// </summary>
         [Output("name")]
         public Output<string> Name { get; private set; } = null!;
 
         /// <summary>
-        /// The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
         /// </summary>
         [Output("networks")]
         public Output<ImmutableArray<Outputs.Network>> Networks { get; private set; } = null!;
@@ -110,13 +110,13 @@ namespace ComputeInstances.Compute
         public Output<ImmutableArray<string>> SshKeys { get; private set; } = null!;
 
         /// <summary>
-        /// `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+        /// The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
         /// </summary>
         [Output("status")]
         public Output<string> Status { get; private set; } = null!;
 
         /// <summary>
-        /// `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+        /// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
         /// </summary>
         [Output("tokenKind")]
         public Output<string> TokenKind { get; private set; } = null!;
@@ -203,7 +203,7 @@ namespace ComputeInstances.Compute
         public Input<string> ImageId { get; set; } = null!;
 
         /// <summary>
-        /// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        /// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         /// </summary>
         [Input("name")]
         public Input<string>? Name { get; set; }

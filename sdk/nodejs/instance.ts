@@ -84,15 +84,15 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly imageId: pulumi.Output<string>;
     /**
-     * Public IPv4 address. Absent when no listing could show the instance.
+     * Public IPv4 address. Absent if no listing has shown the instance.
      */
     declare public /*out*/ readonly ipv4: pulumi.Output<string | undefined>;
     /**
-     * Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      */
     declare public readonly name: pulumi.Output<string>;
     /**
-     * The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
      */
     declare public /*out*/ readonly networks: pulumi.Output<outputs.Network[]>;
     /**
@@ -104,11 +104,11 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly sshKeys: pulumi.Output<string[] | undefined>;
     /**
-     * `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+     * The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
      */
     declare public /*out*/ readonly status: pulumi.Output<string>;
     /**
-     * `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+     * The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      */
     declare public /*out*/ readonly tokenKind: pulumi.Output<string>;
     /**
@@ -192,7 +192,7 @@ export interface InstanceArgs {
      */
     imageId: pulumi.Input<string>;
     /**
-     * Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      */
     name?: pulumi.Input<string | undefined>;
     /**

@@ -44,7 +44,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _baseUrl = new __Value<string?>(() => __config.Get("baseUrl"));
         /// <summary>
-        /// Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+        /// Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         /// </summary>
         public static string? BaseUrl
         {
@@ -54,7 +54,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _cursorParameter = new __Value<string?>(() => __config.Get("cursorParameter"));
         /// <summary>
-        /// Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+        /// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         /// </summary>
         public static string? CursorParameter
         {
@@ -64,7 +64,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _deletePolicy = new __Value<string?>(() => __config.Get("deletePolicy"));
         /// <summary>
-        /// What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
         public static string? DeletePolicy
         {
@@ -74,7 +74,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _destroyPath = new __Value<string?>(() => __config.Get("destroyPath"));
         /// <summary>
-        /// Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        /// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         /// </summary>
         public static string? DestroyPath
         {
@@ -84,7 +84,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
         /// <summary>
-        /// What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
         /// </summary>
         public static string? Leftovers
         {
@@ -94,7 +94,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _pollIntervalSeconds = new __Value<double?>(() => __config.GetDouble("pollIntervalSeconds"));
         /// <summary>
-        /// Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+        /// The longest time between two listings while instances are waited for, in seconds. Default 3.
         /// </summary>
         public static double? PollIntervalSeconds
         {
@@ -104,7 +104,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _requestTimeoutSeconds = new __Value<double?>(() => __config.GetDouble("requestTimeoutSeconds"));
         /// <summary>
-        /// How long one request may take. Default 30.
+        /// How long one request may take, in seconds. Default 30.
         /// </summary>
         public static double? RequestTimeoutSeconds
         {
@@ -114,7 +114,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<int?> _requestsPerMinute = new __Value<int?>(() => __config.GetInt32("requestsPerMinute"));
         /// <summary>
-        /// The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+        /// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         /// </summary>
         public static int? RequestsPerMinute
         {
@@ -124,7 +124,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _requireTokenKind = new __Value<string?>(() => __config.Get("requireTokenKind"));
         /// <summary>
-        /// `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+        /// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         /// </summary>
         public static string? RequireTokenKind
         {
@@ -134,7 +134,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _settlingSeconds = new __Value<double?>(() => __config.GetDouble("settlingSeconds"));
         /// <summary>
-        /// How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         /// </summary>
         public static double? SettlingSeconds
         {
@@ -144,7 +144,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<bool?> _validateCredentials = new __Value<bool?>(() => __config.GetBoolean("validateCredentials"));
         /// <summary>
-        /// Whether the token is checked with GET /v2/account before it is first needed. Default true.
+        /// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
         /// </summary>
         public static bool? ValidateCredentials
         {

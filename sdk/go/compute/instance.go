@@ -74,19 +74,19 @@ type Instance struct {
 	FlavorId pulumi.StringOutput `pulumi:"flavorId"`
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringOutput `pulumi:"imageId"`
-	// Public IPv4 address. Absent when no listing could show the instance.
+	// Public IPv4 address. Absent if no listing has shown the instance.
 	Ipv4 pulumi.StringPtrOutput `pulumi:"ipv4"`
-	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+	// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
 	Networks NetworkArrayOutput `pulumi:"networks"`
 	// IPv4 address on the first network of type `private`.
 	PrivateIpv4 pulumi.StringPtrOutput `pulumi:"privateIpv4"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
 	SshKeys pulumi.StringArrayOutput `pulumi:"sshKeys"`
-	// `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+	// The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
 	Status pulumi.StringOutput `pulumi:"status"`
-	// `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+	// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
 	TokenKind pulumi.StringOutput `pulumi:"tokenKind"`
 	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
 	UserData pulumi.StringPtrOutput `pulumi:"userData"`
@@ -160,7 +160,7 @@ type instanceArgs struct {
 	FlavorId string `pulumi:"flavorId"`
 	// Identifier of the base operating system image.
 	ImageId string `pulumi:"imageId"`
-	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name *string `pulumi:"name"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
 	SshKeys []string `pulumi:"sshKeys"`
@@ -178,7 +178,7 @@ type InstanceArgs struct {
 	FlavorId pulumi.StringInput
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringInput
-	// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name pulumi.StringPtrInput
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
 	SshKeys pulumi.StringArrayInput
@@ -292,17 +292,17 @@ func (o InstanceOutput) ImageId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.ImageId }).(pulumi.StringOutput)
 }
 
-// Public IPv4 address. Absent when no listing could show the instance.
+// Public IPv4 address. Absent if no listing has shown the instance.
 func (o InstanceOutput) Ipv4() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.Ipv4 }).(pulumi.StringPtrOutput)
 }
 
-// Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 func (o InstanceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
 }
 
-// The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
 func (o InstanceOutput) Networks() NetworkArrayOutput {
 	return o.ApplyT(func(v *Instance) NetworkArrayOutput { return v.Networks }).(NetworkArrayOutput)
 }
@@ -317,12 +317,12 @@ func (o InstanceOutput) SshKeys() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringArrayOutput { return v.SshKeys }).(pulumi.StringArrayOutput)
 }
 
-// `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+// The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
 func (o InstanceOutput) Status() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Status }).(pulumi.StringOutput)
 }
 
-// `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
 func (o InstanceOutput) TokenKind() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.TokenKind }).(pulumi.StringOutput)
 }

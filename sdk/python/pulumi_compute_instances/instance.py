@@ -33,7 +33,7 @@ class InstanceArgs:
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
@@ -90,7 +90,7 @@ class InstanceArgs:
     @pulumi.getter
     def name(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         """
         return pulumi.get(self, "name")
 
@@ -189,7 +189,7 @@ class Instance(pulumi.CustomResource):
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
@@ -354,7 +354,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def ipv4(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Public IPv4 address. Absent when no listing could show the instance.
+        Public IPv4 address. Absent if no listing has shown the instance.
         """
         return pulumi.get(self, "ipv4")
 
@@ -362,7 +362,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def name(self) -> pulumi.Output[_builtins.str]:
         """
-        Hostname of the server. Left out, a name is made from the resource's name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+        Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         """
         return pulumi.get(self, "name")
 
@@ -370,7 +370,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def networks(self) -> pulumi.Output[Sequence['outputs.Network']]:
         """
-        The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
         """
         return pulumi.get(self, "networks")
 
@@ -394,7 +394,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def status(self) -> pulumi.Output[_builtins.str]:
         """
-        `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+        The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
         """
         return pulumi.get(self, "status")
 
@@ -402,7 +402,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="tokenKind")
     def token_kind(self) -> pulumi.Output[_builtins.str]:
         """
-        `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+        The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
         """
         return pulumi.get(self, "token_kind")
 

@@ -35,17 +35,17 @@ class ProviderArgs:
         The set of arguments for constructing a Provider resource.
 
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.
-        :param pulumi.Input[_builtins.str] base_url: Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
-        :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
-        :param pulumi.Input[_builtins.float] poll_interval_seconds: Longest time between two looks at the instances that are waited for, in seconds. Default 3.
-        :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take. Default 30.
-        :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
-        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the token is checked with GET /v2/account before it is first needed. Default true.
+        :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest time between two listings while instances are waited for, in seconds. Default 3.
+        :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
+        :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
+        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
         """
         if api_token is not None:
             pulumi.set(__self__, "api_token", api_token)
@@ -88,7 +88,7 @@ class ProviderArgs:
     @pulumi.getter(name="baseUrl")
     def base_url(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+        Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         """
         return pulumi.get(self, "base_url")
 
@@ -100,7 +100,7 @@ class ProviderArgs:
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+        Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         """
         return pulumi.get(self, "cursor_parameter")
 
@@ -112,7 +112,7 @@ class ProviderArgs:
     @pulumi.getter(name="deletePolicy")
     def delete_policy(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 
@@ -124,7 +124,7 @@ class ProviderArgs:
     @pulumi.getter(name="destroyPath")
     def destroy_path(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         """
         return pulumi.get(self, "destroy_path")
 
@@ -136,7 +136,7 @@ class ProviderArgs:
     @pulumi.getter
     def leftovers(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 
@@ -148,7 +148,7 @@ class ProviderArgs:
     @pulumi.getter(name="pollIntervalSeconds")
     def poll_interval_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+        The longest time between two listings while instances are waited for, in seconds. Default 3.
         """
         return pulumi.get(self, "poll_interval_seconds")
 
@@ -160,7 +160,7 @@ class ProviderArgs:
     @pulumi.getter(name="requestTimeoutSeconds")
     def request_timeout_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        How long one request may take. Default 30.
+        How long one request may take, in seconds. Default 30.
         """
         return pulumi.get(self, "request_timeout_seconds")
 
@@ -172,7 +172,7 @@ class ProviderArgs:
     @pulumi.getter(name="requestsPerMinute")
     def requests_per_minute(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+        The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         """
         return pulumi.get(self, "requests_per_minute")
 
@@ -184,7 +184,7 @@ class ProviderArgs:
     @pulumi.getter(name="requireTokenKind")
     def require_token_kind(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+        The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
 
@@ -196,7 +196,7 @@ class ProviderArgs:
     @pulumi.getter(name="settlingSeconds")
     def settling_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
-        How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         """
         return pulumi.get(self, "settling_seconds")
 
@@ -208,7 +208,7 @@ class ProviderArgs:
     @pulumi.getter(name="validateCredentials")
     def validate_credentials(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
-        Whether the token is checked with GET /v2/account before it is first needed. Default true.
+        Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
         """
         return pulumi.get(self, "validate_credentials")
 
@@ -242,17 +242,17 @@ class Provider(pulumi.ProviderResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.
-        :param pulumi.Input[_builtins.str] base_url: Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
-        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
-        :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
-        :param pulumi.Input[_builtins.float] poll_interval_seconds: Longest time between two looks at the instances that are waited for, in seconds. Default 3.
-        :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take. Default 30.
-        :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
-        :param pulumi.Input[_builtins.float] settling_seconds: How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
-        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the token is checked with GET /v2/account before it is first needed. Default true.
+        :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
+        :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
+        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest time between two listings while instances are waited for, in seconds. Default 3.
+        :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
+        :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
+        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
         """
         ...
     @overload
@@ -321,7 +321,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="baseUrl")
     def base_url(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+        Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         """
         return pulumi.get(self, "base_url")
 
@@ -329,7 +329,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="cursorParameter")
     def cursor_parameter(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+        Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         """
         return pulumi.get(self, "cursor_parameter")
 
@@ -337,7 +337,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="deletePolicy")
     def delete_policy(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 
@@ -345,7 +345,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="destroyPath")
     def destroy_path(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         """
         return pulumi.get(self, "destroy_path")
 
@@ -353,7 +353,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter
     def leftovers(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 
@@ -361,7 +361,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="requireTokenKind")
     def require_token_kind(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+        The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
 

@@ -30,77 +30,77 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def base_url(self) -> Optional[str]:
         """
-        Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+        Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         """
         return __config__.get('baseUrl')
 
     @_builtins.property
     def cursor_parameter(self) -> Optional[str]:
         """
-        Name of the list's cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+        Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         """
         return __config__.get('cursorParameter')
 
     @_builtins.property
     def delete_policy(self) -> Optional[str]:
         """
-        What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return __config__.get('deletePolicy')
 
     @_builtins.property
     def destroy_path(self) -> Optional[str]:
         """
-        Path of the service's destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+        Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         """
         return __config__.get('destroyPath')
 
     @_builtins.property
     def leftovers(self) -> Optional[str]:
         """
-        What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
         """
         return __config__.get('leftovers')
 
     @_builtins.property
     def poll_interval_seconds(self) -> Optional[float]:
         """
-        Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+        The longest time between two listings while instances are waited for, in seconds. Default 3.
         """
         return __config__.get_float('pollIntervalSeconds')
 
     @_builtins.property
     def request_timeout_seconds(self) -> Optional[float]:
         """
-        How long one request may take. Default 30.
+        How long one request may take, in seconds. Default 30.
         """
         return __config__.get_float('requestTimeoutSeconds')
 
     @_builtins.property
     def requests_per_minute(self) -> Optional[int]:
         """
-        The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+        The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         """
         return __config__.get_int('requestsPerMinute')
 
     @_builtins.property
     def require_token_kind(self) -> Optional[str]:
         """
-        `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+        The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return __config__.get('requireTokenKind')
 
     @_builtins.property
     def settling_seconds(self) -> Optional[float]:
         """
-        How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         """
         return __config__.get_float('settlingSeconds')
 
     @_builtins.property
     def validate_credentials(self) -> Optional[bool]:
         """
-        Whether the token is checked with GET /v2/account before it is first needed. Default true.
+        Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
         """
         return __config__.get_bool('validateCredentials')
 

@@ -123,42 +123,42 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.imageId;
     }
     /**
-     * Public IPv4 address. Absent when no listing could show the instance.
+     * Public IPv4 address. Absent if no listing has shown the instance.
      * 
      */
     @Export(name="ipv4", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> ipv4;
 
     /**
-     * @return Public IPv4 address. Absent when no listing could show the instance.
+     * @return Public IPv4 address. Absent if no listing has shown the instance.
      * 
      */
     public Output<Optional<String>> ipv4() {
         return Codegen.optional(this.ipv4);
     }
     /**
-     * Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      * 
      */
     @Export(name="name", refs={String.class}, tree="[0]")
     private Output<String> name;
 
     /**
-     * @return Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * @return Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      * 
      */
     public Output<String> name() {
         return this.name;
     }
     /**
-     * The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
      * 
      */
     @Export(name="networks", refs={List.class,Network.class}, tree="[0,1]")
     private Output<List<Network>> networks;
 
     /**
-     * @return The networks the instance is attached to. Known from the moment of creation only: empty for an imported instance.
+     * @return The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
      * 
      */
     public Output<List<Network>> networks() {
@@ -193,28 +193,28 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.sshKeys);
     }
     /**
-     * `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+     * The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
      * 
      */
     @Export(name="status", refs={String.class}, tree="[0]")
     private Output<String> status;
 
     /**
-     * @return `ACTIVE`, `OFFLINE` or `PROVISIONING`, as last seen; the service may have further statuses.
+     * @return The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
      * 
      */
     public Output<String> status() {
         return this.status;
     }
     /**
-     * `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+     * The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      * 
      */
     @Export(name="tokenKind", refs={String.class}, tree="[0]")
     private Output<String> tokenKind;
 
     /**
-     * @return `live` (billed) or `test` (sandbox, ephemeral): the kind of token it was made or last seen with.
+     * @return The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      * 
      */
     public Output<String> tokenKind() {

@@ -48,14 +48,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      * 
      */
     @Import(name="name")
     private @Nullable Output<String> name;
 
     /**
-     * @return Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+     * @return Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      * 
      */
     public Optional<Output<String>> name() {
@@ -195,7 +195,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param name Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
          * 
          * @return builder
          * 
@@ -206,7 +206,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param name Hostname of the server. Left out, a name is made from the resource&#39;s name and eight characters (four that mark this resource of this stack, four random ones), or as `pulumi:autonaming` says.
+         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
          * 
          * @return builder
          * 

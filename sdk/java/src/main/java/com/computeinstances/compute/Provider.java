@@ -20,84 +20,84 @@ import javax.annotation.Nullable;
 @ResourceType(type="pulumi:providers:compute")
 public class Provider extends com.pulumi.resources.ProviderResource {
     /**
-     * Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+     * Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
      * 
      */
     @Export(name="baseUrl", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> baseUrl;
 
     /**
-     * @return Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+     * @return Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
      * 
      */
     public Output<Optional<String>> baseUrl() {
         return Codegen.optional(this.baseUrl);
     }
     /**
-     * Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+     * Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
      * 
      */
     @Export(name="cursorParameter", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> cursorParameter;
 
     /**
-     * @return Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+     * @return Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
      * 
      */
     public Output<Optional<String>> cursorParameter() {
         return Codegen.optional(this.cursorParameter);
     }
     /**
-     * What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     @Export(name="deletePolicy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> deletePolicy;
 
     /**
-     * @return What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     public Output<Optional<String>> deletePolicy() {
         return Codegen.optional(this.deletePolicy);
     }
     /**
-     * Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+     * Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
      * 
      */
     @Export(name="destroyPath", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> destroyPath;
 
     /**
-     * @return Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+     * @return Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
      * 
      */
     public Output<Optional<String>> destroyPath() {
         return Codegen.optional(this.destroyPath);
     }
     /**
-     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
      * 
      */
     @Export(name="leftovers", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> leftovers;
 
     /**
-     * @return What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
      * 
      */
     public Output<Optional<String>> leftovers() {
         return Codegen.optional(this.leftovers);
     }
     /**
-     * `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+     * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
     @Export(name="requireTokenKind", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> requireTokenKind;
 
     /**
-     * @return `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+     * @return The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
     public Output<Optional<String>> requireTokenKind() {

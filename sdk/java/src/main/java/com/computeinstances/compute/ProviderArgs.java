@@ -34,14 +34,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+     * Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
      * 
      */
     @Import(name="baseUrl")
     private @Nullable Output<String> baseUrl;
 
     /**
-     * @return Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+     * @return Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
      * 
      */
     public Optional<Output<String>> baseUrl() {
@@ -49,14 +49,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+     * Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
      * 
      */
     @Import(name="cursorParameter")
     private @Nullable Output<String> cursorParameter;
 
     /**
-     * @return Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+     * @return Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
      * 
      */
     public Optional<Output<String>> cursorParameter() {
@@ -64,14 +64,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     @Import(name="deletePolicy")
     private @Nullable Output<String> deletePolicy;
 
     /**
-     * @return What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     public Optional<Output<String>> deletePolicy() {
@@ -79,14 +79,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+     * Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
      * 
      */
     @Import(name="destroyPath")
     private @Nullable Output<String> destroyPath;
 
     /**
-     * @return Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+     * @return Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
      * 
      */
     public Optional<Output<String>> destroyPath() {
@@ -94,14 +94,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
      * 
      */
     @Import(name="leftovers")
     private @Nullable Output<String> leftovers;
 
     /**
-     * @return What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
      * 
      */
     public Optional<Output<String>> leftovers() {
@@ -109,14 +109,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+     * The longest time between two listings while instances are waited for, in seconds. Default 3.
      * 
      */
     @Import(name="pollIntervalSeconds", json=true)
     private @Nullable Output<Double> pollIntervalSeconds;
 
     /**
-     * @return Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+     * @return The longest time between two listings while instances are waited for, in seconds. Default 3.
      * 
      */
     public Optional<Output<Double>> pollIntervalSeconds() {
@@ -124,14 +124,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How long one request may take. Default 30.
+     * How long one request may take, in seconds. Default 30.
      * 
      */
     @Import(name="requestTimeoutSeconds", json=true)
     private @Nullable Output<Double> requestTimeoutSeconds;
 
     /**
-     * @return How long one request may take. Default 30.
+     * @return How long one request may take, in seconds. Default 30.
      * 
      */
     public Optional<Output<Double>> requestTimeoutSeconds() {
@@ -139,14 +139,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The service&#39;s limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+     * The service&#39;s limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
      * 
      */
     @Import(name="requestsPerMinute", json=true)
     private @Nullable Output<Integer> requestsPerMinute;
 
     /**
-     * @return The service&#39;s limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+     * @return The service&#39;s limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
      * 
      */
     public Optional<Output<Integer>> requestsPerMinute() {
@@ -154,14 +154,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+     * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
     @Import(name="requireTokenKind")
     private @Nullable Output<String> requireTokenKind;
 
     /**
-     * @return `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+     * @return The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
     public Optional<Output<String>> requireTokenKind() {
@@ -169,14 +169,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
      * 
      */
     @Import(name="settlingSeconds", json=true)
     private @Nullable Output<Double> settlingSeconds;
 
     /**
-     * @return How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+     * @return How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
      * 
      */
     public Optional<Output<Double>> settlingSeconds() {
@@ -184,14 +184,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Whether the token is checked with GET /v2/account before it is first needed. Default true.
+     * Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
      * 
      */
     @Import(name="validateCredentials", json=true)
     private @Nullable Output<Boolean> validateCredentials;
 
     /**
-     * @return Whether the token is checked with GET /v2/account before it is first needed. Default true.
+     * @return Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
      * 
      */
     public Optional<Output<Boolean>> validateCredentials() {
@@ -255,7 +255,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param baseUrl Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+         * @param baseUrl Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
          * 
          * @return builder
          * 
@@ -266,7 +266,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param baseUrl Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.
+         * @param baseUrl Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
          * 
          * @return builder
          * 
@@ -276,7 +276,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
          * 
          * @return builder
          * 
@@ -287,7 +287,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cursorParameter Name of the list&#39;s cursor parameter, for a service that has one, such as `starting_after` (it gets the last id of a page). Off by default.
+         * @param cursorParameter Name of the list&#39;s cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
          * 
          * @return builder
          * 
@@ -297,7 +297,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param deletePolicy What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
          * 
          * @return builder
          * 
@@ -308,7 +308,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param deletePolicy What a delete does: `fail` (default with a live token: the service documents no destroy call), `retain` (default with a test token: drop it from the state with a warning), or `destroy` (needs `destroyPath`, and is the default with it).
+         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
          * 
          * @return builder
          * 
@@ -318,7 +318,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param destroyPath Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+         * @param destroyPath Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
          * 
          * @return builder
          * 
@@ -329,7 +329,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param destroyPath Path of the service&#39;s destroy call, for a service that has one, such as `/v2/instances/{id}`. Off by default.
+         * @param destroyPath Path of the service&#39;s destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
          * 
          * @return builder
          * 
@@ -339,7 +339,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param leftovers What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
          * 
          * @return builder
          * 
@@ -350,7 +350,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param leftovers What a create does where the service shows instances that may be left of earlier creates of the same resource: `warn` (name them, and create) or `fail` (name them, and create nothing: for pipelines, whose machines are gone afterwards). Default `warn`.
+         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
          * 
          * @return builder
          * 
@@ -360,7 +360,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pollIntervalSeconds Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+         * @param pollIntervalSeconds The longest time between two listings while instances are waited for, in seconds. Default 3.
          * 
          * @return builder
          * 
@@ -371,7 +371,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pollIntervalSeconds Longest time between two looks at the instances that are waited for, in seconds. Default 3.
+         * @param pollIntervalSeconds The longest time between two listings while instances are waited for, in seconds. Default 3.
          * 
          * @return builder
          * 
@@ -381,7 +381,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requestTimeoutSeconds How long one request may take. Default 30.
+         * @param requestTimeoutSeconds How long one request may take, in seconds. Default 30.
          * 
          * @return builder
          * 
@@ -392,7 +392,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requestTimeoutSeconds How long one request may take. Default 30.
+         * @param requestTimeoutSeconds How long one request may take, in seconds. Default 30.
          * 
          * @return builder
          * 
@@ -402,7 +402,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requestsPerMinute The service&#39;s limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+         * @param requestsPerMinute The service&#39;s limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
          * 
          * @return builder
          * 
@@ -413,7 +413,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requestsPerMinute The service&#39;s limit on requests a minute to one endpoint; the provider stays 5 % below. Default 1000.
+         * @param requestsPerMinute The service&#39;s limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
          * 
          * @return builder
          * 
@@ -423,7 +423,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requireTokenKind `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+         * @param requireTokenKind The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
          * 
          * @return builder
          * 
@@ -434,7 +434,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param requireTokenKind `live` or `test`: refuse a token of the other kind, for example in previews and review stacks.
+         * @param requireTokenKind The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
          * 
          * @return builder
          * 
@@ -444,7 +444,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
          * 
          * @return builder
          * 
@@ -455,7 +455,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param settlingSeconds How long a created instance may take to turn up in a listing, in seconds: how long the provider looks for it after a create that was not answered. Default and maximum 60.
+         * @param settlingSeconds How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
          * 
          * @return builder
          * 
@@ -465,7 +465,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param validateCredentials Whether the token is checked with GET /v2/account before it is first needed. Default true.
+         * @param validateCredentials Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
          * 
          * @return builder
          * 
@@ -476,7 +476,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param validateCredentials Whether the token is checked with GET /v2/account before it is first needed. Default true.
+         * @param validateCredentials Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
          * 
          * @return builder
          * 
