@@ -309,7 +309,13 @@ function createReport(
       return { baseUrl, tokenKind, account, listed: items.size, complete };
     }),
     stacks: { read: states.length, withInstances },
-    ...{ managed, inNoStack, inSeveral, gone, openCreates, undecided, notComparable },
+    managed,
+    inNoStack,
+    inSeveral,
+    gone,
+    openCreates,
+    undecided,
+    notComparable,
   };
 }
 

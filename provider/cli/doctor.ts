@@ -61,7 +61,8 @@ async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding>
 }
 
 const serviceSkipped: Finding = {
-  ...{ check: "service", result: "skipped" },
+  check: "service",
+  result: "skipped",
   found: "it is not checked further until the problem above is solved",
 };
 
@@ -144,7 +145,7 @@ async function examineAccount(
       ? warning(
           "account",
           error.message,
-          `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to be narrow, set compute:validateCredentials to false.`,
+          `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
         )
       : ok(
           "account",
@@ -170,7 +171,7 @@ async function examineListing(
   const instanceCount = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
-    const cursor = `; compute:cursorParameter is first needed for more than ${pageLimit.max}`;
+    const cursor = `; compute:cursorParameter was not tried, since one page shows up to ${pageLimit.max}`;
     return ok("listing", isUntried ? instanceCount + cursor : instanceCount);
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
@@ -184,7 +185,7 @@ async function examineListing(
   return whyIgnored === undefined
     ? warning(
         "listing",
-        `${instanceCount}, and there may be more, since only ${pageLimit.max} of each status are listed: ${incomplete}`,
+        `${instanceCount}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`,
         `${nameCursor}; docs/scaling.md says what is possible without a cursor.`,
       )
     : warning(

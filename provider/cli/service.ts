@@ -25,7 +25,9 @@ export interface ServiceListing {
 export function createContext({ redactor, env, warn }: Terminal): ProviderContext {
   const ignore = () => undefined;
   const messages = {
-    ...{ status: ignore, debug: ignore, info: warn },
+    status: ignore,
+    debug: ignore,
+    info: warn,
     warning: (message: string) => warn(`warning: ${message}`),
   };
   return { messages, redactor, clock: systemClock, env };

@@ -180,8 +180,14 @@ export function settingsFrom(
   if (!tokenKind) throw new Error("apiToken was not checked");
   const defaultPolicy = destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
   return {
-    ...{ baseUrl, apiToken, tokenKind, destroyPath, cursorParameter },
-    ...{ requestsPerMinute, validateCredentials, leftovers },
+    baseUrl,
+    apiToken,
+    tokenKind,
+    destroyPath,
+    cursorParameter,
+    requestsPerMinute,
+    validateCredentials,
+    leftovers,
     requestTimeoutMs: values.requestTimeoutSeconds * 1000,
     pollIntervalMs: values.pollIntervalSeconds * 1000,
     settlingMs: values.settlingSeconds * 1000,

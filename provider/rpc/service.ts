@@ -110,7 +110,9 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       const inputs = decodeProperties(request.getProperties());
       const preview = request.getPreview();
       const { id, outputs } = await provider.create({
-        ...{ urn: request.getUrn(), inputs, preview },
+        urn: request.getUrn(),
+        inputs,
+        preview,
         timeoutSeconds: readTimeoutSeconds(request),
       });
       if (id === "" && !preview) throw new Error("Create made an instance but returned no id");

@@ -89,7 +89,11 @@ export class Connection {
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
     const options: ClientOptions = {
-      ...{ baseUrl, token: apiToken, requestTimeoutMs, requestsPerMinute, destroyPath },
+      baseUrl,
+      token: apiToken,
+      requestTimeoutMs,
+      requestsPerMinute,
+      destroyPath,
       userAgent: `pulumi-compute/${metadata.version}`,
       clock,
       env,
