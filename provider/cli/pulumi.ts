@@ -5,7 +5,7 @@
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { withoutPasswords } from "../backendUrl";
+import { withoutPasswords } from "../addresses";
 import { OperationFailed } from "../errors";
 import { acceptedKey } from "../instance/state";
 import { originKey, originSchema, type Origin } from "../origin";

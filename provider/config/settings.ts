@@ -3,7 +3,7 @@
  * and the schema and the docs are generated from them.
  */
 import * as z from "zod";
-import { isLoopback } from "../api/http/loopback";
+import { isLoopback } from "../addresses";
 import {
   documentedRequestsPerMinute,
   tokenKindOf,

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { withoutPasswords } from "../backendUrl";
+import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 
 /**

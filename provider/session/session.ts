@@ -11,9 +11,8 @@ import { collect } from "../listing/collect";
 import { ListingSource } from "../listing/listing";
 import type { ProviderContext } from "../context";
 import { Poller } from "../wait/poller";
-import { CreateSlots } from "../wait/createSlots";
 import { Connection } from "./connection";
-import { Creates } from "./creates";
+import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
 import { LeftoverNotices } from "./leftoverNotices";
 

@@ -1,5 +1,5 @@
 /** Turns errors of undici and Node into messages that tell the user what to do (G9). `transport.ts` uses them. */
-import { isLoopback } from "./loopback";
+import { isLoopback } from "../../addresses";
 
 /** How far a request had come when the connection failed. */
 type Stage = "connecting" | "sent" | "answering";

@@ -6,7 +6,7 @@ import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
-import { isLoopback } from "./loopback";
+import { isLoopback } from "../../addresses";
 import { isCertificateError, networkErrorMessage } from "./networkError";
 
 /** A request on its way to the service. */

@@ -1,6 +1,6 @@
 /** Tests that passwords are removed from the addresses of state backends. */
 import { expect, test } from "@jest/globals";
-import { withoutPasswords } from "./backendUrl";
+import { withoutPasswords } from "./addresses";
 
 test.each([
   ["postgres://me:pw-1@db.example/state?sslmode=require"],

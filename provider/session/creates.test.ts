@@ -1,7 +1,7 @@
 /** Tests the limit on the creates of a session that run at a time. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
-import { CreateSlots } from "./createSlots";
+import { CreateSlots } from "./creates";
 
 /** Makes slots, and functions that let creates enter and leave them. */
 function setUp(hasCursor = false) {
