@@ -72,3 +72,13 @@ test("no debug line or error shows the token or the user data, whatever the serv
     },
   );
 });
+
+test("no half of a secret is shown, even if the answer puts the secret behind much white space (G8)", async () => {
+  const secret = "canary-name-of-the-instance";
+  const react = answer(404, `${" ".repeat(16_384 - secret.length / 2)}${secret}`);
+  await withServer([{ expect: "GET /v2/account", react }], async ({ baseUrl }) => {
+    const redact = (text: string) => text.replaceAll(secret, "[secret]");
+    const failure = await failureOf(testClient(baseUrl, { redact }).account(never));
+    expect(failure.message).toMatch(/Not Found: \[secret\] \(HTTP 404\)$/);
+  });
+});

@@ -152,32 +152,29 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
 
-/** The most characters of a string that are redacted and shown. They fill a line and are quick to search. */
-const maxTextLength = 16_384;
+/** A longer string is not shown. If it were cut first, half a secret at its end would not be recognised. */
+const maxTextLength = 256 * 1024;
 
 /**
- * Makes one line of at most `maxLength` characters from a string of the service. The line is redacted before it is
- * cut, since half a secret would not be recognised.
+ * Makes one line of at most `maxLength` characters from a string of the service. The string is redacted before it is
+ * cut, since half a secret would not be recognised. Of a very long string, only the length is shown.
  */
 export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
-  const line = redact(text.slice(0, maxTextLength).replace(/\s+/g, " ")).trim();
+  if (text.length > maxTextLength) return `(${text.length} characters)`;
+  const line = redact(text.replace(/\s+/g, " ")).trim();
   return (line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line).toWellFormed();
-}
-
-/** Returns the part of the body that may be shown after redaction. */
-function beginningOf({ body }: HttpResponse): string {
-  return body.subarray(0, maxTextLength).toString("utf8");
 }
 
 function isHtml(response: HttpResponse): boolean {
   const type = header(response, "content-type") ?? "";
-  return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginningOf(response));
+  const beginning = response.body.subarray(0, 1000).toString("utf8");
+  return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
 
 /** Returns the beginning of the body as one line, without the tags of an HTML page. */
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
-  const text = beginningOf(response);
+  const text = response.body.toString("utf8");
   if (!isHtml(response)) return oneLine(text, 200, redact);
   const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;
@@ -193,8 +190,8 @@ export function header({ headers }: HttpResponse, name: string): string | undefi
 const maxRetryAfterMs = 5 * 60_000;
 
 /**
- * Returns the milliseconds that a Retry-After header asks to wait. The header holds seconds or an HTTP date (RFC
- * 9110, 10.2.3). Returns undefined if the value is not a time in the future. The document does not mention this
+ * Returns the milliseconds that a Retry-After header asks to wait, but at most `maxRetryAfterMs`. The header holds
+ * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The document does not mention this
  * header (section "Limits").
  */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
