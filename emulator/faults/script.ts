@@ -1,4 +1,7 @@
-/** The scripted faults of one emulator. `FaultScripts.take` selects those that apply to a request. */
+/**
+ * The scripted faults of one emulator. A script is one fault with the conditions under which it applies.
+ * `FaultScripts.take` selects the faults that apply to a request.
+ */
 import { OptionError } from "../options";
 import type { RandomSource } from "../random";
 import type { LoggedRequest } from "../requestLog";
@@ -19,7 +22,7 @@ export interface FaultHandle {
   readonly hits: number;
   /** Resolves when the fault applies for the first time. */
   readonly firstHit: Promise<void>;
-  /** Removes the fault from the script. Requests that hang because of the fault continue to hang. */
+  /** Removes the fault, so that it applies to no further request. Requests that hang because of the fault continue to hang. */
   remove(): void;
   /** Ends the hang of every request that this fault applies to, now and later. */
   release(): void;
@@ -98,6 +101,7 @@ export class FaultScripts {
     const parsed = faultScript.safeParse(script);
     if (!parsed.success) {
       const { path = [], message = "" } = parsed.error.issues[0] ?? {};
+      // The first part of the path is `fault` or `match`, which the caller does not write.
       throw new OptionError(`fault: ${path.slice(1).join(".")}: ${message}`);
     }
     const { fault, match } = parsed.data;
@@ -118,7 +122,10 @@ export class FaultScripts {
     this.#faults = [];
   }
 
-  /** Returns the faults that apply to this request, and counts a hit for each of them. At most one is a delivery fault. */
+  /**
+   * Returns the faults that apply to this request, and counts a hit for each of them. At most one is a delivery fault,
+   * which changes, cuts or holds back the response.
+   */
   take(request: LoggedRequest): ScriptedFault[] {
     const taken: ScriptedFault[] = [];
     for (const scripted of this.#faults) {

@@ -22,7 +22,7 @@ export interface InstanceRecord {
   networks: StoredNetwork[];
   /** When the instance was created: ISO 8601, UTC. */
   created_at: string;
-  /** When the instance leaves PROVISIONING, or left it: ISO 8601, UTC. Null if it never does. */
+  /** When the instance leaves PROVISIONING, or when its status was last set: ISO 8601, UTC. Null if it stays PROVISIONING. */
   ready_at: string | null;
   /** The body of the POST that created the instance. Empty for an inserted instance. */
   request: Partial<CreateBody>;
@@ -115,7 +115,7 @@ export class InstanceStore {
 
   /**
    * Stores an instance. The id of an instance that is gone may be used again.
-   * @throws if the database lost the row, which is a defect
+   * @throws if an existing instance has this id, or if the database lost the row, which is a defect
    */
   add(instance: NewInstance): InstanceRecord {
     const { id = this.#freeId(), name, owner } = instance;
@@ -198,7 +198,7 @@ export class InstanceStore {
     return this.#update(id, "name = :name", { name });
   }
 
-  /** Sets the status from now on. PROVISIONING lasts until the next call. Returns false if no instance has this id. */
+  /** Sets the status from now on. PROVISIONING lasts until the next `setStatus`. Returns false if no instance has this id. */
   setStatus(id: string, status: string): boolean {
     if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
     return this.#update(id, "ready_at = :now, end_status = :status", { status });
@@ -259,7 +259,7 @@ export class InstanceStore {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.#database.prepare(sql);
-      // Every statement is called with `now`, and some do not use it.
+      // Callers pass `now`, `status` and `limit` even to statements that do not use them.
       statement.setAllowUnknownNamedParameters(true);
       this.#statements.set(sql, statement);
     }

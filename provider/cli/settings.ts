@@ -47,7 +47,7 @@ export function addSettingOptions(command: Command, { onlyLists = false } = {}):
 /**
  * Reads the settings for a command.
  *
- * @throws OperationFailed if settings are missing or wrong. The lines name all of them.
+ * @throws OperationFailed if settings are missing or wrong. The message has a line for each of them.
  */
 export async function readSettings(
   stack: string | undefined,
@@ -86,12 +86,13 @@ export async function checkSettings(
   const optionValues = propertyMap(
     Object.fromEntries(optionNames.map((name) => [name, options[name]])),
   );
+  // `propertyMap` has dropped the options that were not given.
   const args = propertyMap({ ...stackConfig, ...optionValues });
   const labelOf = (name: string) =>
     Object.hasOwn(optionValues, name) ? optionOf(name) : `compute:${name}`;
 
   const problems = checkConfig(args, env).failures.map(({ property, reason }) => ({
-    // The failure of a secret setting has no property: only its reason names the setting.
+    // Some failures have no property, for example those of a secret. Then only the reason names the setting.
     check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
     found: property ? `${labelOf(property)}: ${reason}` : reason,
   }));

@@ -165,7 +165,7 @@ class Create implements Disposable {
       try {
         return await this.#follow(protocol.begin());
       } finally {
-        creates.noteSettled(name);
+        creates.noteTurnEnd(name);
       }
     });
   }
@@ -288,7 +288,7 @@ class Create implements Disposable {
   /** Fetches a listing that began at most `maxAgeMs` ago. Creates that wait together share it. */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
-    const after = creates.settledMark(this.#args.name);
+    const after = creates.turnEndMark(this.#args.name);
     return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
   }
 

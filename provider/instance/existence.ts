@@ -1,7 +1,7 @@
 /**
  * Finds out whether an instance still exists, as far as the listings of the configured token can tell.
  * An instance counts as gone only if that is proven ("nothing is forgotten on weak evidence", G3). Diff,
- * Create, Read, Update and Delete use this file.
+ * Create, Read, Update, Delete and the command `audit` use this file.
  */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
@@ -16,14 +16,17 @@ import { acceptedKey, stringProperty } from "./state";
 export type Existence =
   | { kind: "found"; item: ListItem }
   | { kind: "gone" }
-  /** The search proves nothing. `doubt` says whether the listings, or their tenant, can't be relied on. */
+  /**
+   * The search proves nothing. `doubt` says what is in doubt: "listing" if the listing is not complete or its ids are
+   * not stable, and "tenant" if the listing may be another tenant's.
+   */
   | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
 /** What is known of an instance before it is searched for. */
 export interface KnownInstance {
   /** Where the instance lives, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
-  /** When the service accepted the instance (ISO 8601). Undefined if its settling time is surely over. */
+  /** When the service accepted the instance (ISO 8601). Undefined if the date is not known, or if the settling time need not be awaited. */
   acceptedAt: string | undefined;
 }
 
@@ -66,8 +69,8 @@ export async function existenceOf(
 }
 
 /**
- * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one,
- * or if the listing shows another instance that was seen with the recorded token.
+ * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one or none is
+ * recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
  */
 export function isSameTenant(
   session: Session,
@@ -104,7 +107,7 @@ function judgeSearch(
     case "gone": {
       if (isOfTenant(result.proof.items)) return { kind: "gone" };
       const why =
-        "the instance was last seen with another token, and the listing of this token shows no other instance of this stack that was seen with the earlier token, so this token may be another tenant's. Use a token of the same tenant. If this token is one, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
+        "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
       return { kind: "unproven", doubt: "tenant", why };
     }
   }
@@ -117,7 +120,7 @@ function whyNotComplete({ settings }: Session, { unreadable }: Listing): string 
     return `${what}: it holds an item that can't be read, which may be this instance`;
   return settings.cursorParameter
     ? `${what}, even with compute:cursorParameter "${settings.cursorParameter}"`
-    : `${what}: it shows at most 100 instances unless compute:cursorParameter names a cursor that the service has`;
+    : `${what}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
 }
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than `now` (G3). */

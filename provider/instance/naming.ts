@@ -32,7 +32,8 @@ const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
  * Generates a valid hostname from the resource's logical name, "-", the tag, and four characters of the
- * seed. An empty seed is replaced with random bytes, so that two names differ.
+ * seed. An empty seed is replaced with random bytes, so that two names differ. `scope` is the id of the provider
+ * resource.
  */
 export function generatedName(urn: string, scope: string, randomSeed: Uint8Array): string {
   const seed = randomSeed.length > 0 ? randomSeed : randomBytes(32);
@@ -40,8 +41,10 @@ export function generatedName(urn: string, scope: string, randomSeed: Uint8Array
 }
 
 /**
- * Returns the tag of a resource of a stack. `pulumi stack rename` does not change the tag. Another
- * logical name or type (an alias), or another provider resource, changes it.
+ * Returns the tag of a resource of a stack. `pulumi stack rename` does not change the tag. The tag changes if the
+ * resource is renamed, gets another type or parent type (even with `aliases`), or uses another provider resource.
+ *
+ * @param scope the id of the provider resource, which is the same in every run of a stack
  */
 export function tagOf(urn: string, scope: string): string {
   const types = urn.split("::")[2] ?? "";

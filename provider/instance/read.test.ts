@@ -91,7 +91,7 @@ test("absent from an incomplete listing: the state stays, with one warning (G3)"
 
 test("the warning about an incomplete listing names the setting that would help (G3)", async () => {
   for (const [cursorParameter, hint] of [
-    [undefined, "unless compute:cursorParameter names a cursor"],
+    [undefined, "set compute:cursorParameter to its name"],
     ["after", 'even with compute:cursorParameter "after"'],
   ] as const) {
     const world = scene(cursorParameter ? { cursorParameter } : {});

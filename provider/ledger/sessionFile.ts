@@ -7,13 +7,13 @@ import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
 
 const newline = 0x0a;
 
-/** A session's file, and the file's records as they were last read. */
+/** A session's file, with the file's records as they were last read, and with changes that could not be written. */
 export class SessionFile {
   readonly sessionId: string;
   readonly path: string;
   /** The records by key. */
   readonly records = new Map<string, LedgerRecord>();
-  /** How many lines could not be read. */
+  /** How many lines are no record of this session. */
   damagedLines = 0;
   readonly #disk: Disk;
   /** The size of the file when it was last read. */

@@ -63,7 +63,7 @@ test("a Read never uses a listing that began before this process's last write (G
   await new Promise(setImmediate);
   expect(requested.length).toBe(2);
   end(1);
-  expect((await late).begun).toBeGreaterThan(write);
+  expect((await late).beginMark).toBeGreaterThan(write);
 });
 
 test("callers for whom the current listing is too old share the next one", async () => {

@@ -21,7 +21,7 @@ export interface ListingContent {
 /** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
   /** The mark at which the listing began, in the order of this process's listings and writes (`mark`). */
-  readonly begun: number;
+  readonly beginMark: number;
   /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
   /** The clock time at which the listing's last request was answered. */
@@ -56,7 +56,7 @@ export class ListingSource {
   #lastMark = 0;
   #lastWrite = 0;
   #latest: Listing | undefined;
-  #underWay: (Pick<Listing, "begun" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
+  #underWay: (Pick<Listing, "beginMark" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
   /**
    * @param fetchListing fetches one listing
@@ -115,24 +115,24 @@ export class ListingSource {
   }
 
   #begin(): Promise<Listing> {
-    const begun = this.mark();
+    const beginMark = this.mark();
     const begunAt = this.#clock.now();
     const listing = this.#fetchListing(this.#signal())
       .then((content) => {
-        this.#latest = { begun, begunAt, endedAt: this.#clock.now(), ...content };
+        this.#latest = { beginMark, begunAt, endedAt: this.#clock.now(), ...content };
         return this.#latest;
       })
       .finally(() => {
         this.#underWay = undefined;
       });
-    this.#underWay = { begun, begunAt, listing };
+    this.#underWay = { beginMark, begunAt, listing };
     return listing;
   }
 }
 
 function isNewEnough(
-  { begun, begunAt }: Pick<Listing, "begun" | "begunAt">,
+  { beginMark, begunAt }: Pick<Listing, "beginMark" | "begunAt">,
   { after = 0, notBefore = -Infinity }: ListingRequirement,
 ): boolean {
-  return begun > after && begunAt >= notBefore;
+  return beginMark > after && begunAt >= notBefore;
 }

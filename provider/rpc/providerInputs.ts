@@ -18,8 +18,7 @@ export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
 }
 
 /**
- * Adds the entries of the engine in `sent` to the settings, unchanged: the engine forbids that CheckConfig
- * changes one.
+ * Adds the entries of the engine in `sent` to the settings, unchanged, because CheckConfig must not change them.
  */
 export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
   const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));

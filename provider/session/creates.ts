@@ -8,26 +8,26 @@ import type { ListingSource } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 
-/** An instance whose create was answered with the error `InstanceUnfinished`. */
+/** An instance that exists but was not ready when its Create call ended. The engine got the error `InstanceUnfinished`. */
 export interface Unfinished {
   /** The key of its record in the ledger. */
   key: string;
   id: string;
   outputs: PropertyMap;
-  /** Listings that were begun before this mark (`ListingSource.mark`) may not show the instance yet. */
+  /** Listings that began before this mark (`ListingSource.mark`) may not show the instance yet. */
   after: number;
 }
 
 /**
- * Runs the creates of a session, one of each name at a time, and keeps the ids of their instances. With these
+ * Keeps creates of one name apart until their ids are known, and keeps the ids of the session's instances. With these
  * ids, no create takes over an instance of another create of the session, and no delete destroys an instance
  * that the session has taken over.
  */
 export class Creates {
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
-  /** By name of the instance: the mark (`ListingSource.markWrite`) at which its last create ended. */
-  readonly #settledMarks = new Map<string, number>();
+  /** By name of the instance: the mark (`ListingSource.markWrite`) at which the turn of its last create ended. */
+  readonly #turnEndMarks = new Map<string, number>();
   /** The ids of the instances that this session has created or taken over. */
   readonly #ids = new Set<string>();
   /** The ids of those that it has taken over. */
@@ -39,19 +39,22 @@ export class Creates {
     this.#listings = listings;
   }
 
-  /** Runs `create` when no earlier create of this name is running any more. */
+  /**
+   * Runs `create` when no earlier turn of this name is running any more. A turn is the part of a Create call that ends
+   * when the id of the instance is known, or when the call has failed.
+   */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
     return this.#locks.run(name, signal, create);
   }
 
-  /** Notes that a create of this name has ended. The baseline of the next create of the name must begin later. */
-  noteSettled(name: string): void {
-    this.#settledMarks.set(name, this.#listings.markWrite());
+  /** Notes that a turn of this name ends. The listing that the next create of the name takes before its POST must begin later. */
+  noteTurnEnd(name: string): void {
+    this.#turnEndMarks.set(name, this.#listings.markWrite());
   }
 
-  /** Returns the mark (not a time) of the last `noteSettled` of this name, or 0 if there was none. */
-  settledMark(name: string): number {
-    return this.#settledMarks.get(name) ?? 0;
+  /** Returns the mark (not a time) of the last `noteTurnEnd` of this name, or 0 if there was none. */
+  turnEndMark(name: string): number {
+    return this.#turnEndMarks.get(name) ?? 0;
   }
 
   /** Notes that this session has created the instance. */
@@ -59,7 +62,10 @@ export class Creates {
     this.#ids.add(id);
   }
 
-  /** Notes that this session has taken over the instance of an earlier create that was not answered. */
+  /**
+   * Notes that this session has taken over an instance that was not in the answer to its own POST: a listing showed the
+   * instance after an unclear answer, or a record of an earlier run names it.
+   */
   noteTakenOver(id: string): void {
     this.#ids.add(id);
     this.#takenOver.add(id);

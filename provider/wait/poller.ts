@@ -16,17 +16,17 @@ interface Wait {
   /** Listings that did not begin after this mark (`ListingSource.mark`) are ignored. */
   afterMark: number;
   state: WaitState;
-  /** Called after each look, with the listing or with the problem that the look met. */
+  /** Called after each look with the listing, or with the message of a transient error. */
   onLook: (listing: Listing | undefined, problem: string | undefined) => void;
   resolve: (result: WaitResult) => void;
   reject: (error: unknown) => void;
 }
 
-/** When the first looks are due after the start of the newest wait. A sandbox may be ready at once. */
+/** When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
-/** The part of the rate limit of GET that looks use at most. */
+/** Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll interval. */
 const shareOfRateLimit = 0.5;
 
 /** Waits for the instances of one session. */
@@ -34,13 +34,13 @@ export class Poller {
   readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
-  /** The time that one request of a look uses up of the looks' share of the rate limit. */
+  /** How long the poller pauses for each request of a look, so that looks keep to their share of the rate limit. */
   readonly #msPerRequest: number;
   readonly #waits = new Set<Wait>();
   #isRunning = false;
   /** The clock time of the next look. */
   #nextLook = Infinity;
-  /** The clock time before which another look would use more than its share of the rate limit. */
+  /** The clock time until which the poller pauses so that looks keep to their share of the rate limit. */
   #earliestLook = 0;
   /** Ends the pause between two looks. */
   #pause = new AbortController();
@@ -66,12 +66,12 @@ export class Poller {
   async leaveProvisioning(
     id: string,
     options: {
-      /** The mark of the 202. Listings that began before this mark may not show the instance. */
+      /** The mark (`ListingSource.mark`) at which the POST was answered. Earlier listings can lack the instance, and are ignored. */
       after: number;
       /** The clock time until which a listing may lack the instance. */
       settledAt?: number;
       signal: AbortSignal;
-      /** Called after each look, with the listing or with the message of the transient error. */
+      /** Called after each look with the listing, or with the message of a transient error. */
       onLook: Wait["onLook"];
     },
   ): Promise<WaitResult> {
@@ -143,7 +143,7 @@ export class Poller {
       return 1;
     }
     this.#forEachWait((wait) => {
-      if (listing.begun <= wait.afterMark) return;
+      if (listing.beginMark <= wait.afterMark) return;
       wait.onLook(listing, undefined);
       const result = wait.state.see(listing);
       if (result) wait.resolve(result);

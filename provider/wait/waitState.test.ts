@@ -13,7 +13,7 @@ function listing(
   const { status, ...rest } = more;
   const item: ListItem = { id: "i-1", name: "web", status };
   return {
-    begun: ++order,
+    beginMark: ++order,
     begunAt: at,
     endedAt: at,
     items: new Map("status" in more ? [["i-1", item]] : []),
