@@ -1,6 +1,7 @@
 /** Tests where the ledger of each state backend is. */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen } from "../testing/ledgerRecord";
@@ -18,6 +19,21 @@ const logIn = (backend: string) =>
 test("the ledger is in the Pulumi home, with or without PULUMI_HOME", () => {
   expect(ledgerFolder({ PULUMI_HOME: home })).toContain(join(home, "compute", "ledger"));
   expect(ledgerFolder({})).toMatch(/\.pulumi[/\\]compute[/\\]ledger[/\\]/);
+});
+
+test("without PULUMI_HOME, the user database names the home, as for the engine, and HOME does not", () => {
+  // In a process of its own, since Jest's process.env is not what the system reads.
+  const module = JSON.stringify(join(__dirname, "folder.ts"));
+  const program = `import { ledgerFolder } from ${module}; process.stdout.write(ledgerFolder({}));`;
+  const folder = execFileSync(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "-e", program],
+    {
+      env: { ...process.env, HOME: home },
+      encoding: "utf8",
+    },
+  );
+  expect(folder).toContain(join(userInfo().homedir, ".pulumi", "compute", "ledger"));
 });
 
 test("stacks of the same name in two backends do not share a ledger (G2)", () => {

@@ -3,7 +3,7 @@
  * backend. Sessions and the commands use them.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
@@ -31,14 +31,17 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
 }
 
+/** Returns the Pulumi home where the engine finds it: the system's user database comes before HOME. */
 function pulumiHome(env: NodeJS.ProcessEnv): string {
   if (env["PULUMI_HOME"]) return env["PULUMI_HOME"];
-  try {
-    return join(homedir(), ".pulumi");
-  } catch {
-    // The user has no entry in passwd, and HOME is not set.
-    return join(tmpdir(), ".pulumi");
+  for (const home of [() => userInfo().homedir, homedir]) {
+    try {
+      return join(home(), ".pulumi");
+    } catch {
+      // The user is not in the database, as in many containers. Then HOME counts, if it is set.
+    }
   }
+  return join(tmpdir(), ".pulumi");
 }
 
 /** Returns the backend's address as the engine finds it. A backend that only Pulumi.yaml names is not known here. */
