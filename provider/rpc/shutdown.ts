@@ -9,12 +9,12 @@ export const afterSignalMs = 4000;
  * response to a POST may still bring an id, which is then recorded in the ledger.
  */
 export const afterEngineMs = 15_000;
-/** How long the exit may wait if no call is running. Only a peer that does not read makes it wait. */
+/** How long the exit may wait if no call is running. It waits for the last answer to be sent, if the engine reads slowly. */
 const idleMs = 250;
 
 /**
  * Makes the process exit after a signal, or when the engine is gone. The running calls are canceled, and the
- * process exits when they have ended or when their time is up. A second signal makes it exit at once.
+ * process exits when they have ended or when their time is up. A second signal makes the process exit at once.
  *
  * @param isStdinOfEngine whether the end of stdin means that the engine is gone, as when it is killed
  */
@@ -23,18 +23,19 @@ export function exitWithEngine(
   clock: Clock,
   isStdinOfEngine: boolean,
 ): void {
-  let isEnding = false;
+  let hasSignal = false;
+  /** `isOrderly` says that the engine has received every answer, and will save them all in the state. */
   const end = (graceMs: number, how: { isOrderly: boolean; isEngineGone: boolean }): void => {
-    isEnding = true;
     const isIdle = server.runningCalls === 0;
     // It also drains when no call is running: the last answer may not have been written to the network yet.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
     server.cancel(isIdle && how.isOrderly, how.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (isEnding) exit();
+    if (hasSignal) exit();
+    hasSignal = true;
     // An engine sends SIGINT when it has finished, and some engines (3.180) send no Cancel before it. A Ctrl-C at
-    // the terminal reaches only the engine. After other signals, the engine may not have saved the answers.
+    // the terminal reaches only the engine. So a SIGINT means that the engine has all answers. Another signal does not.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);
@@ -42,7 +43,7 @@ export function exitWithEngine(
   if (isStdinOfEngine) {
     process.stdin.on("error", () => undefined);
     process.stdin.on("close", () => {
-      if (!isEnding) end(afterEngineMs, { isOrderly: false, isEngineGone: true });
+      if (!hasSignal) end(afterEngineMs, { isOrderly: false, isEngineGone: true });
     });
     process.stdin.resume();
   }

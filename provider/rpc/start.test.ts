@@ -143,6 +143,19 @@ test("the end of stdin is the end of the engine: what runs is cancelled, then th
   });
 });
 
+test("a signal after the end of stdin does not cut off a call that may still learn an id (G1)", async () => {
+  await withPlugin([], async ({ plugin, client, engine }) => {
+    client.update({ id: "i-1", news: inputs }).catch(() => undefined);
+    while (engine.logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    plugin.process.stdin?.end();
+    while (!plugin.stderr().includes("cancel"))
+      await new Promise((resolve) => setImmediate(resolve));
+    plugin.process.kill("SIGTERM");
+    expect(await plugin.ended).toBe(0);
+    expect(plugin.stderr()).toContain("the update has ended\n");
+  });
+});
+
 test("started by hand, to attach to, the plugin does not mind the end of stdin", async () => {
   const plugin = await startPlugin(bundle, []);
   const client = connect(plugin.port);

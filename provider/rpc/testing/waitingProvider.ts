@@ -1,4 +1,5 @@
-/** A provider for tests of the plugin as a process: every Create waits until it is canceled. */
+/** A provider for tests of the plugin as a process: every Create waits until it is canceled, and an Update a bit longer. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
@@ -12,6 +13,14 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       messages.status(urn, "waiting");
       await canceled.promise;
       throw new InstanceUnfinished("i-1", { inputs, outputs: inputs }, ["cancelled"]);
+    },
+    // Goes on after Cancel, as a Create does whose POST is under way.
+    update: async ({ urn }) => {
+      messages.status(urn, "waiting");
+      await canceled.promise;
+      await sleep(500);
+      process.stderr.write("the update has ended\n");
+      return propertyMap({});
     },
     // Returns the environment that the provider sees.
     check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
