@@ -106,6 +106,9 @@ describe("with a trusted test authority", () => {
     const client = testClient("https://compute.test/v2", { env });
     const failure = await failedPost(create(client));
     expect(failure.kind).toBe("unreachable");
+    expect(failure.message).toMatch(
+      /the connection to compute\.test, or to the proxy .* was refused$/,
+    );
     expect(failure.message).not.toContain("canary");
   });
 });

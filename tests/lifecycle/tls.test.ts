@@ -145,7 +145,7 @@ test.concurrent(
         await world.plugin({ ...patient, baseUrl }, speed),
         web,
       );
-      expect(failure.message).toContain("(is it an https address?)");
+      expect(failure.message).toContain("(does the service expect https?)");
       expect(front.handshakes).toBe(0);
     });
   },

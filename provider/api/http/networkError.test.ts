@@ -8,8 +8,8 @@ const errorWith = (code: string, message = "") => Object.assign(new Error(messag
 
 test.each([
   ["ECONNREFUSED", "the connection to api.example.com was refused"],
-  ["ENOTFOUND", "the host of api.example.com could not be found"],
-  ["EAI_AGAIN", "the host of api.example.com could not be looked up at the moment"],
+  ["ENOTFOUND", "the host name api.example.com could not be found"],
+  ["EAI_AGAIN", "the host name api.example.com could not be looked up at the moment"],
   ["ETIMEDOUT", "the connection to api.example.com timed out"],
   ["UND_ERR_CONNECT_TIMEOUT", "the connection to api.example.com timed out"],
   ["HPE_INVALID_EOF_STATE", "the answer was cut short"],
@@ -40,7 +40,7 @@ test("the message about a broken connection says how far the request had come", 
     networkErrorMessage(errorWith("ECONNRESET"), baseUrl, stage);
   expect(messageAt("connecting")).toContain("broke while it was being made");
   expect(messageAt("sent")).toBe("the connection broke before an answer came");
-  expect(messageAt("sent", local)).toContain("(is it an https address?)");
+  expect(messageAt("sent", local)).toContain("(does the service expect https?)");
   expect(messageAt("answering")).toContain("in the middle of the answer");
 });
 

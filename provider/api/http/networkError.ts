@@ -1,4 +1,7 @@
-/** Turns errors of undici and Node into messages that tell the user what to do (G9). `transport.ts` uses them. */
+/**
+ * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step
+ * (an error helps, G9).
+ */
 import { isLoopback } from "../../addresses";
 
 /** How far a request had come when the connection failed. */
@@ -11,24 +14,36 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/** The message for each error code whose meaning is certain. */
-const messages: Readonly<Record<string, (host: string) => string>> = {
-  ECONNREFUSED: (host) => `the connection to ${host} was refused`,
-  ENOTFOUND: (host) => `the host of ${host} could not be found`,
-  EAI_AGAIN: (host) => `the host of ${host} could not be looked up at the moment`,
-  UND_ERR_CONNECT_TIMEOUT: (host) => `the connection to ${host} timed out`,
-  ETIMEDOUT: (host) => `the connection to ${host} timed out`,
+/** The message for each error code whose meaning is certain. `peer` is the service, or the service and the proxy. */
+const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
+  ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
+  ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,
+  EAI_AGAIN: (_, hostname) => `the host name ${hostname} could not be looked up at the moment`,
+  UND_ERR_CONNECT_TIMEOUT: (peer) => `the connection to ${peer} timed out`,
+  ETIMEDOUT: (peer) => `the connection to ${peer} timed out`,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => "the answer was cut short",
   HPE_INVALID_EOF_STATE: () => "the answer was cut short",
   UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
 };
 
-/** Returns what happened, as a part of a sentence. Names the error's code if its meaning is not certain. */
-export function networkErrorMessage(error: Error, baseUrl: URL, stage: Stage): string {
+/**
+ * Returns what happened, as a part of a sentence. Names the error's code if its meaning is not certain.
+ *
+ * @param hasProxy whether the environment names a proxy, which the connection may have used
+ */
+export function networkErrorMessage(
+  error: Error & { hostname?: string },
+  baseUrl: URL,
+  stage: Stage,
+  hasProxy = false,
+): string {
   const { host } = baseUrl;
   const code = codeOf(error);
   const message = messages[code];
-  if (message) return message(host);
+  if (message) {
+    const peer = hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
+    return message(peer, error.hostname ?? baseUrl.hostname);
+  }
   if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code)) {
     return brokenConnection(baseUrl, stage);
   }
@@ -83,12 +98,12 @@ function certificateProblem(code: string): string {
 }
 
 /**
- * Returns a question about the scheme for the end of a message, because no network error says that the scheme
- * is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
+ * Returns a question about the scheme for the end of a message, because no network error says that the scheme of
+ * compute:baseUrl is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
  */
 function otherScheme(baseUrl: URL): string {
-  if (!isTls(baseUrl)) return " (is it an https address?)";
-  return isLoopback(baseUrl.hostname) ? " (is it a plain http address?)" : "";
+  if (!isTls(baseUrl)) return " (does the service expect https?)";
+  return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
 }
 
 const isTls = ({ protocol }: URL) => protocol === "https:";

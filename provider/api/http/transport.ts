@@ -68,7 +68,9 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     "accept-encoding": "identity",
     "user-agent": options.userAgent,
   };
-  const makeDispatcher = options.connect ?? dispatcherFactory(baseUrl, options);
+  const proxies = proxiesOf(baseUrl, options.env);
+  const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
+  const makeDispatcher = options.connect ?? dispatcherFactory(proxies, requestTimeoutMs);
   const sharedDispatcher = makeDispatcher();
 
   return {
@@ -181,7 +183,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         onResponseEnd: () => respond(false),
         onResponseError: (_, error) => {
           const stage = head ? "answering" : controller ? "sent" : "connecting";
-          const cause = request.redact(networkErrorMessage(error, baseUrl, stage));
+          const cause = request.redact(networkErrorMessage(error, baseUrl, stage, hasProxy));
           fail(cause, isCertificateError(error));
         },
       },
@@ -195,17 +197,16 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
+/** The proxies that the environment names, and the hosts that are reached without them. Empty strings if none is named. */
+type Proxies = Record<"httpProxy" | "httpsProxy" | "noProxy", string>;
+
 /**
- * Returns a function that makes dispatchers to the service. They use the proxy that the environment names.
+ * Reads the proxies from the environment. The lower-case name of a variable wins, as in curl. A loopback address is
+ * reached without the proxy, because the proxy would connect to its own machine.
  *
  * @throws Error if a proxy variable is not an address
  */
-function dispatcherFactory(
-  { hostname }: URL,
-  { env, requestTimeoutMs }: Pick<ClientOptions, "env" | "requestTimeoutMs">,
-): () => Dispatcher {
-  // The lower-case name wins, as in curl. A loopback address is reached without the proxy, because the proxy
-  // would connect to its own machine.
+function proxiesOf({ hostname }: URL, env: ClientOptions["env"]): Proxies {
   const readVariable = (name: string) =>
     isLoopback(hostname) ? "" : env[name.toLowerCase()] || env[name] || "";
   function proxyAddress(name: string): string {
@@ -215,14 +216,21 @@ function dispatcherFactory(
     if (address && !URL.canParse(address)) throw new Error(`${name} is not the address of a proxy`);
     return address;
   }
+  return {
+    httpProxy: proxyAddress("HTTP_PROXY"),
+    httpsProxy: proxyAddress("HTTPS_PROXY"),
+    noProxy: readVariable("NO_PROXY"),
+  };
+}
+
+/** Returns a function that makes dispatchers to the service. */
+function dispatcherFactory(proxies: Proxies, requestTimeoutMs: number): () => Dispatcher {
   const options = {
     // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
     allowH2: false,
     connectTimeout: Math.min(10_000, requestTimeoutMs),
-    // A variable that is not set is passed as an empty string. Otherwise undici would read `process.env`.
-    httpProxy: proxyAddress("HTTP_PROXY"),
-    httpsProxy: proxyAddress("HTTPS_PROXY"),
-    noProxy: readVariable("NO_PROXY"),
+    // A proxy that is not named is passed as an empty string. Otherwise undici would read `process.env`.
+    ...proxies,
   };
   return () => new EnvHttpProxyAgent(options);
 }
