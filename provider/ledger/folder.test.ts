@@ -61,7 +61,9 @@ test("a database's new password does not change the ledger, but a new user, name
 test("a relative backend is a different backend in each project", () => {
   const folderOf = (backend: string) =>
     ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
-  expect(folderOf("file://./state")).toBe(folderOf(`file://${process.cwd()}/./state`));
+  for (const relative of ["file://./state", "file://state", "file://x/../state/"]) {
+    expect(folderOf(relative)).toBe(folderOf(`file://${process.cwd()}/state`));
+  }
 });
 
 test("the backend comes from the environment, or else from `pulumi login`", () => {

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 
@@ -47,9 +47,9 @@ function pulumiHome(env: NodeJS.ProcessEnv): string {
 /** Returns the backend's address as the engine finds it. A backend that only Pulumi.yaml names is not known here. */
 function backendUrl(env: NodeJS.ProcessEnv): string {
   const url = env["PULUMI_BACKEND_URL"] || currentLogin(env) || "";
-  // A relative path means a different folder in each project, so it is made absolute.
-  const absolute = url.replace(/^file:\/\/(?=\.)/, () => `file://${process.cwd()}/`);
-  return absolute.replace(/\/+$/, "");
+  const [, path] = /^file:\/\/([^~].*)$/.exec(url) ?? [];
+  // A relative path means a different folder in each project, so it is made absolute, as the engine does.
+  return path === undefined ? url.replace(/\/+$/, "") : `file://${resolve(path)}`;
 }
 
 /** Returns the backend that `pulumi login` chose, or undefined if the credentials file can't be read. */
