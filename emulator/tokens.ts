@@ -40,7 +40,7 @@ export interface Caller {
 /** The tenant of a token that names none. */
 export const defaultTenant = "default";
 
-/** `sk_live_<tenant>_<rest>` names its tenant; any other token belongs to `default`. */
+/** Returns the tenant that a token `sk_live_<tenant>_<rest>` or `sk_test_<tenant>_<rest>` names. Any other belongs to `default`. */
 export function tenantOf(token: string): string {
   const kind = tokenKindOf(token);
   if (kind === undefined) return defaultTenant;

@@ -10,11 +10,11 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import { inputNames, outputs as defined, type InputName } from "./definition";
+import { inputNames, outputs as serviceOutputs, type InputName } from "./definition";
 
 /**
- * The key of an output that is true if the last create or update ended before the instance was ready. A
- * later Read needs it, so that no created instance is lost (G1).
+ * The key of an output that is true if the instance was not ready when a Create, an Update or a Read ended. Later calls
+ * then wait for the instance, so that no created instance is lost (G1).
  */
 export const unfinishedKey = "__unfinished";
 
@@ -31,7 +31,7 @@ export const acceptedKey = "__accepted";
  */
 export const unlistedKey = "__unlisted";
 
-/** Every input, and null if it is unset. So the state shows which inputs an instance was created without (G5). */
+/** Every input, and null if it is unset. So the state shows which inputs an instance was created without, and a change is shown before it happens (G5). */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
 }
@@ -40,7 +40,7 @@ function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
-    ...Object.fromEntries(Object.keys(defined).map((name) => [name, Unknown.value])),
+    ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });
 }
@@ -67,12 +67,18 @@ export function outputsOfAccepted(
   });
 }
 
-/** Returns the outputs from a list item alone (import, `.get()`). They have no key for what the list does not show. */
+/**
+ * Returns the outputs from a list item alone (import, `.get()`). They have no key for what the list does not show, except
+ * an empty `networks`.
+ */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
   return outputsWithItem(propertyMap({ networks: [] }), item, origin);
 }
 
-/** Returns the outputs updated with what the list shows now. */
+/**
+ * Returns the outputs updated with what the list shows now, without the marks `unfinishedKey` and `unlistedKey`. If the
+ * instance is not ready, the caller sets the first mark again.
+ */
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
     ...markFinished(outputs),

@@ -15,7 +15,8 @@ import { outputsWithAsserted, outputsWithItem, stringProperty, unfinishedKey } f
  * Returns the new outputs.
  *
  * @throws InstanceUnfinished if the instance does not get ready. OperationFailed if it is gone or lives
- *   elsewhere, or if the token may be another tenant's. RequestError if the first request fails.
+ *   elsewhere, or if the token may be another tenant's. RequestError if a request fails before the wait begins. The
+ *   reason of the signal if the operation ends before the wait begins.
  */
 export async function updateInstance(
   session: Session,
@@ -48,8 +49,9 @@ export async function updateInstance(
   if (existence.kind === "unproven" && existence.doubt === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
   }
-  // If the wait fails, the engine keeps the old inputs. The asserted inputs are added only after the wait,
-  // because in the outputs of an unfinished instance they would look like a change.
+  // If the wait fails, the engine saves the outputs, but keeps the old inputs. An asserted input that is only in the
+  // outputs would make the next Diff replace the instance. So the asserted inputs are added after the wait.
+  // `after` is 0, because this session sent no POST for the instance: any listing counts.
   const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
   const hasLeftProvisioning = item?.status !== undefined && item.status !== "PROVISIONING";
   return withAsserted(

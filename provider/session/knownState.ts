@@ -1,4 +1,7 @@
-/** What a session learns about Pulumi's state from the calls of the engine. The operations of instances use it. */
+/**
+ * What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. The
+ * operations of instances use it.
+ */
 import type { Ledger } from "../ledger/ledger";
 import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
@@ -12,7 +15,7 @@ export class KnownState {
   /** The service and token kind of the settings. */
   readonly #place: Place;
   readonly #sessionId: string;
-  /** By the id of each instance that came with a call: the hashes of the tokens in its recorded origins. */
+  /** Maps the id of each instance that `observe` was called with to the hashes of the tokens in its recorded origins. */
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** The ids of instances that are proven to have been in a state. */
   readonly #proven = new Set<string>();
@@ -26,9 +29,9 @@ export class KnownState {
   }
 
   /**
-   * Notes that a call came with this id and these outputs, as every Diff, Update, Delete, refresh and import
-   * does. If the outputs prove that a state held the instance, its records in the ledger are
-   * settled.
+   * Notes the id and the outputs of an instance. Every Diff, Update, Delete and refresh comes with both, and an import
+   * finds them. If the stamp of another session in the outputs proves that a state held the instance, the
+   * instance's records in the ledger get the stage `settled`.
    */
   observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
@@ -40,7 +43,7 @@ export class KnownState {
     this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 
-  /** Whether a call came with this id. The instance may belong to another resource, so no create takes it over. */
+  /** Whether `observe` was called with this id. The instance may belong to another resource, so no create takes it over. */
   hasId(id: string): boolean {
     return this.#tokenHashes.has(id);
   }
@@ -60,17 +63,17 @@ export class KnownState {
     );
   }
 
-  /** Called for each Check: a Diff of this resource after it is part of an update. */
+  /** Called for each Check. From now on, a Diff of this resource is part of an update. */
   beginUpdate(urn: string): void {
     this.#inUpdate.add(urn);
   }
 
-  /** Called for each Read: a Diff of this resource after it is part of a refresh, unless a Check comes first. */
+  /** Called for each Read. From now on, until a Check, a Diff of this resource is part of a refresh. */
   beginRefresh(urn: string): void {
     this.#inUpdate.delete(urn);
   }
 
-  /** Whether a Diff of this resource is part of an update now, and not of a refresh. */
+  /** Whether a Diff of this resource would now be part of an update (or of an import), and not of a refresh. */
   isInUpdate(urn: string): boolean {
     return this.#inUpdate.has(urn);
   }
