@@ -1,6 +1,6 @@
 /**
- * Ends operations early. Each operation has one AbortSignal, which is aborted by the engine's Cancel (Ctrl-C)
- * or by the time-out of the operation.
+ * Ends operations early. Each operation has one AbortSignal, which is aborted by a cancel (`Canceled`)
+ * or by the time-out of the operation (`TimedOut`).
  */
 import type { Clock } from "./clock";
 
@@ -12,7 +12,7 @@ export class Canceled extends Error {
   }
 }
 
-/** The operation's own time-out (`customTimeouts`, or the default) has passed. */
+/** The operation's own time-out (`customTimeouts`, or a fixed one) has passed. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
   constructor(readonly seconds: number) {
@@ -20,7 +20,7 @@ export class TimedOut extends Error {
   }
 }
 
-/** The reason for ending a sleep that nobody waits for. `abort()` without a reason makes a stack trace each time. */
+/** The reason for an abort that only ends a sleep or listeners. `abort()` without a reason makes a stack trace each time. */
 export const notNeeded = new Error("not needed any more");
 
 /** Whether this error says that the operation was canceled or timed out, and did not fail by itself. */
@@ -42,10 +42,10 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal that a timer aborts. Disposing of it stops the timer. */
+/** A signal that a timer aborts (or, with `deadline`, the outer signal). Disposing of the `Ending` stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
-/** Returns a signal that is aborted when `outer` is, or with `TimedOut` after `seconds`. */
+/** Returns a signal that is aborted when `outer` is aborted, with its reason, or after `seconds`, with `TimedOut`. */
 export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
   const timeUp = new AbortController();
   const stop = new AbortController();
@@ -57,7 +57,7 @@ export function deadline(clock: Clock, seconds: number, outer: AbortSignal): End
   };
 }
 
-/** Returns a signal that is aborted `ms` milliseconds after `ending` was, with the same reason. */
+/** Returns a signal that is aborted `ms` milliseconds after `ending` is aborted, with the same reason. */
 export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
   const over = new AbortController();
   const stop = new AbortController();

@@ -7,7 +7,7 @@ export function isLoopback(hostname: string): boolean {
 
 /**
  * Returns the text without the passwords of the addresses in it. The address of a state backend, for example of a
- * database, can hold one. User names stay.
+ * database, can hold a password. User names stay.
  */
 export function withoutPasswords(text: string): string {
   return (

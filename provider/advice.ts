@@ -39,13 +39,13 @@ export function nextStep(error: RequestError): string {
 
 /**
  * Returns the warning that paging by the configured cursor parameter did not work. `why` is a phrase such as
- * "a page repeated instances already seen".
+ * "a page repeated instances of an earlier page".
  */
 export function cursorIgnored(parameter: string | undefined, why: string): string {
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
-/** Returns the name that the program gave the resource: the part of its URN after stack, project and type. */
+/** Returns the name that the program gave the resource: what follows stack, project and type in the resource's URN. */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
@@ -57,7 +57,10 @@ export function logicalName(urn: string): string {
 const defaultProvider =
   /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
 
-/** Returns `urn` if the program makes this provider resource itself, and undefined for a default provider. */
+/**
+ * Returns `urn` if the program makes this provider resource itself. Returns undefined for a default provider,
+ * for the provider of `pulumi do --stateless`, and if `urn` is undefined.
+ */
 export function explicitProvider(urn: string | undefined): string | undefined {
   if (urn === undefined) return undefined;
   const [, , type = "", ...nameParts] = urn.split("::");

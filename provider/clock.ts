@@ -10,7 +10,7 @@ export interface Clock {
    * this "clock time".
    */
   now(): number;
-  /** Date and time of day, for people and for the ledger only. */
+  /** Date and time of day: for people, for dates in the state and the ledger, and to compare with dates of the service. */
   date(): Date;
   /** Resolves after `ms`; rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const due = performance.now() + ms;
     let left = ms;
-    // A long sleep needs more than one timer, and so does a timer that fires a little early.
+    // A long sleep needs more than one timer, and so does a sleep whose timer fires a little early.
     do {
       await oneTimer(Math.min(Math.ceil(left), maxTimerMs), signal);
       left = due - performance.now();

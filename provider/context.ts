@@ -1,4 +1,4 @@
-/** What the process, or a test, passes to the provider: messages, clock, environment and the like. */
+/** What `main.ts`, a command or a test passes to the provider: messages, clock, environment and the like. */
 import type { ClientOptions, ComputeApi } from "./api/client";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
@@ -20,7 +20,7 @@ export interface ProviderContext {
 
 /** Messages for the person who runs Pulumi. Secrets are removed from each before it leaves the process (G8). */
 export interface Messages {
-  /** Shows `text` in the resource's Info column, until the next status. The engine does not keep it. */
+  /** Shows `text` in the resource's Info column, until the next status. The engine does not keep the text. */
   status(urn: string, text: string): void;
   info(text: string, urn?: string): void;
   warning(text: string, urn?: string): void;

@@ -5,7 +5,7 @@
 import metadata from "../metadata.json";
 import type { PropertyMap } from "./propertyValue";
 
-/** Returns the message for an error of any other class. `what` is that error's own message. */
+/** Returns the message for an error of a class that is not in this file. `what` is that error's own message. */
 export function defectMessage(what: string): string {
   return `defect in the ${metadata.name} provider: ${what}`;
 }
@@ -44,8 +44,8 @@ export class MissingSettings extends OperationFailed {
 }
 
 /**
- * The instance exists at the service, but it is not ready, or not all of it could be recorded. No created
- * instance is lost (G1): the engine still gets id and state, records them, and reads the instance before the
+ * The service has accepted the instance, but it is not ready, or not all of it could be recorded. No created
+ * instance is lost (G1): the engine still gets id and state, records both, and reads the instance before the
  * next update.
  */
 export class InstanceUnfinished extends Error {

@@ -12,8 +12,8 @@ export const executable = `pulumi-resource-${metadata.name}`;
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
 /**
- * Returns what a person types to run the plugin: the path of the executable beside this bundle, since PATH may
- * not contain it, or only its name if there is none beside it.
+ * Returns what a person types to run the plugin: the path of the executable beside this bundle, since the
+ * plugin need not be on PATH, or only the executable's name if this bundle has no executable beside it.
  */
 export function executablePath(): string {
   const beside = join(__dirname, executable);
@@ -21,8 +21,8 @@ export function executablePath(): string {
 }
 
 /**
- * Reads the package's schema. It is inside the single executable, beside the bundle, or at the root of a
- * checkout.
+ * Reads the package's schema. The schema is inside the single executable, beside the bundle, or at the root of
+ * a checkout.
  */
 export async function readSchema(): Promise<string> {
   if (isSea()) return getAsset("schema.json", "utf8");
@@ -56,8 +56,8 @@ function versionNumbers(version: string): number[] | undefined {
 const flagsWithValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 
 /**
- * Whether the engine has started the plugin. The engine passes its own address. A person who starts the
- * plugin to attach an engine to it passes no address.
+ * Whether the engine has started the plugin. The engine passes its own address, an argument that is no flag. A
+ * person who starts the plugin, and attaches an engine later, passes no address.
  */
 export function isStartedByEngine(argv: readonly string[]): boolean {
   return argv.some(

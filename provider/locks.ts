@@ -6,8 +6,8 @@ export class KeyedLocks {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
-   * Runs `task` when all earlier tasks of this key have ended. Rejects with the signal's reason if the signal is
-   * aborted before that.
+   * Runs `task` when all earlier tasks of this key have ended, and settles as `task` does. Rejects with the
+   * signal's reason, without running `task`, if the signal is aborted before that.
    */
   async run<T>(key: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();

@@ -28,8 +28,8 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 async function serve(isByEngine: boolean): Promise<void> {
-  // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This one does not need it, and a
-  // secret that is not there can't leak (G8).
+  // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This plugin does not need that
+  // token, and a secret that is not there can't leak (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
   // Only the port may go to stdout. If a dependency printed a line there, the engine would take it for the port.
   console.log = console.info = console.debug = console.error;

@@ -15,7 +15,7 @@ export const originSchema = z.object({
   tokenHash: z.string(),
   account: z.string().optional(),
 });
-/** The service, the token and, if the service returns it, the account of an instance. */
+/** The service of an instance, the kind and hash of its token and, if the service returns one, its account. */
 export type Origin = z.infer<typeof originSchema>;
 
 /** A service, and one of its two kinds of token (live or test). */
@@ -26,7 +26,7 @@ export function isSamePlace(one: Place, other: Place): boolean {
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 
-/** Returns a hash that is another one for each token, and from which the token can't be found. */
+/** Returns a hash that differs between tokens and between services, and from which the token can't be found. */
 export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "baseUrl">): string {
   return keyedFingerprint(apiToken, baseUrl, 12);
 }
@@ -39,14 +39,14 @@ export function originToState(origin: Origin): PropertyMap {
   return propertyMap(origin);
 }
 
-/** Returns the origin in these outputs, or undefined if this provider did not write them, as in an import. */
+/** Returns the origin in these outputs, or undefined if the outputs have no origin, as in an import. */
 export function originFromState(outputs: PropertyMap | undefined): Origin | undefined {
   const parsed = originSchema.safeParse(outputs && reveal(outputs[originKey] ?? null));
   return parsed.success ? parsed.data : undefined;
 }
 
 /**
- * Returns how the origin in the state differs from the one configured now, as a sentence about the instance
+ * Returns how the origin in the state differs from the one configured now, as a clause about the instance
  * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference.
  */
 export function originDifference(state: Origin, now: Origin): string | undefined {
@@ -62,10 +62,13 @@ export function originDifference(state: Origin, now: Origin): string | undefined
   return undefined;
 }
 
-/** The key of the outputs under which the stamp is recorded: the id of the session that wrote the outputs. */
+/**
+ * The key of the outputs under which the stamp is recorded: the id of the session that created, took over or
+ * imported the instance.
+ */
 const stampKey = "__run";
 
-/** Returns these outputs, of a Create or of a Read without inputs, with the stamp of the session. */
+/** Returns the outputs of a Create or of an import, with the stamp of the session. */
 export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
   return propertyMap({ ...outputs, [stampKey]: sessionId });
 }
@@ -78,8 +81,8 @@ export function stampOf(outputs: PropertyMap | undefined): string | undefined {
 
 /**
  * Whether it is proven that a state held these outputs. Only the stamp of another session proves it: the
- * engine also sends ids that no state holds (a previewed import, a `.get()`), and it may not have saved
- * outputs with this session's own stamp yet.
+ * engine also sends ids that no state holds (a previewed import, a `.get()`), and outputs with this session's own
+ * stamp have possibly not been saved yet.
  */
 export function wasInState(outputs: PropertyMap, sessionId: string): boolean {
   const stamp = stampOf(outputs);

@@ -33,7 +33,7 @@ export class Unknown {
 
 /**
  * A value that the provider does not open: an asset, an archive, a reference to a resource, or a kind that is
- * newer than this provider. No input and no argument may have such a value.
+ * newer than this provider. Check and Invoke refuse such a value as an input or an argument.
  */
 export class Opaque {
   constructor(readonly fields: PropertyMap) {}

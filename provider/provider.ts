@@ -26,7 +26,7 @@ export function createProvider(ctx: ProviderContext): Provider {
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
-  /** Set by Configure. `configurationKey` is all that Configure was called with, as JSON. */
+  /** Set by Configure. `configurationKey` is the resolved settings, the URN and the scope, as JSON. */
   let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
   const session = (): Session => {
@@ -106,7 +106,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     read: (request) =>
       perform(request, () => {
-        // In an import or a `.get()`, the state does not contain the instance, or not yet.
+        // In an import or a `.get()`, no outputs come from the state.
         if (isRefresh(request)) session().state.observe(request.id, request.outputs);
         session().state.beginRefresh(request.urn);
         return readInstance(session(), request);
@@ -123,8 +123,8 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // A Cancel while calls are running is a Ctrl-C, and so not orderly: a second Ctrl-C would end the engine
-      // before it saves their answers. That can still happen when a signal follows such a Cancel.
+      // A Cancel while calls are running is a Ctrl-C, and so not orderly: a second Ctrl-C ends the engine before
+      // the engine saves the replies. So an orderly signal after such a Cancel proves nothing either.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
@@ -144,13 +144,14 @@ const secondConfiguration =
 /**
  * Translates an error that ended an operation into one of `errors.ts`. The new error does not mention an
  * instance: once a request that may have changed something was sent, the operation itself reports the outcome.
+ * Any error that is not about a request, a cancel or a time-out is returned unchanged.
  */
 function ownError(error: unknown): unknown {
   if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();
   if (error instanceof TimedOut) {
     return new OperationFailed(
-      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create of the same name, for the rate limit, or for a response from the service`,
+      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create, for the rate limit, or for a response from the service`,
     );
   }
   return error;

@@ -8,7 +8,7 @@
  * and would protect nothing.
  */
 const minSecretLength = 6;
-/** In characters. Each line of a multi-line secret is also hidden by itself if it is at least this long. */
+/** In characters. A line of a multi-line secret is also hidden by itself if the line is at least this long. */
 const minLineLength = 16;
 /** In characters. `hideParts` hides the parts of a secret that are at least this long. */
 const partLength = 8;
@@ -21,12 +21,12 @@ export const redactionMark = "[secret]";
 /** The characters that a terminal, or a program that reads the output, treats as the end of a line. */
 const lineBreaks = /[\n\v\f\r\u0085\u2028\u2029]+/g;
 
-/** The characters that could move a terminal's cursor or reorder its text, except tabs. */
+/** The characters that could move a terminal's cursor or reorder its text, except tabs and line feeds. */
 const controlCharacters =
   // eslint-disable-next-line no-control-regex -- these are the ones to remove
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Returns the text as one well-formed line without control characters. Secrets stay in it. */
+/** Returns the text as one well-formed line without control characters, except tabs. Secrets stay in it. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(lineBreaks, " ").replace(controlCharacters, "");
 }
@@ -38,7 +38,10 @@ export class Redactor {
   /** Every substring of `partLength` characters of the secrets that were passed to `hideParts`. */
   readonly #parts = new Set<string>();
 
-  /** From now on, `redact` replaces `secret`, its Base64 form, and each of its longer lines. */
+  /**
+   * From now on, `redact` replaces `secret`, its forms in JSON and in Base64, and each of its longer lines. Forms
+   * shorter than `minSecretLength` are not replaced.
+   */
   hide(secret: string): void {
     const wholeForms = [
       secret.trim(),
@@ -53,8 +56,8 @@ export class Redactor {
   }
 
   /**
-   * From now on, `redact` also replaces every longer part of `secret`. A service that repeats a secret in an
-   * error may mask or cut off some of it.
+   * From now on, `redact` also replaces every part of `secret` of at least `partLength` characters. A service that
+   * repeats a secret in an error may mask or cut off a part of the secret.
    */
   hideParts(secret: string): void {
     if (secret.length < minLengthForParts) return;

@@ -5,7 +5,10 @@
 import type { PropertyMap } from "./propertyValue";
 import type { FunctionToken } from "./pulumiNames";
 
-/** Why one property is refused. `property` is empty if the engine would print a secret value beside it (G8). */
+/**
+ * Why an input, a setting or an argument is refused. `property` is empty if the reason is not about one property,
+ * or if the engine would print the property's value, which may be secret (secrets stay secret: G8).
+ */
 export interface CheckFailure {
   property: string;
   reason: string;
@@ -19,8 +22,8 @@ export interface CheckResponse {
 
 /**
  * Identifies the stack of a run: `id` is the id of the provider resource, which is the same in every run of a
- * stack and another one in each stack. In the first preview of a new stack, the id is `unknown`. Before
- * Configure, there is `none`.
+ * stack and another one in each stack. In the first preview of a new stack, the kind is `unknown`.
+ * Before Configure, the kind is `none`.
  */
 export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
 
@@ -49,7 +52,7 @@ export interface DiffRequest extends InstanceInState {
   news: PropertyMap;
 }
 
-/** How an input changes, and whether the change replaces the instance. */
+/** How an input or a setting changes, and whether the change replaces the resource. */
 export type DiffKind =
   "add" | "add-replace" | "delete" | "delete-replace" | "update" | "update-replace";
 
@@ -91,7 +94,7 @@ export interface ReadRequest {
   timeoutSeconds: number;
 }
 
-/** Whether the Read is part of a refresh. Only then does the state contain the instance. */
+/** Whether the Read is part of a refresh. Only a refresh sends the outputs that the state holds. */
 export function isRefresh(
   request: ReadRequest,
 ): request is ReadRequest & { outputs: PropertyMap; inputs: PropertyMap } {
@@ -99,7 +102,7 @@ export function isRefresh(
   return inputs !== undefined && outputs !== undefined && Object.keys(outputs).length > 0;
 }
 
-/** The instance that was found, or `undefined` if it is proven that the instance is gone (G3). */
+/** What the state is to hold, or `undefined` if it is proven that the instance is gone (G3). */
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
 
 /** An instance to delete. */
@@ -132,12 +135,15 @@ export interface ListedResource {
   name: string;
 }
 
-/** The provider, with one method for each call. Every promise may reject with the errors of `provider/errors.ts`. */
+/**
+ * The provider, with one method for each call that needs it. A promise rejects with an error of
+ * `provider/errors.ts`, or with any other error if the provider has a defect.
+ */
 export interface Provider {
   checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
   /**
    * Takes the settings for all later calls. `urn` and `scope` identify the provider resource. Rejects if the
-   * settings can't work, or if the process already serves other settings. Sends no request to the service.
+   * settings can't work, or if the process already serves another configuration. Sends no request to the service.
    */
   configure(request: { urn?: string | undefined; scope: Scope; args: PropertyMap }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
@@ -149,13 +155,16 @@ export interface Provider {
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
   list(request: ListRequest): Promise<ListedResource[]>;
   /**
-   * Ends all waits. The running calls then return what is known so far, so that the engine can save it. It is called at Ctrl-C and at
-   * every normal shutdown. It never exits the process.
+   * Ends all waits. The running calls then end with what is known so far, so that the engine can save it. Called
+   * after Ctrl-C, at every normal shutdown, after a signal, and when the engine is gone. Never exits the process.
    *
-   * @param isOrderly the engine has received every answer, and will save them all in the state
-   * @param isEngineGone the engine has ended, so that answers reach nobody any more
+   * @param isOrderly whether the engine has received every reply, and will save all results in the state
+   * @param isEngineGone whether the engine has ended, so that replies reach nobody any more
    */
   cancel(isOrderly: boolean, isEngineGone?: boolean): void;
-  /** Called when an engine connects (Handshake, Attach). A Cancel from an earlier engine no longer counts. */
+  /**
+   * Called when an engine connects (Handshake, Attach). If an earlier engine has canceled, drops that engine's
+   * configuration, so that its Cancel no longer counts.
+   */
   renew(): void;
 }

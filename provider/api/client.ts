@@ -15,7 +15,7 @@ export interface Page {
   items: ListItem[];
   hasMore: boolean;
   /**
-   * How many items could not be read (no id, not an object). A listing with unreadable items never proves that an
+   * How many items could not be read (for example without an id). A listing with unreadable items never proves that an
    * instance is absent.
    */
   unreadable: number;
@@ -31,8 +31,9 @@ export interface PageQuery {
 }
 
 /**
- * The client, with a method for each call of the service's API document. Each method except `createInstance`
- * rejects with a `RequestError`, or with the signal's reason if the signal ended the call.
+ * The client, with a method for each call of the service's API document, and for the destroy call that the user can
+ * configure. Each method with a signal, except `createInstance`, rejects with a `RequestError`, or with the signal's
+ * reason if the signal ended the call.
  */
 export interface ComputeApi {
   /** GET /v2/account. The document does not show the response, so any 2xx is accepted, with JSON or without. */
@@ -44,20 +45,21 @@ export interface ComputeApi {
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2). Never rejects, and
    * uses up the permit. Aborting `unsent` cancels the call only as long as no byte was sent. Aborting `grace`
-   * cancels it at any time. Before the first byte, the outcome is then `notSent`, and after it `unclear`.
+   * cancels the call at any time. The outcome of a cancelled call is `notSent` if no byte was sent, and otherwise
+   * `unclear` (or `rateLimited`, if a 429 had begun to arrive).
    */
   createInstance(
     body: CreateBody,
     permit: CreatePermit,
     signals: { unsent: AbortSignal; grace: AbortSignal },
   ): Promise<PostOutcome>;
-  /** Sends DELETE to `compute:destroyPath`. A 404 is a `RequestError`, like any other error status. */
+  /** Sends DELETE to `compute:destroyPath`, which has to be set. A 404 is a `RequestError`, like any other error status. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** Allows one POST. The permit counts towards the limit until a minute after the end of the POST. */
+/** Allows one POST. The permit counts towards the limit until a minute after the end of the POST, if a byte was sent. */
 export interface CreatePermit {
   /** Returns an unused permit, which then no longer counts. Does nothing if the permit was used or released. */
   release(): void;
@@ -65,7 +67,7 @@ export interface CreatePermit {
 
 /** The options of `createClient`, which is in a file of its own because it loads undici and zod. */
 export interface ClientOptions {
-  /** The base address as `normaliseBaseUrl` returns it: https, or http on loopback, and with /v2 at the end. */
+  /** The base address as the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
   baseUrl: string;
   token: string;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
@@ -79,7 +81,7 @@ export interface ClientOptions {
   clock: Clock;
   /** Removes control characters and secrets from a string (G8). */
   redact: (text: string) => string;
-  /** Called with one redacted line for each request. Set if COMPUTE_DEBUG=1. */
+  /** Called with one redacted line for each try of a request. Set if COMPUTE_DEBUG=1. */
   debug?: ((line: string) => void) | undefined;
   /** Called once for each pause that a 429 begins. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
@@ -96,7 +98,7 @@ export interface ClientOptions {
   connect?: (() => Dispatcher) | undefined;
 }
 
-/** The endpoint that answered 429, and how long the client waits before it calls that endpoint again. */
+/** The endpoint that returned a 429, and how long the client waits before it calls that endpoint again. */
 export interface SlowedDown {
   method: string;
   path: string;

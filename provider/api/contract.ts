@@ -1,6 +1,6 @@
 /**
- * The wire contract of the Compute Instances Service, API v2.0: a schema for every body that the client sends or
- * reads. The schemas for reading are tolerant, since the service's API document does not say which fields are
+ * The wire contract of the Compute Instances Service, API v2.0: a schema for every documented body that the client
+ * sends or reads. The schemas for reading are tolerant, since the service's API document does not say which fields are
  * always present. The emulator checks its responses with strict schemas of its own.
  */
 import * as z from "zod";
@@ -30,7 +30,7 @@ const printableText = z.string().transform(printable);
 /**
  * An instance id. The id is never changed, since an instance with a changed id could be taken for gone (an
  * instance counts as gone only with proof, G3). An id that is not printable, or that Pulumi would take for an
- * unknown value, is not read.
+ * unknown value, does not fit the schema.
  */
 const id = z
   .string()
@@ -80,5 +80,5 @@ export const tolerant = {
 };
 /** An instance as a listing shows it (section "List envelope"). */
 export type ListItem = z.infer<typeof listItem>;
-/** An element of `networks` in the 202 (section "Network"). */
+/** An element of `networks` in the response to an accepted POST (section "Network"). */
 export type WireNetwork = z.infer<typeof network>;

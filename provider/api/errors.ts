@@ -6,7 +6,7 @@ export type FailureKind =
   | "unsendable"
   /** No connection was made, so no byte of the request left this machine. */
   | "unreachable"
-  /** The request was sent, but no complete response came (a reset, a time-out or a cut body). */
+  /** The request was sent, but no complete response came (a reset, a time-out, a cut body or a cancel). */
   | "unanswered"
   /** The response is not what the service's API document says (not JSON, wrong types or too large). */
   | "unreadable"
@@ -29,21 +29,21 @@ export interface RequestFailure {
   path: string;
   /** What happened, in words for the user. The string is already redacted. */
   cause: string;
-  /** The HTTP status, if a response came. */
+  /** The HTTP status, if the head of a response came. */
   status?: number | undefined;
   service?: ServiceError | undefined;
   /** Whether a retry within seconds would fail as well, for example because of the certificate. */
   lasting?: boolean;
 }
 
-/** A request that failed. The message has the method, the path, the cause and the fields of the error envelope. */
+/** A request that failed. The message has the method, the path, the cause, the status and the error envelope's fields. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly kind: FailureKind;
   readonly method: string;
   readonly path: string;
   readonly status: number | undefined;
-  /** The error envelope. Empty if the response carried none. */
+  /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
 

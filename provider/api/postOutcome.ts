@@ -6,7 +6,7 @@ import type { WireNetwork } from "./contract";
 import { RequestError } from "./errors";
 import { paths } from "./serviceConstants";
 
-/** The readable fields of the 202 of POST /v2/instances. */
+/** The readable fields of the response to an accepted POST /v2/instances, which is documented as a 202. */
 export interface Accepted {
   id: string;
   name?: string | undefined;
@@ -18,9 +18,12 @@ export interface Accepted {
 /** The outcome of one POST. */
 export type PostOutcome =
   | { kind: "accepted"; accepted: Accepted }
-  /** No byte was sent. A `RequestError` that is `lasting` says that a retry within seconds would fail as well. */
+  /**
+   * No byte was sent. A `RequestError` that is `lasting` says that a retry within seconds would fail as well. Any
+   * other error is the reason of the signal that cancelled the POST.
+   */
   | { kind: "notSent"; failure: RequestError | Error }
-  /** The service answered with a 429 and made nothing. The rate limit already holds the next permit back. */
+  /** The service answered with a 429 and made nothing. The rate limit already holds back the next permit for a POST. */
   | { kind: "rateLimited"; failure: RequestError }
   /** The service refused with a 4xx and the error envelope of its API document, and made nothing. */
   | { kind: "refused"; failure: RequestError }

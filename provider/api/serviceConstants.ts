@@ -22,7 +22,7 @@ export const tokenPrefixes = { live: "sk_live_", test: "sk_test_" } as const;
 /** Instances of a `live` token are billed. Instances of a `test` token are free and ephemeral. */
 export type TokenKind = keyof typeof tokenPrefixes;
 
-/** Returns the kind that the token's prefix shows, or undefined if the document has no such prefix. */
+/** Returns the kind that the token's prefix shows, or undefined if the token has no documented prefix. */
 export function tokenKindOf(token: string): TokenKind | undefined {
   if (token.startsWith(tokenPrefixes.live)) return "live";
   if (token.startsWith(tokenPrefixes.test)) return "test";

@@ -30,8 +30,8 @@ import {
 } from "./settings";
 
 /**
- * From now on, removes the token from messages, because secrets stay secret (G8). It must be called before the
- * settings are used in any other way.
+ * From now on, messages are shown without the token, because secrets stay secret (G8). This function must be called
+ * before the settings are used in any other way.
  */
 export function hideToken(
   { redactor, env }: { redactor: Redactor; env: NodeJS.ProcessEnv },
@@ -46,8 +46,8 @@ export function hideToken(
 }
 
 /**
- * Answers CheckConfig: names every setting that is wrong. A setting that is not known yet is not checked, so that
- * a preview works without it (G10).
+ * Returns the settings with the token as a secret, and what is wrong with the settings, for CheckConfig. A setting
+ * that is not known yet is not checked, so that a preview works without it (G10). A missing setting is no failure.
  */
 export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckResponse {
   const token = news["apiToken"];
@@ -63,8 +63,8 @@ export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckRes
  * Returns the settings of this run, for Configure. A setting that the configuration leaves out is read from the
  * environment, if it has a variable.
  *
- * @throws OperationFailed if a setting is wrong
- * @throws MissingSettings if a required setting is missing
+ * @throws OperationFailed if a setting is wrong. The message has a line for each.
+ * @throws MissingSettings if a required setting is missing or not known yet
  */
 export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Settings {
   const { values, failures } = readSettings(args, env);
@@ -90,7 +90,7 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
 
 /**
  * Returns the description of a missing setting, and how to set it. The engine prints a `pulumi config set` of its
- * own beside it, which would store a token unencrypted.
+ * own beside the description, and that command would store a token unencrypted.
  */
 function howToSet(name: "baseUrl" | "apiToken"): string {
   const secretAdvice = secretSettings.has(name)
@@ -164,7 +164,7 @@ function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[]
 }
 
 /**
- * Makes a failure. The engine prints the value of its property, so the property of a secret is only in the
+ * Makes a failure. The engine prints the value of a failure's property, so a secret setting is named only in the
  * reason.
  */
 function makeFailure(

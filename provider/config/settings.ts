@@ -31,8 +31,8 @@ function secondsUpTo(max: number) {
 /** At most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
 /**
- * The longest search after a create with an unknown outcome. The run waits for it, because nothing may be made
- * twice (G2).
+ * The longest search after a create with an unknown outcome. The run waits for the search, so that nothing is
+ * made twice (G2).
  */
 const maxSettlingSeconds = 60;
 
@@ -45,7 +45,7 @@ const nonEmptyString = z
   .string({ error: "must be a string" })
   .min(1, { error: "must not be empty" });
 
-/** Becomes `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
+/** Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
 const baseUrl = nonEmptyString.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });

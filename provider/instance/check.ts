@@ -18,7 +18,7 @@ import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../reques
 import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
-/** Checks the inputs that the program gives. `scope` is unknown in the first preview of a new stack. */
+/** Checks the inputs that the program gives. `scope` has the id of the provider resource, if that is known. */
 export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
   const failures = [
     ...unknownProperties(request.news),
@@ -47,8 +47,8 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
 
 /**
  * Chooses the name if the program gives none. Returns the input `name` and the input that says who chose
- * it. The engine may enforce or propose a name. Otherwise an existing instance keeps its name, and a new
- * instance gets a generated name. Returns undefined if the engine has disabled autonaming.
+ * it. An existing instance keeps its name, unless the engine enforces one. A new instance gets the name that
+ * the engine proposes, or a generated name. Returns undefined if autonaming is disabled.
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
@@ -92,7 +92,8 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = readInput(news, name);
   if (value === undefined) {
-    // In an import, the inputs come from the service's list, which does not show all of them: what both old and new inputs lack is no error.
+    // In an import, the inputs come from the service's list, which does not show all of them: an input that both
+    // the old and the new inputs lack is no error.
     const isImport = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
     return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
   }

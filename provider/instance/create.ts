@@ -33,11 +33,11 @@ import { outputsOfAccepted, previewOutputs } from "./state";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
 const graceMs = 10_000;
-/** How long the listing may take that a create fetches at its end, to find further instances. */
+/** The time-out of the listing that a create fetches at its end, to find further instances. */
 const lastListingSeconds = 30;
 
 /**
- * The maximum age of the listing for a renewed baseline. Creates that the rate limit delays, one after the
+ * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit delays, one after the
  * other, share such a listing. With 2,000 instances, one listing takes 20 requests.
  */
 const maxRenewedBaselineAgeMs = 15_000;
@@ -46,10 +46,10 @@ const heldBackMessage =
   "held back, because without compute:cursorParameter the service shows at most 100 instances in PROVISIONING";
 
 /**
- * Creates the instance and waits until it is ready.
+ * Creates the instance and waits until it is ready. In a preview, only returns the outputs.
  *
- * @throws InstanceUnfinished if it fails after the id is known. Before that, OperationFailed, RequestError,
- *   or the error that ended the operation.
+ * @throws InstanceUnfinished if the create fails after the id is known. Before that, OperationFailed,
+ *   RequestError, or the error that ended the operation.
  */
 export async function createInstance(
   session: Session,
@@ -81,7 +81,7 @@ class Create implements Disposable {
   #recordKey: string | undefined;
   /** The created instance. Set as soon as its id is known. */
   #instance: PendingInstance | undefined;
-  /** A listing that began after this mark (`ListingSource.mark`) began after the last POST ended. */
+  /** A listing that began after this mark (`ListingSource.mark`) began after the last POST or take-over ended. */
   #postMark = 0;
 
   constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
@@ -135,8 +135,8 @@ class Create implements Disposable {
   }
 
   /**
-   * Records that the create has ended. If no engine receives the reply, the record stays pending, and the
-   * next run resumes the create.
+   * Records that the create has ended. If no engine receives the reply, the record does not become `replied`,
+   * so that the next run resumes the create.
    */
   #recordReply(): void {
     const { ledger, hasEngine } = this.#session;
@@ -145,7 +145,7 @@ class Create implements Disposable {
       ledger.move(this.#recordKey, { ...stageChange, ended: true });
   }
 
-  /** Continues with the instance of an earlier call of this session, or follows the protocol to a new one. */
+  /** Continues with the instance of an earlier call of this session, or follows the protocol to an instance. */
   async #decide(): Promise<AcceptedResult> {
     const { creates, connection } = this.#session;
     const { urn, inputs } = this.#request;
@@ -280,12 +280,12 @@ class Create implements Disposable {
 
   /** Clock time from which every listing shows an instance that the record's POST created. */
   #settledBy({ stage, at }: LedgerRecord): number {
-    // The POST of a killed run may have taken as long as a request may.
+    // The POST of a killed run has perhaps taken as long as the time-out of a request.
     const maxRequestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
     return this.#session.settledBy(at) + maxRequestMs;
   }
 
-  /** Fetches a listing that began at most `maxAgeMs` ago. Creates that wait together share it. */
+  /** Returns a listing that began at most `maxAgeMs` ago, and after the last turn of this name. Creates share it. */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
     const after = creates.turnEndMark(this.#args.name);
@@ -359,7 +359,7 @@ class Create implements Disposable {
   /**
    * Sets the instance and its first outputs.
    *
-   * @param after Listings that began before this mark need not show the instance.
+   * @param after Listings that began before this mark prove nothing about the instance.
    * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
    */
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
@@ -421,8 +421,8 @@ class Create implements Disposable {
     const { id, name, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.noteMade(id);
-      const shownOnlyIn202 = { ...(createdAt === undefined ? {} : { createdAt }), networks };
-      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: shownOnlyIn202 });
+      const onlyInResponse = { ...(createdAt === undefined ? {} : { createdAt }), networks };
+      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });
       return;
     }
     creates.noteTakenOver(id);
@@ -438,7 +438,7 @@ class Create implements Disposable {
     }
   }
 
-  /** After an unclear POST, warns of each further instance that it may have created ("nothing is made twice", G2). */
+  /** After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2). */
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;
@@ -447,13 +447,13 @@ class Create implements Disposable {
     const observation = this.#observationOf(listing);
     for (const id of protocol.findNewInstances(observation, this.#args.name, before, key)) {
       ctx.messages.warning(
-        `there is another instance named "${shownName}", ${id}, which may come from a create that got no answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, providerUrn)}\``,
+        `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, providerUrn)}\``,
         urn,
       );
     }
   }
 
-  /** Returns a listing that begins now. If that fails, returns the newest earlier one. Never rejects. */
+  /** Returns a listing that begins now. If that fails, returns the newest earlier listing, if any. Never rejects. */
   async #lastListing(): Promise<Listing | undefined> {
     const { listings, ctx } = this.#session;
     using operation = this.#session.operation(lastListingSeconds);

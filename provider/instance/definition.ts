@@ -124,7 +124,7 @@ export interface Output {
   always?: true;
 }
 
-/** The outputs that the service adds (section "Resources and their fields"). `state.ts` reads them from responses. */
+/** The outputs that are no inputs (section "Resources and their fields"). `state.ts` makes them, mostly from responses. */
 export const outputs: Readonly<Record<string, Output>> = {
   status: {
     description:
@@ -155,7 +155,7 @@ export const networkDescriptions = {
   macAddress: "Hardware address, colon-separated hexadecimal, where the service gives one.",
 } as const;
 
-/** Returns the bytes of the cloud-init script from whichever of the two inputs is set. Undefined if neither is set. */
+/** Returns the bytes of the cloud-init script, from the input that is set. Undefined if neither input is set. */
 export function userDataBytes(args: {
   userData?: string | undefined;
   userDataBase64?: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * The Delete call of an Instance, which reports success only if the instance is gone or may stay ("Delete
+ * The Delete call of an Instance, which reports success only if the instance is gone or is meant to stay ("Delete
  * tells the truth", G4). The service documents no destroy call, so `compute:deletePolicy` says what happens:
  * "fail" refuses, "retain" drops the instance from the state and lets it run, and "destroy" sends DELETE
  * (`compute:destroyPath`).
@@ -22,10 +22,10 @@ import {
 } from "./existence";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says.
+ * Deletes an instance as `compute:deletePolicy` says. Leaves an instance alone that this run has taken over.
  *
  * @throws OperationFailed if the instance still exists or may exist, unless the policy is "retain", and if
- *   it lives elsewhere. RequestError if a listing fails.
+ *   it lives elsewhere. RequestError if a listing fails. The error that ended the operation before a DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
@@ -106,7 +106,7 @@ async function destroyInstance(
           `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${existence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
         );
       }
-      // A listing may lag behind an earlier DELETE whose answer was lost.
+      // A listing may lag behind an earlier DELETE whose response was lost.
       if (!isAcknowledged && clock.now() - start >= settlingMs) {
         throw new OperationFailed(
           `the destroy call returned 404 for instance ${id}, which is still listed. Check that compute:destroyPath "${destroyPath}" is right`,
@@ -117,7 +117,7 @@ async function destroyInstance(
   } catch (error) {
     if (!isEnded(error)) throw error;
     throw new OperationFailed(
-      `DELETE was sent for instance ${id}, but the instance still existed when ${endOf(error)}. The instance stays in the state. Run again to check it again`,
+      `DELETE was sent for instance ${id}, but ${endOf(error)} before it was proven that the instance is gone. The instance stays in the state. Run again to check it again`,
     );
   }
 }
@@ -160,7 +160,7 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** How many seconds a listing may take whose result is only used in a warning. */
+/** The time-out, in seconds, of a listing whose result is only used in a warning. */
 const lookSeconds = 10;
 
 /** Sessions in which such a listing has failed. Further Deletes of these sessions do not wait for another listing. */
@@ -175,8 +175,8 @@ const sessionsWithoutLook = new WeakSet<Session>();
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-  // `pulumi do --stateless` and an earlier `.get()` delete instances that another state may hold, so only
-  // the record of an instance that a state surely held is settled.
+  // `pulumi do --stateless`, and a stack that only read the instance with `.get()`, also call Delete, although
+  // another state may hold the instance. So only the record of an instance that a state surely held is settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
   const remains = describeRetained(oldOutputs, session.settings.tokenKind);
   const consequence = {
@@ -190,7 +190,10 @@ async function retainInstance(session: Session, request: DeleteRequest): Promise
   );
 }
 
-/** Says what happens to an instance that is dropped from the state. */
+/**
+ * Says what happens to an instance that is dropped from the state. An instance of a test token is in the sandbox, and
+ * the service removes it after a while.
+ */
 export function describeRetained(
   outputs: DeleteRequest["oldOutputs"],
   configuredTokenKind: string,

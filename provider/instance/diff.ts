@@ -1,8 +1,8 @@
 /**
  * The Diff call of an Instance. It reports which inputs changed, before the change is made ("a change is
- * shown before it happens", G5). No input can be changed in place, so each change replaces the instance.
- * Diff also warns of what a replacement would leave behind, and refuses a replacement whose Delete would
- * fail ("Delete tells the truth", G4).
+ * shown before it happens", G5). No input can be changed in place, so each change replaces the instance,
+ * unless the input is one that an import could not read. Diff also warns of what a replacement would leave
+ * behind, and refuses a replacement whose Delete would fail ("Delete tells the truth", G4).
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,8 @@ import { listedName } from "./state";
 /**
  * Compares old and new inputs.
  *
- * @throws OperationFailed for a replacement whose Delete would fail. The message names the ways out.
+ * @throws OperationFailed for a replacement whose Delete would fail or may fail, with the ways out, or if the token
+ *   is refused. The error that ended the operation.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const changed = changedInputs(request);
@@ -132,7 +133,7 @@ function asSet(value: PropertyValue): unknown {
   return isList(value) ? new Set(value) : value;
 }
 
-/** Whether the old and the new script are known and equal. */
+/** Whether the old and the new script are known and equal, or neither side has a script. */
 function hasSameUserData(olds: PropertyMap, news: PropertyMap): boolean {
   if (hasUnknown(news["userData"]) || hasUnknown(news["userDataBase64"])) return false;
   const before = scriptOf(olds);
@@ -161,7 +162,8 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
  * Refuses a replacement whose Delete would fail. The preview fails then, before a second server is created
  * and before a dependent resource is removed (G4).
  *
- * @throws OperationFailed if the Delete would fail, or if the instance lives elsewhere.
+ * @throws OperationFailed if the Delete would fail or may fail, if the instance lives elsewhere, or if the token is
+ *   refused.
  */
 async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
   const { id, oldOutputs } = request;
@@ -180,7 +182,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
     ({ existence } = await existenceOf(session, id, known, operation.signal));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    // Create asks for the account, too, before it sends anything.
+    // Create asks for the account, too, before it sends a POST.
     if (deletePolicy === "destroy") return;
     existence = { kind: "unproven", doubt: "listing", why: explain(error) };
   }

@@ -17,8 +17,8 @@ export type Existence =
   | { kind: "found"; item: ListItem }
   | { kind: "gone" }
   /**
-   * The search proves nothing. `doubt` says what is in doubt: "listing" if the listing is not complete or its ids are
-   * not stable, and "tenant" if the listing may be another tenant's.
+   * The search proves nothing. `doubt` says what is in doubt: "listing" if the listing failed, is not complete or has
+   * no stable ids, and "tenant" if the listing may be another tenant's.
    */
   | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
@@ -26,7 +26,10 @@ export type Existence =
 export interface KnownInstance {
   /** Where the instance lives, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
-  /** When the service accepted the instance (ISO 8601). Undefined if the date is not known, or if the settling time need not be awaited. */
+  /**
+   * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack
+   * the instance. Undefined if the date is not known, or if the settling time need not be awaited.
+   */
   acceptedAt: string | undefined;
 }
 
@@ -49,8 +52,8 @@ export function settlingEnd(session: Session, acceptedAt: string | undefined): n
 /**
  * Searches for the instance in the listings that all operations share.
  *
- * @throws OperationFailed if the instance lives elsewhere, RequestError if a request fails, and the reason
- *   of `signal`.
+ * @throws OperationFailed if the instance lives elsewhere or the token is refused, RequestError if a request
+ *   fails, and the reason of `signal`.
  */
 export async function existenceOf(
   session: Session,

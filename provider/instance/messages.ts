@@ -62,7 +62,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
     case "inFlight":
       return "that run is still creating it. Run again once that run has ended";
     case "otherScope":
-      return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may not be this stack's create";
+      return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
     case "replied":
       return `the engine received instance ${id}, and whether a state holds it is not known`;
     case "unlockable":
@@ -76,7 +76,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
     case "unproven":
       return `whether ${id} still exists is not known: ${why.why}`;
     case "secretName":
-      return `${unknown}: its name was secret, and the program gives another name now`;
+      return `${unknown}: its name was secret, and the name or the token has changed since`;
     case "incomplete":
       return `${unknown}: the service's listing is not complete, and does not show it`;
     case "otherToken":

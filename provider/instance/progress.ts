@@ -5,7 +5,7 @@ import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** A wait is shown in the column only after this time. */
+/** Until the id is known, a wait is shown in the column only after this time. */
 const firstMs = 1000;
 /** How often the column is updated after that, if nothing changes. */
 const intervalMs = 10_000;
@@ -22,7 +22,7 @@ export class PostProgress {
     this.#urn = urn;
   }
 
-  /** Tells that the create waits for `activity` from now on, and shows it from the next second on. */
+  /** Shows `activity`, what the create waits for from now on, after a second and then at intervals. */
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
@@ -65,7 +65,7 @@ export class WaitProgress {
     this.#show();
   }
 
-  /** The poller calls this after each listing, with the listing, or with the reason why it failed. */
+  /** The poller calls this after each listing, with the listing, or with the reason why the listing failed. */
   update(listing: Listing | undefined, problem: string | undefined): void {
     const status = listing?.items.get(this.#id)?.status ?? this.status;
     const isChanged =

@@ -4,8 +4,9 @@
  * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
  * that the explorer (`tests/explorer/`) can walk every history.
  *
- * The sections follow the order of a create: pending creates of the resource, the baseline and its
- * leftovers, the POST, the search for an instance after an unclear answer, and the ends.
+ * The sections follow the order of a create: pending creates of the resource, of which the ledger has records, the
+ * baseline (the listing before the POST) and the leftovers in it, the POST, the search for an instance after a POST
+ * with an unclear outcome, and the ends.
  */
 import type { Accepted } from "../api/client";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
@@ -43,9 +44,10 @@ export interface CreateSpec {
   leftovers: "warn" | "fail";
   /** Whether `compute:deletePolicy` makes the Delete of a listed instance fail. */
   deleteFails: boolean;
+  /** The settling time: how long after a POST a listing may lack the instance that the POST created. */
   settlingMs: number;
   pollIntervalMs: number;
-  /** How long a create waits until another run's create of the same resource has ended. */
+  /** How long a create waits at most until another run's create of the same resource has ended. */
   patienceMs: number;
 }
 
@@ -58,7 +60,7 @@ export type State =
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Finds the record's instance by its id, or proves it gone → `searched`, `listingFailed` */
+  /** Searches for the record's instance by its id → `searched`, `listingFailed` */
   | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
   /**
    * Fetches a listing that begins now, to search by name for a record's instance → `listed`,
@@ -84,7 +86,8 @@ export type State =
   | { phase: "posting"; attempt: Attempt; key: string }
   /**
    * Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `until` is when the settling time is over. `hasUnexplained` says whether a listing of this search showed a new instance, of any name, that may come from this POST (`isUnexplained`).
+   * `until` is when the settling time is over. `hasUnexplained` says whether a listing of this search showed a
+   * new instance, of any name, that may come from this POST (`isUnexplained`).
    */
   | { phase: "searchingAfterPost"; attempt: Attempt; until: number; hasUnexplained: boolean }
   /** Waits until the clock time `wakeAt`, and then enters the state `then` → `slept` */
@@ -107,7 +110,7 @@ export interface Baseline {
 interface Earlier {
   /** How often this create has tried to take over a record. */
   takeovers: number;
-  /** Record keys of the creates that were completed when the ledger was first read. Undefined before that. */
+  /** Record keys of the resource's creates that were completed when the ledger was first read. Undefined before that. */
   completedKeys?: ReadonlySet<string>;
 }
 
@@ -117,11 +120,11 @@ interface Attempt {
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
-  /** Set once a POST had an unclear answer. */
+  /** Set once a POST had an unclear outcome: whether the POST created an instance is not known. */
   unclear?: UnclearPost;
 }
 
-/** A POST with an unclear answer, or a POST and its repeat, which share one record. */
+/** A POST with an unclear outcome, or a POST and its repeat, which share one record. */
 interface UnclearPost {
   /** The key of the record. */
   key: string;
@@ -136,7 +139,8 @@ export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
   /**
-   * `isTaken` says whether the record now belongs to this session. `settledBy` is the end of the record's settling time: a listing that begins later shows the instance, if the POST created one.
+   * `isTaken` says whether the record now belongs to this session. `settledBy` is the end of the record's settling
+   * time: a listing that begins later shows the instance, if the POST created one.
    */
   | { kind: "takenOver"; isTaken: boolean; settledBy: number }
   | { kind: "searched"; existence: Existence }
@@ -182,32 +186,32 @@ export type SideEffect =
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   /** The record's instance is proven gone, or the record's POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
-  /** Removes the record, since nothing was created for it. */
+  /** Settles the record of this create's own POST, which was not sent or surely created nothing. */
   | { do: "dropRecord"; key: string }
   /** Reports pending creates of this project, and how many pending creates other projects have. */
   | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
   /** Reports leftovers. `partial` means that the searched listing was not complete. */
   | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
 
-/** Where the instance is known from: the 202 of this call, a listing, or the record of an earlier run. */
+/** Where the instance is known from: the response to this call's POST, a listing, or the record of an earlier create. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
 
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** Its name has the resource's tag, it has the explicit name, or a record says that it was delivered. */
+  /** Its name has the resource's tag, or is the resource's name, or a record says that it was delivered. */
   why: "tag" | "name" | "delivered";
 }
 
 /** How a create ends. */
 export type Result =
-  /** `before` is set after an unclear answer: the ids of the baseline, which the POST can't have created. */
+  /** `before` is set after an unclear outcome, also of an earlier create: ids that were listed before the POST. */
   | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
   | { kind: "failed"; failure: Failure };
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
-  /** An earlier create of this resource is pending. */
+  /** Another create of this resource is pending, or was completed while this one waited. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
   | { kind: "leftovers"; items: Leftover[]; partial: boolean }
   /** A state may hold this record's instance, and the Delete of that instance would fail. */
@@ -232,13 +236,16 @@ export type PendingReason =
   /** Another run's create of this resource was completed while this one waited. */
   | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
-  /** The digests differ. If the token is the same, the program asks for something else. If not, the digests can't be compared, because the token is part of their key. */
+  /**
+   * The digests differ. If the token is the same, the program asks for something else. If the token is another one,
+   * the digests can't be compared, because each is keyed with its token.
+   */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
   | { kind: "listingFailed"; error: RequestError }
   | Candidates;
 
-/** The outcome of the search after an unclear POST. */
+/** Why it stays open whether an unclear POST created an instance. */
 export type UnclearReason =
   | Candidates
   | { kind: "none"; complete: boolean; problem?: string; sentCount: number }
@@ -246,7 +253,7 @@ export type UnclearReason =
   /** The POST was repeated once, and the repeat surely created nothing. */
   | { kind: "repeatFailed"; error: Error };
 
-/** The maximum age of a baseline when its first POST is sent. */
+/** The maximum age of a baseline when the rate limit lets its first POST go. */
 const maxBaselineAgeMs = 30_000;
 /** The maximum number of take-overs of a record, and of POSTs that fail before a byte is sent, in one create. */
 const maxTries = 4;
@@ -261,7 +268,8 @@ const firstRetryMs = 500;
  * @param unfinished The instance that an earlier call of this session created for this resource.
  */
 export function begin(unfinished?: { key: string; id: string }): Transition {
-  // The engine repeats the Create, because an error hook asked for it. The instance exists already, so there is no new POST.
+  // The engine repeats the Create, because an error hook asked for that. The instance exists already, so there is
+  // no new POST.
   if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
   return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
@@ -302,7 +310,10 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
-/** Whether a record belongs to this resource of this stack. No other record is ever resumed. */
+/**
+ * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed, and a
+ * create that is stateless or whose scope is not known resumes none.
+ */
 function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
     !spec.stateless &&
@@ -314,8 +325,8 @@ function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
 }
 
 /**
- * Whether a record has the same URN, which contains the name of the stack, but another provider resource. The record may
- * belong to this stack (after an upgrade of the plugin) or to another stack with the same name.
+ * Whether a record has the same URN, which contains the name of the stack, but not surely the same provider resource.
+ * It may be a record of this stack (after an upgrade of the plugin) or of another stack with the same name.
  */
 function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
@@ -338,7 +349,7 @@ function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   if (!isPending(record)) return false;
   return (
     isOfSameResource(spec, record) ||
-    // Even if the session of the record lives: its plugin may have outlived an engine that saved nothing.
+    // The record is in the way even if its session lives: that plugin may have outlived an engine that saved nothing.
     (isOfOtherScope(spec, record) && !isWithEngine(entry))
   );
 }
@@ -393,7 +404,7 @@ function judgeEarlier(
   return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
 }
 
-/** Reports the pending creates of ended sessions if any of them belongs to this project. */
+/** Reports the pending creates of sessions not known to be alive, if any of these creates belongs to this project. */
 function reportPending({ urn }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
   const abandoned = entries.filter(({ record, live }) => isPending(record) && !live);
   const project = projectOf(urn);
@@ -410,7 +421,7 @@ function afterTakeOver(
   { record, earlier }: StateOf<"takingOver">,
   { isTaken, settledBy: until }: EventOf<"takenOver">,
 ): Transition {
-  // Another run was quicker, or the record has changed: judge all records again.
+  // Another run was quicker, the record has changed, or files can't be locked: judge all records again.
   if (!isTaken) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
   if (isHashedName(record.name) && record.name !== spec.recordedName) {
@@ -505,7 +516,7 @@ function resume(
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
-/** Judges the listing that was fetched before the POST. Its instances can't come from the POST, but they may be leftovers. */
+/** Judges the listing that was fetched before the POST. Its instances can't come from the POST, but can be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   state: StateOf<"takingBaseline" | "renewingBaseline">,
@@ -550,7 +561,8 @@ function findUndeletable(spec: CreateSpec, observation: Observation): LedgerReco
 /** The instances that earlier creates of this resource may have left. */
 function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   const { items, entries, isOfThisSession, isInState, isSettling } = observation;
-  // Records with another scope count, too: if the state was not saved, the provider resource has a new id in the next run.
+  // Records with another scope count, too: if the state was not saved, the provider resource has a new id in the
+  // next run.
   const delivered = entries
     .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
     .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
@@ -570,13 +582,13 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   return leftovers;
 }
 
-/** Why a listed name may be of a leftover: it has this resource's tag, or its explicit name. */
+/** Why a listed name may be a leftover's: it has this resource's tag, or is this resource's name, if not generated. */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
 }
 
-/** Whether a record says that the instance is another resource's, or was dropped on purpose. */
+/** Whether a record says that the instance is another resource's, or was dropped or discarded on purpose. */
 function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: string): boolean {
   return entries.some(
     ({ record }) =>
@@ -589,7 +601,7 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-/** After the rate limit let the POST go. */
+/** After the rate limit has let the POST go. */
 function afterPermit(attempt: Attempt, now: number): Transition {
   const { baseline, unclear } = attempt;
   // After an unclear POST, a new baseline might contain its instance. So the first baseline stays.
@@ -668,12 +680,12 @@ function afterPost(
   }
 }
 
-// ── The search for an instance after an unclear answer ───────────────────────────────────────────
+// ── The search for an instance after an unclear outcome ──────────────────────────────────────────
 
 /**
- * Searches for the instance of a POST with an unclear answer.
+ * Searches for the instance of a POST with an unclear outcome.
  *
- * @throws Error if no answer was unclear, which is a defect.
+ * @throws Error if no POST had an unclear outcome, which is a defect.
  */
 function searchAfterPost(
   spec: CreateSpec,
@@ -704,7 +716,8 @@ function searchAfterPost(
     case "tooEarly":
       return tryAgain({ ...state, hasUnexplained }, spec, now);
     case "none":
-      // The POST is repeated once, if the service said that it failed, and complete listings show nothing new.
+      // The POST is repeated once, if the service itself failed (`answeredBroken`), this listing is complete, and no
+      // listing of the search showed a new instance.
       if (sentCount === 1 && observation.complete && !hasUnexplained && answeredBroken(error)) {
         return next({ phase: "awaitingPermit", attempt });
       }

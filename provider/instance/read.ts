@@ -23,10 +23,11 @@ import {
 } from "./state";
 
 /**
- * Returns the instance as the service lists it. Undefined if it is proven gone.
+ * Returns the instance as the service lists it. If no listing shows it, returns undefined if it is proven gone,
+ * and otherwise what the state holds.
  *
- * @throws InstanceUnfinished if the state or the list has it as not ready. OperationFailed if it lives
- *   elsewhere, or if neither the listings nor a state show it. RequestError if a request fails.
+ * @throws InstanceUnfinished if the state or the list has it as not ready. OperationFailed if it lives elsewhere,
+ *   if neither the listings nor a state show it, or if the token is refused. RequestError if a request fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;

@@ -22,7 +22,7 @@ import {
   unfinishedKey,
 } from "./state";
 
-/** An instance that the service has accepted, and that may not be ready yet. */
+/** An instance that the service has accepted, whether it is ready or not. */
 export interface PendingInstance {
   urn: string;
   id: string;
@@ -30,7 +30,10 @@ export interface PendingInstance {
   /** The outputs as far as they are known by now. */
   outputs: PropertyMap;
   origin: Origin;
-  /** The mark of the POST (`ListingSource.mark`). A listing that began before it proves nothing about the instance. */
+  /**
+   * The mark of the POST's end: a number in the order of listings and writes (`ListingSource.mark`). A listing that
+   * began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   */
   after: number;
 }
 
@@ -85,8 +88,8 @@ export function readyOutputs(
 }
 
 /**
- * Returns the outputs of an instance that is no longer among those in PROVISIONING, but that is not in the part
- * of the other instances that a listing can show. Warns that its status or address is not known.
+ * Returns the outputs of an instance that has left PROVISIONING, but that the listings, which are not complete, do
+ * not show. Warns once in a session that an instance's status or address is not known.
  */
 function unlistedOutputs(
   session: Session,
@@ -104,8 +107,8 @@ function unlistedOutputs(
 }
 
 /**
- * Checks the status in the outputs, and warns if the instance is ready but does not run. An unknown status
- * is an error, unless the instance was ready before: then it is a warning.
+ * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this
+ * provider does not know is an error if `before` is marked as unfinished, and otherwise causes a warning.
  *
  * @param before The outputs as they were before the service was asked.
  * @throws InstanceUnfinished for an instance that is not ready.
@@ -169,7 +172,7 @@ export function unfinishedError(
   );
 }
 
-/** Says what ended the wait. A sentence follows the result, so it ends with a semicolon or a full stop. */
+/** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
 function endOfWait(
   error: unknown,
   id: string,

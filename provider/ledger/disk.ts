@@ -7,11 +7,11 @@ import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as sqliteModule from "node:sqlite";
 
-/** The operations that the ledger uses. Tests replace them. Unless stated otherwise, they throw the system's error. */
+/** The operations that the ledger uses. Each throws the system's error, unless its comment says that it does not. */
 export interface Disk {
   /** Returns the names in a folder. @throws if the folder can't be read */
   list(folder: string): string[];
-  /** Returns the size in bytes and the time of the last write, or undefined if the file does not exist. */
+  /** Returns the size in bytes and the time of the last write. Returns undefined if the file does not exist. */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
   /** Makes a folder and its parents, unless the folder exists. */
   makeFolder(folder: string): void;
@@ -39,7 +39,7 @@ export interface Lock {
   release(): void;
 }
 
-/** Why a lock was not taken: it is held already, its file does not exist, or files can't be locked there. */
+/** Why a lock was not taken: it is held already, its file does not exist, or the file can't be locked. */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;

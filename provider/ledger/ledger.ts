@@ -1,8 +1,8 @@
 /**
- * The ledger of pending creates in the Pulumi home. A record of each create is kept as long as the state may not hold
- * the create's result, so that no created instance is lost (G1). A run that is killed between a POST and the response
- * leaves its record to the next run. Each session appends to a file of its own and holds a lock while it runs. A disk
- * error never fails an operation, but causes a warning.
+ * The ledger of pending creates in the Pulumi home. A record of each create is kept as long as the state perhaps
+ * lacks the create's result, so that no created instance is lost (G1). A run that is killed between a POST and the
+ * response leaves its record to the next run. Each session has a file for its own records and holds a lock while it
+ * runs. A disk error never fails an operation, but causes a warning.
  */
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
@@ -26,7 +26,7 @@ export interface LedgerEntry {
   inFlight: boolean;
   /**
    * Whether the owner is known to be alive. Its engine may then still save the result that the engine got. Only owners
-   * of pending records are tested, so this may be false for other records of a live session.
+   * of pending records are tested, so for other records a false proves nothing.
    */
   live: boolean;
   /** Whether the create is pending, and locks can't show whether the owner is alive. */
@@ -60,7 +60,7 @@ export class Ledger {
   readonly #warnedSubjects = new Set<string>();
   /** The records that the last `read` found, by key. */
   #lastRead = new Map<string, LedgerRecord>();
-  /** Whether this session's lock and file were made. */
+  /** Whether this session's file was made, and its lock, if files can be locked. */
   #isOpened = false;
   #lock: Lock | undefined;
   #recordCount = 0;
@@ -114,14 +114,14 @@ export class Ledger {
     return key;
   }
 
-  /** Changes a record that this session owns. The change is written at once, in order, but is not synced. */
+  /** Changes a record that this session owns, unless it is settled. The change is written at once, but is not synced. */
   move(key: string, change: Change): void {
     const record = this.#findRecord(key);
     if (record?.owner !== this.#sessionId || record.stage === "settled") return;
     this.#write([{ ...record, ...change }]);
   }
 
-  /** Settles a record of this session whose POST was not sent. */
+  /** Settles a record of this session whose POST was not sent, or surely created nothing. */
   drop(key: string): void {
     this.move(key, { stage: "settled", settled: "absent" });
   }
@@ -158,8 +158,9 @@ export class Ledger {
 
   /**
    * Makes this session the owner of a pending record whose Create call has ended or whose owner is dead. Returns false
-   * if a call still drives the record. For another session's record, also returns false if the record has changed
-   * since the last `read`, or if files can't be locked. If several sessions try, at most one succeeds.
+   * if a call still drives the record, if the record is not pending, or if the common lock is held for too long. For
+   * another session's record, also returns false if the record has changed since the last `read`, or if a file can't be
+   * locked or written. If several sessions try, at most one succeeds.
    */
   take(key: string): boolean {
     const isOwn = this.#findRecord(key)?.owner === this.#sessionId;
@@ -184,8 +185,8 @@ export class Ledger {
   }
 
   /**
-   * Settles a record of any session, unless a call of another live session drives the record. Returns whether the change
-   * was written.
+   * Settles a record of any session, unless a call of another live session drives the record, or the record is settled
+   * for good. Returns whether the change was written.
    */
   settle(key: string, reason: SettleReason): boolean {
     const change = { stage: "settled", settled: reason } as const;
@@ -206,8 +207,8 @@ export class Ledger {
   }
 
   /**
-   * Records that an import, which may have been a preview, gave the engine this instance. The instance's pending record
-   * is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
+   * Records that an import, which is perhaps only previewed, gives the engine this instance. The instance's pending
+   * record is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
    * resumes the create any more, and the next create of the resource stops and names the instance. A record that a
    * call of another live session drives does not change.
    */
@@ -227,7 +228,7 @@ export class Ledger {
     this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** Records that the session ends in order, so that the engine has every reply. `replied` becomes `delivered`. */
+  /** Records that this session ends in order, so that the engine has every reply. Its `replied` becomes `delivered`. */
   markDelivered(): void {
     this.#refreshAll();
     const replied = this.#allRecords().filter(
@@ -270,7 +271,7 @@ export class Ledger {
     return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
-  /** Makes this session's lock and file once. Returns false after a warning if that fails. */
+  /** Makes this session's lock, if files can be locked, and its file, once. Returns false after a warning if that fails. */
   #open(): boolean {
     if (this.#isOpened && !this.#closed) return true;
     try {
@@ -289,8 +290,8 @@ export class Ledger {
   }
 
   /**
-   * Writes records of any session. Returns false after a warning if that fails. The records that this session owns are
-   * then changed in memory anyway.
+   * Writes records of any session. Returns false if that fails, after a warning unless this session has ended. The
+   * records that this session owns are then changed in memory anyway.
    */
   #write(records: readonly LedgerRecord[]): boolean {
     let isWritten = true;

@@ -39,14 +39,14 @@ export const recordSchema = z.object({
   digest: z.string(),
   /** The ids of the instances that had this name in the last listing before the POST. */
   before: z.array(z.string()),
-  /** The time when the POST was about to be sent. Once the POST has ended, the time when it ended (ISO 8601). */
+  /** The time when the POST was about to be sent or, once the POST has ended, the time of its end (ISO 8601). */
   at: z.string(),
   /**
    * How far the create has come.
    * - `sending`: the POST is about to be sent or under way.
    * - `unknown`: the POST has ended, and whether the service acted is not known.
    * - `accepted`: the instance's id is known, but no engine has it yet.
-   * - `replied`: an engine got the id, by a reply to Create or by an import, and may have saved it.
+   * - `replied`: an engine was sent the id, in the reply to a Create or an import, and has possibly saved it.
    * - `delivered`: the session ended in order after the reply.
    * - `settled`: the record is of no further use, for the reason in `settled`.
    * - `refused`: the service refused the create and made nothing.
@@ -55,8 +55,8 @@ export const recordSchema = z.object({
   /** The instance's id, once it is known. */
   id: z.string().optional(),
   /**
-   * The fields that only the 202 shows (section "POST /v2/instances" of the service's API document), for the run that
-   * takes the record over.
+   * The fields that only the response to the POST shows (section "POST /v2/instances" of the service's API document),
+   * for the run that takes the record over.
    */
   accepted: z
     .object({
@@ -72,15 +72,16 @@ export const recordSchema = z.object({
     .optional(),
   /**
    * Why the record is settled.
-   * - `state`: another session's stamp proved that a state held the instance, or the record was delivered more than
-   *   30 days ago.
+   * - `state`: another session's stamp proved that a state held the instance, or the record is delivered, and its
+   *   POST ended more than 30 days ago.
    * - `gone`: the instance is proven gone.
    * - `dropped`: a Delete reported that it leaves the instance running.
    * - `discarded`: a person discarded the record with a command.
-   * - `absent`: the POST was not sent, or a complete listing after the settling time lacks the instance.
+   * - `absent`: the POST was not sent or got a 429, or two complete listings after the settling time
+   *   (`compute:settlingSeconds`) lack the instance.
    */
   settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
-  /** Set once the Create call that drove the create has ended. */
+  /** Set once the Create call that drove the create has ended, or the instance was imported. */
   ended: z.literal(true).optional(),
 });
 /** A record of the ledger, which describes one create and how far the create has come. */
@@ -92,7 +93,7 @@ export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 /** The fields that a create passes when it begins. The ledger adds the other fields. */
 export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage">;
 
-/** Whether the create is pending, which means that it may have made an instance that no state holds. */
+/** Whether the create is pending: it has possibly made an instance that no state holds. */
 export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
@@ -109,10 +110,10 @@ export function isAllowedChange(
   return record.settled === "state" && change.stage === "settled";
 }
 
-/** The milliseconds for which a record stays `delivered`. After that, the instance counts as held by the state. */
+/** How long after the end of the POST a record stays `delivered`. After that, the instance counts as held by the state. */
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Returns the record as it counts at `now`, which is as settled if it was delivered more than 30 days before. */
+/** Returns the record as it counts at `now`. A delivered record counts as settled 30 days after the end of its POST. */
 export function settleExpired(record: LedgerRecord, now: Date): LedgerRecord {
   const isExpired = now.getTime() - Date.parse(record.at) > deliveredMs;
   if (record.stage !== "delivered" || !isExpired) return record;

@@ -1,14 +1,14 @@
 /**
- * Finds out which sessions are alive. Each session holds a lock while it runs. Whoever tests the locks of other
- * sessions holds a common lock during the test. The ledger uses this file.
+ * Finds out which sessions are alive. A session that writes records holds a lock until it ends, if files can be
+ * locked. Whoever tests the locks of other sessions holds a common lock during the test. The ledger uses this file.
  */
 import { join } from "node:path";
 import type { Disk, Lock, LockFailure } from "./disk";
 
-/** Whether a session is alive. "unknown" if files can't be locked, or if the common lock could not be taken. */
+/** Whether a session is alive. "unknown" if files can't be locked, or if one of the two locks could not be tested. */
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** The longest wait for the common lock. Others hold the lock for milliseconds, unless their process is stopped. */
+/** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxWaitMs = 2000;
 /** The name of the common lock's file, without `.lock`. */
 const commonLockName = "take";
@@ -52,7 +52,7 @@ export class Sessions {
     return undefined;
   }
 
-  /** Removes a session's lock file. The session must not have a file with records any more, or not yet. */
+  /** Removes a session's lock file. Must not be called while the session has a file with records. */
   removeLock(sessionId: string): void {
     this.#disk.remove(this.#lockPath(sessionId));
   }
@@ -93,8 +93,8 @@ export class Sessions {
     const lock = this.#lock(sessionId, false);
     if (lock === "held") return "alive";
     if (lock === "failed") return "unknown";
-    // A dead session's file is removed before the lock file. So a session with a file but without a lock file could
-    // not lock.
+    // A dead session's file with records is removed before the lock file. So a session that has the first but not the
+    // second could not lock files.
     if (lock === "missing" && this.#disk.stat(this.filePath(sessionId))) return "unknown";
     if (typeof lock === "object") lock.release();
     this.#dead.add(sessionId);
@@ -103,7 +103,7 @@ export class Sessions {
 
   #takeCommonLock(make: boolean): Lock | LockFailure {
     const lock = this.#lock(commonLockName, make, this.#waitMs);
-    // A wait blocks the process. After one failed wait, the next calls do not wait.
+    // A wait blocks the process. After a failed wait, calls do not wait until one finds the lock free.
     this.#waitMs = lock === "held" ? 0 : maxWaitMs;
     return lock;
   }

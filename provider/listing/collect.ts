@@ -16,7 +16,7 @@ import type { ListingContent } from "./listing";
  */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];
 
-/** The most pages of one listing, in case that the service always promises another page. */
+/** The maximum number of pages with a cursor, in case the service always promises another page. */
 const maxPages = 500;
 
 interface CollectOptions {

@@ -14,7 +14,7 @@ export interface ListingContent {
   readonly complete: boolean;
   /** How many items could not be read. Each of them may be any instance. */
   readonly unreadable: number;
-  /** The statuses of which every instance is listed. */
+  /** The statuses of which every instance is listed. Empty for a complete listing, which lists every instance. */
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
@@ -24,7 +24,7 @@ export interface Listing extends ListingContent {
   readonly beginMark: number;
   /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
-  /** The clock time at which the listing's last request was answered. */
+  /** The clock time at which the listing's last response had arrived. */
   readonly endedAt: number;
 }
 
@@ -45,7 +45,7 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/** The maximum age of a listing that answers a Read or is a create's baseline. */
+/** The maximum age of a listing that a Read, a Delete or a function uses, or that a create fetches before its POST. */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
@@ -78,18 +78,18 @@ export class ListingSource {
     return ++this.#lastMark;
   }
 
-  /** Marks a write that has ended, or whose outcome is open. Listings that began earlier may not show the write. */
+  /** Marks a write that has ended, or whose outcome is open. Listings that began earlier need not show the write. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
   }
 
-  /** The newest listing, however old. */
+  /** The newest listing, however old. Undefined before the first. */
   get latest(): Listing | undefined {
     return this.#latest;
   }
 
-  /** The requirement of a Read: begun at most `recentMs` ago, and after this process's last write (G3). */
+  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after this process's last write (G3). */
   get recent(): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - recentMs };
   }

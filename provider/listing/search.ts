@@ -8,7 +8,10 @@ import type { Listing, ListingSource } from "./listing";
 /** What the listings show about one instance. */
 export type SearchResult =
   | { kind: "found"; item: ListItem }
-  /** Two complete listings lack the instance. The second began at least a poll interval after the first ended. */
+  /**
+   * Two complete listings in a row lack the instance. The second began at least a poll interval after the first ended,
+   * and not before `settledAt`.
+   */
   | { kind: "gone"; proof: Listing }
   /** A listing lacks the instance, but the listing is not complete and so proves nothing. */
   | { kind: "unproven"; incomplete: Listing }

@@ -21,7 +21,7 @@ interface LogMessage {
   isEphemeral?: boolean;
 }
 
-/** How long the answer to a call may wait until the engine has the messages that were sent before it. */
+/** How long the reply to a call waits at most until the engine has the messages that were sent before the reply. */
 const flushMs = 1000;
 /** How long sending one message may take. */
 const sendMs = 5000;
@@ -36,7 +36,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /** By URN: resolves when the engine has the last message of the URN. No entry if it has, or `flush` gave up. */
+  /** By URN, while messages are sent: resolves when the last one was sent or has failed. Empty after `flush` gave up. */
   readonly #lastSent = new Map<string, Promise<void>>();
 
   constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
@@ -44,7 +44,7 @@ export class EngineLog implements Messages {
     this.#clock = clock;
   }
 
-  /** Sends all later messages to the engine at this address, which has connected (Handshake, Attach). */
+  /** Sends all later messages to the engine at this address, which has connected (Handshake, Attach). Ignores an empty address. */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;
     this.close();
@@ -65,14 +65,14 @@ export class EngineLog implements Messages {
   }
 
   /**
-   * Resolves when the engine has every message so far, but after a second at the latest. The engine may end
-   * after the answer to its last call, and would not show a warning that arrives later.
+   * Resolves when every message so far was sent or has failed, but after a second at the latest. The engine may end
+   * after the reply to its last call, and would not show a warning that arrives later.
    */
   async flush(): Promise<void> {
     if (this.#lastSent.size === 0) return;
     const timer = new AbortController();
     const sent = Promise.all(this.#lastSent.values()).then(() => timer.abort());
-    // An engine that does not accept messages must delay only this answer, not all later ones.
+    // An engine that does not accept messages must delay only this reply, not all later ones.
     const giveUp = this.#clock
       .sleep(flushMs, timer.signal)
       .then(() => this.#lastSent.clear(), ignore);
@@ -89,7 +89,7 @@ export class EngineLog implements Messages {
   #log(message: LogMessage): void {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
-    // Redacted now: the message may contain only what is not secret when it is written.
+    // Redacted with the secrets that are known now, when the message is written, and not when it is sent.
     const text = truncate(this.#redactor.redact(message.text));
     const { urn = "" } = message;
     const previous = this.#lastSent.get(urn) ?? Promise.resolve();

@@ -42,7 +42,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
  * Returns the engine's properties in the provider's own types. A missing Struct becomes an empty map. A key
  * named `__proto__` is lost, because google-protobuf stores the entries in a plain object.
  *
- * @throws InvalidMessage for a value without content, nested too deep, or with a malformed signature
+ * @throws InvalidMessage for a value without content, nested too deep, or with a malformed signature, secret or output
  */
 export function decodeProperties(struct: Struct | undefined): PropertyMap {
   if (!struct) return decodeMap({}, 0);
@@ -103,9 +103,9 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
  * What the encoder does with a value that can't be sent:
  *
  * - `preview`: it throws, but unknown values can be sent.
- * - `final`: it throws, for an unknown value too. The engine would refuse the whole reply because of one, and
- *   would lose the instance of a Create (G1).
- * - `salvage`: it leaves the value out, so that at least the others are sent. An unknown value can't be sent.
+ * - `final`: it throws, for an unknown value too. Because of an unknown value, the engine would refuse the whole
+ *   reply, and would lose the instance of a Create (G1).
+ * - `salvage`: it leaves the value out, also an unknown value, so that at least the other values are sent.
  */
 export type Strictness = "preview" | "final" | "salvage";
 
@@ -125,7 +125,7 @@ export function encodeProperties(map: PropertyMap, strictness: Strictness): Stru
   return Struct.fromJavaScript(encodeMap(map, { path: "", depth: 0, strictness }));
 }
 
-/** `mayHaveSignature` is set for a map that the engine has sent with a signature. */
+/** Encodes a map without its key `__proto__`. `mayHaveSignature` is set for a map that the engine has sent with a signature. */
 function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<string, Json> {
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
@@ -134,7 +134,7 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
     if (key === "__proto__") continue;
     const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
     if (key === signatureKey && !mayHaveSignature) {
-      // The map is from the service. The engine would read it as a secret, or would refuse the reply.
+      // The engine has not sent this map. It would read the map as a secret, or would refuse the reply.
       leaveOut(inner, "this name is reserved by Pulumi");
       continue;
     }

@@ -28,8 +28,8 @@ export type ProviderCalls = Partial<{
 /** What a server is made with. */
 export interface ServerDependencies {
   /**
-   * Loads the provider. The first call that needs the provider calls this function, once. Of the plugins that
-   * an engine starts, half are only asked for the schema.
+   * Loads the provider. The first call that needs the provider calls this function, once. Half of the plugins that
+   * an engine starts are only asked for the schema.
    */
   loadProvider: () => Promise<Provider>;
   /** Reads the schema of the package, as JSON. */
@@ -71,12 +71,12 @@ export class ProviderServer {
     });
   }
 
-  /** How many calls are not answered yet. */
+  /** How many calls have no reply yet. */
   get runningCalls(): number {
     return this.#running.size;
   }
 
-  /** Has the provider end its waits (see `Provider.cancel`). Never throws. */
+  /** Has the provider, if it is loaded, end its waits (see `Provider.cancel`). Never throws. */
   cancel(isOrderly: boolean, isEngineGone = false): void {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
@@ -94,9 +94,9 @@ export class ProviderServer {
     });
   }
 
-  /** Accepts no more calls. Resolves when the running calls have ended, even if their connection is gone. */
+  /** Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone. */
   async drain(): Promise<void> {
-    // If its connection breaks, a call has ended for grpc-js. But the call goes on, and may still write the id of
+    // For grpc-js, a call has ended when its connection breaks. But the call goes on, and may still write the id of
     // a created instance to the ledger (G1).
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     await Promise.all([closed, ...this.#running]);
@@ -122,7 +122,7 @@ export class ProviderServer {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
-  /** Returns the gRPC handler of a call that needs the provider, and answers with one message for each item. */
+  /** Returns the gRPC handler of a call that needs the provider, and replies with one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {
@@ -144,33 +144,33 @@ export class ProviderServer {
   }
 
   #run<Reply>(callback: sendUnaryData<Reply>, handle: () => Promise<Reply>): void {
-    const call = this.#answer(callback, handle).finally(() => this.#running.delete(call));
+    const call = this.#replyTo(callback, handle).finally(() => this.#running.delete(call));
     this.#running.add(call);
   }
 
   /**
-   * Answers a call with the result of `handle`, or with the status for its error, so that no request and no
-   * defect crashes the process or leaves a call without an answer. The "cancelled" event of a call is not used,
-   * because grpc-js also emits it after answered calls. A Ctrl-C arrives as the call Cancel.
+   * Replies to a call with the result of `handle`, or with the status for its error, so that no request and no
+   * defect crashes the process or leaves a call without a reply. The "cancelled" event of a call is not used,
+   * because grpc-js also emits it after a reply. A Ctrl-C arrives as the call Cancel.
    */
-  async #answer<Reply>(
+  async #replyTo<Reply>(
     callback: sendUnaryData<Reply>,
     handle: () => Promise<Reply>,
   ): Promise<void> {
     const { log, redactor } = this.#dependencies;
     const debug = (text: string) => log.debug(text);
-    let answer: Parameters<sendUnaryData<Reply>>;
+    let errorAndReply: Parameters<sendUnaryData<Reply>>;
     try {
-      answer = [null, await handle()];
+      errorAndReply = [null, await handle()];
     } catch (error) {
-      answer = [toCallFailure(error, { redactor, debug })];
+      errorAndReply = [toCallFailure(error, { redactor, debug })];
     }
     await log.flush();
     try {
-      callback(...answer);
+      callback(...errorAndReply);
     } catch (error) {
       // grpc-js itself threw, because the caller is gone.
-      debug(`an answer could not be sent: ${String(error)}`);
+      debug(`a reply could not be sent: ${String(error)}`);
     }
   }
 }

@@ -31,7 +31,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
     new pb.CheckResponse()
-      // `preview`, because the engine accepts unknown inputs from Check in an update too.
+      // `preview` in an update too, because the engine then also accepts unknown inputs from Check.
       .setInputs(encodeProperties(inputs, "preview"))
       .setFailuresList(failures.map(toCheckFailure));
   const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
@@ -52,8 +52,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
-    // Answered first, because the engine regards a plugin that does not answer as crashed. It does not exit the
-    // process, because the engine may send Cancel while calls are running.
+    // The reply is sent first, because the engine regards a plugin that does not reply as crashed. The handler does not
+    // exit the process, because the engine may send Cancel while calls are running.
     cancel: (_call, callback) => {
       callback(null, new Empty());
       server.cancel(server.runningCalls === 0);
@@ -78,7 +78,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
         args: omitEngineEntries(decodeProperties(request.getArgs())),
       });
-      // The same capabilities as in the response to Handshake.
+      // The capabilities in the response to Handshake, and previews.
       return new pb.ConfigureResponse()
         .setAcceptsecrets(true)
         .setAcceptresources(true)
@@ -90,7 +90,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     check: server.withProvider(async (provider, request: pb.CheckRequest) => {
       requireInstance(request.getType());
       const autonaming = request.getAutonaming();
-      const answer = await provider.check({
+      const checked = await provider.check({
         urn: request.getUrn(),
         olds: decodeProperties(request.getOlds()),
         news: decodeProperties(request.getNews()),
@@ -100,7 +100,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
           mode: readAutonamingMode(autonaming.getMode()),
         },
       });
-      return toCheckReply(answer);
+      return toCheckReply(checked);
     }),
     diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
       toDiffReply(await provider.diff(readDiffRequest(request))),
@@ -125,8 +125,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         return reply;
       } catch (error) {
         if (preview) throw error;
-        // The instance exists and costs money, and it must not be lost (G1). With a plain error the engine
-        // would forget it. With this error the engine records the id, and the part of the state that can be sent.
+        // The instance exists and costs money, and must not be lost (G1). With a plain error the engine would
+        // forget the instance. With this error the engine records the id, and the part of the state that can be sent.
         throw new InstanceUnfinished(id, { inputs, outputs }, [
           `instance ${id} was created, but part of its state could not be recorded ` +
             `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
@@ -146,7 +146,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     }),
     read: server.withProvider(async (provider, request: pb.ReadRequest) => {
       requireInstance(request.getType());
-      const answer = await provider.read({
+      const found = await provider.read({
         urn: request.getUrn(),
         id: request.getId(),
         // Inputs and outputs are absent in an import, and empty in a `.get()`.
@@ -155,11 +155,11 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         timeoutSeconds: readTimeoutSeconds(request),
       });
       // A reply without id and properties means that the instance is gone.
-      if (!answer) return new pb.ReadResponse();
+      if (!found) return new pb.ReadResponse();
       return new pb.ReadResponse()
-        .setId(answer.id)
-        .setInputs(encodeProperties(answer.inputs, "final"))
-        .setProperties(encodeProperties(answer.outputs, "final"));
+        .setId(found.id)
+        .setInputs(encodeProperties(found.inputs, "final"))
+        .setProperties(encodeProperties(found.outputs, "final"));
     }),
     delete: server.withProvider(async (provider, request: pb.DeleteRequest) => {
       requireInstance(request.getType());

@@ -20,7 +20,7 @@ export class Connection {
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
   #api: Promise<ComputeApi> | undefined;
-  /** The check of the token, which is running or was successful, or the error that will not pass. */
+  /** The check of the token, which is running, was successful or has failed for good. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
@@ -32,10 +32,12 @@ export class Connection {
   /**
    * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
    * /v2/account, unless compute:validateCredentials is false. If that request fails in a way that may pass, such
-   * as a time-out, the next call checks the token again.
+   * as a time-out, the next call checks the token again. If the service answers with an error that will not pass
+   * and is no 401, such as a 403, a warning is shown and the token is used.
    *
-   * @throws OperationFailed if the service refuses the token, or if no client can be made with the settings
+   * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
    * @throws RequestError if the token could not be checked and a later check may succeed
+   * @throws the reason of `signal`, or of the signal that Cancel aborts
    */
   open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
     if (!this.#opened) {
@@ -116,7 +118,7 @@ export class Connection {
 }
 
 /**
- * Returns the id in a response to GET /v2/account, or undefined if the response has no id. The service's API
+ * Returns the id in a response to GET /v2/account, or undefined if it has no id that is a string. The service's API
  * document does not describe the fields of this response.
  */
 export function accountId(account: unknown): string | undefined {

@@ -10,11 +10,11 @@ import type { PropertyMap } from "../propertyValue";
 
 /** An instance that exists but was not ready when its Create call ended. The engine got the error `InstanceUnfinished`. */
 export interface Unfinished {
-  /** The key of its record in the ledger. */
+  /** The key of the create's record in the ledger. */
   key: string;
   id: string;
   outputs: PropertyMap;
-  /** Listings that began before this mark (`ListingSource.mark`) may not show the instance yet. */
+  /** Listings that began before this mark (`ListingSource.mark`) prove nothing about the instance. */
   after: number;
 }
 
@@ -63,8 +63,8 @@ export class Creates {
   }
 
   /**
-   * Notes that this session has taken over an instance that was not in the answer to its own POST: a listing showed the
-   * instance after an unclear answer, or a record of an earlier run names it.
+   * Notes that this session has taken over an instance that was not in the response to its own POST: a listing showed
+   * the instance after a POST with an unclear outcome, or the search for an earlier create found the instance.
    */
   noteTakenOver(id: string): void {
     this.#ids.add(id);
@@ -110,7 +110,10 @@ export class CreateSlots {
     this.#size = hasCursor ? Infinity : pageLimit.max;
   }
 
-  /** Resolves once the create of this URN holds a slot. Calls `onWait` first if the create has to wait. */
+  /**
+   * Resolves once the create of this URN holds a slot, at once if the URN has one already. Calls `onWait` first if the
+   * create has to wait. Rejects with the reason of `signal`.
+   */
   async enter(urn: string, signal: AbortSignal, onWait: () => void): Promise<void> {
     if (this.#holders.has(urn) || this.#holders.size < this.#size) {
       this.#holders.add(urn);

@@ -16,9 +16,9 @@ import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
 import { LeftoverNotices } from "./leftoverNotices";
 
-/** The run that a session belongs to. `provider.ts` takes it from Configure. */
+/** The run that a session belongs to. `provider.ts` makes it when Configure is called. */
 export interface Owner {
-  /** The random id of the session. */
+  /** The id of the session. It is random, except for a command. */
   sessionId: string;
   /** The id of the provider resource: the same in every run of a stack. Undefined if it is not known yet. */
   scope: string | undefined;
@@ -61,7 +61,7 @@ export class Session {
   /** What is known about Pulumi's state. */
   readonly state: KnownState;
   readonly leftoverNotices: LeftoverNotices;
-  /** Whether there still is an engine that receives the answers. `Provider.cancel` sets it to false. */
+  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false. */
   hasEngine = true;
   /** The subjects of the messages that must not be repeated. */
   readonly #reportedSubjects = new Set<string>();
@@ -114,7 +114,7 @@ export class Session {
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
-  /** The random id of the session. It is the stamp of the instances that this session creates or imports. */
+  /** The id of the session. It is the stamp of the instances that this session creates, takes over or imports. */
   get id(): string {
     return this.owner.sessionId;
   }
@@ -126,7 +126,8 @@ export class Session {
 
   /**
    * Returns the clock time (`Clock.now`) from which every listing shows an instance whose POST was sent or
-   * accepted at `postedAt` (a date in ISO 8601): the settling time has then passed.
+   * accepted at `postedAt` (a date in ISO 8601): the settling time (`compute:settlingSeconds`) has then passed. An
+   * invalid date counts as now.
    */
   settledBy(postedAt: string): number {
     const { clock } = this.ctx;
@@ -142,13 +143,13 @@ export class Session {
     return isFirst;
   }
 
-  /** Prints a warning that may apply to many instances, but only for the first one of the session. */
+  /** Prints a warning, once for each subject. The text may apply to other instances too, and the warning says so. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
     this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
   }
 
-  /** Returns the signal of an operation. It is aborted by Cancel (Ctrl-C), or after this time-out. */
+  /** Returns the signal of an operation. The signal is aborted by a cancel, or after this time-out. */
   operation(seconds: number): Ending {
     return deadline(this.ctx.clock, seconds, this.canceled());
   }

@@ -1,4 +1,4 @@
-/** The folder of the compile cache, which the two start files beside this one use. */
+/** The folder of the compile cache, which `embedded.ts` and `launched.ts` use. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +6,10 @@ import { executable } from "../executable";
 
 /**
  * Returns the directory in which V8's compiled code is stored between starts, which saves half of the start-up
- * time. It is inside the folder of the plugin, so that both are removed together, or in the user's own cache if
- * that folder can't be written to. In a shared directory, such as /tmp, others could put their own code.
+ * time. The directory is inside the folder of the plugin, so that both are removed together, or in the user's own
+ * cache if that folder can't be written to. In a shared directory, such as /tmp, others could put their own code.
+ *
+ * @throws the error of the system if the user has no home directory
  */
 export function cacheDirectory(pluginFolder: string): string {
   try {

@@ -1,6 +1,6 @@
 /**
  * The entry point of the single executable. It runs the bundle inside the executable, with V8's compiled code
- * from an earlier start. Node's own compile cache works only for files, so this file has a cache of its own.
+ * from an earlier start. Node's own compile cache works only for files, so this entry point has a cache of its own.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The entry point of the plugin that npm puts into node_modules/.bin. It runs on the project's own Node, which may
- * be new enough for the SDK but too old for the plugin. This file runs on any Node, and says so if it is too old.
+ * The entry point of the plugin that npm puts into node_modules/.bin. It runs on the project's own Node, which is
+ * perhaps new enough for the SDK but too old for the plugin. This file runs on any Node, and says if Node is too old.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";

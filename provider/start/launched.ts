@@ -1,4 +1,4 @@
-/** Built as `bin/start.js`, which the launcher runs. Starts the bundle beside it, with V8's compile cache. */
+/** Built as `start.js`, which the launcher in `bin` and `fromNpm.ts` run. Starts the bundle beside it, with a compile cache. */
 import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDirectory } from "./cacheDirectory";

@@ -66,7 +66,7 @@ export class Poller {
   async leaveProvisioning(
     id: string,
     options: {
-      /** The mark (`ListingSource.mark`) at which the POST was answered. Earlier listings can lack the instance, and are ignored. */
+      /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
       after: number;
       /** The clock time until which a listing may lack the instance. */
       settledAt?: number;
@@ -118,7 +118,8 @@ export class Poller {
 
   /**
    * Returns the clock time of the next look if the newest wait started at `startedAt`. The first looks are quick.
-   * Later looks follow after a tenth of the wait's duration so far, and at most after the poll interval.
+   * Later looks follow after a tenth of the wait's duration so far, but after at least `minPauseMs` and at most the
+   * poll interval. A look is later if looks would otherwise exceed their share of the rate limit.
    */
   #nextLookFor(startedAt: number): number {
     const now = this.#clock.now();

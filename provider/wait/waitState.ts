@@ -9,7 +9,7 @@ import type { Listing } from "../listing/listing";
 export type WaitResult =
   /** The instance is listed with a status other than PROVISIONING. */
   | { kind: "settled"; item: ListItem }
-  /** The instance has left PROVISIONING, but there are so many instances that the listing does not show it. */
+  /** The instance has left PROVISIONING, but a listing that is not complete does not show the instance. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
   /** The instance was listed before, and is now proven gone. */
   | { kind: "deleted" };
@@ -23,7 +23,7 @@ export class WaitState {
   #lastSeen: ListItem | undefined;
   /** The first of the latest complete listings in a row that lack the instance. */
   #firstWithout: Listing | undefined;
-  /** How many listings of all PROVISIONING instances lacked the instance. */
+  /** How many listings that are not complete, but show every instance in PROVISIONING, lacked the instance. */
   #absentCount = 0;
 
   /** @param settledAt the clock time until which a listing may lack the instance, even if an earlier one had it */
@@ -33,7 +33,7 @@ export class WaitState {
     this.#settledAt = settledAt;
   }
 
-  /** Judges the next listing, which began after the 202. Returns undefined as long as nothing is proven. */
+  /** Judges the next listing, which began after the POST ended. Returns undefined as long as nothing is proven. */
   see(listing: Listing): WaitResult | undefined {
     const item = listing.items.get(this.#id);
     if (item) {

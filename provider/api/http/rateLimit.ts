@@ -24,10 +24,11 @@ const explainingPart = 0.9;
  * to use the documented limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
-/** The length of the first pause after a 429 without Retry-After. Each further pause is twice as long. */
+/** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
 const firstPauseMs = 1000;
+/** The longest pause after a 429 without Retry-After. */
 const maxPauseMs = 30_000;
-/** The lowest rate after a 429, and what each second without a 429 adds to the rate, as parts of the limit. */
+/** The lowest rate after a 429, and what a second of requests without a 429 adds to the rate, as parts of the limit. */
 const rateStep = 0.01;
 
 /** How a request ended. */
@@ -115,12 +116,12 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
-  /** How many requests of these endpoints count at this time. */
+  /** How many requests count at this time, of all endpoints that are counted with this one. */
   function requestsInWindow(endpoint: Endpoint, now: number): number {
     return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
   }
 
-  /** Returns a permit for the endpoint, which counts from now on. */
+  /** Returns a permit for the endpoint. The permit counts from now on. */
   function permitFor(endpoint: Endpoint): Permit {
     endpoint.start(clock.now());
     let isUnused = true;
@@ -147,7 +148,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
 
 /**
  * The window and the back-off of one endpoint. A 429 begins a pause. After the pause, requests go one at a
- * time until one is answered without a 429. Then requests go at even distances, which become shorter. A burst
+ * time until one has a response other than a 429. Then requests go at distances that become shorter. A burst
  * after the pause would use all that is free of the limit, and other clients that share the token could not
  * send a single request (docs/scaling.md).
  */

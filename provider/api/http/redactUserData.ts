@@ -1,6 +1,6 @@
 /**
- * Redacts user data in error responses to a create. The service, or a proxy in front of the service, may repeat
- * a request in an error page. User data is a secret (G8), so every repeated part of the user data is redacted.
+ * Redacts user data (the cloud-init script) in error responses to a create. The service, or a proxy in front of the
+ * service, may repeat a request in an error page. User data is a secret (G8), so the repeated parts are redacted.
  */
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
@@ -9,9 +9,9 @@ import type { CreateBody } from "../contract";
 const shortestMatch = 6;
 
 /**
- * Returns a function that does what `redact` does, and also redacts every run of characters that is in the script
- * of this body or in the script's Base64. A whole word stays if another field of the body (the name, the image)
- * contains the word too.
+ * Returns a function that does what `redact` does, and also redacts every run of at least `shortestMatch` characters
+ * that is in the script of this body or in the script's Base64. A whole word stays if another field of the body (the
+ * name, the image) contains the word too.
  */
 export function redactUserData(
   body: CreateBody,

@@ -8,7 +8,7 @@ import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
-/** The most tries of one request. Tries that end with a 429 are not counted. */
+/** The maximum number of tries of a GET or DELETE. Tries that end with a 429 are not counted. */
 const maxTries = 4;
 const firstDelayMs = 500;
 
@@ -65,7 +65,7 @@ export function createSend(
       } catch (error) {
         if (request.method === "POST" || !(error instanceof RequestError)) throw error;
         onFailedTry?.(error);
-        // A 429 never fails a request (G6). The rate limit holds the next try back for as long as needed.
+        // A 429 never fails a GET or DELETE (G6). The rate limit holds the next try back for as long as needed.
         if (error.status === 429) continue;
         failedTries++;
         if (error.lasting || !error.transient || failedTries >= maxTries) throw error;

@@ -27,7 +27,7 @@ export function readAccount(response: HttpResponse): unknown {
  * Reads the response of GET /v2/instances. Items are read one by one, so that a malformed item does not make the
  * rest of the page unreadable.
  *
- * @throws RequestError (`unreadable`) if the body is not a list envelope
+ * @throws RequestError (`unreadable`) if the body is not a list envelope. The message names the wrong fields.
  */
 export function readPage(response: HttpResponse): Page {
   const { data, has_more } = readAs(tolerant.list, response);
@@ -36,8 +36,8 @@ export function readPage(response: HttpResponse): Page {
 }
 
 /**
- * Reads the 202 of POST /v2/instances. Only the id is required. With the id, the rest can be looked up, so no
- * created instance is lost (G1).
+ * Reads the response to an accepted POST /v2/instances (202). Only the id is required. With the id, the rest can be
+ * looked up, so no created instance is lost (G1).
  *
  * @throws RequestError (`unreadable`) if no id can be read from the body
  */
@@ -57,7 +57,8 @@ function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z
 /**
  * Reads the body with the schema.
  *
- * @throws RequestError (`unreadable`) if the body is not JSON or does not fit the schema
+ * @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long. The message
+ *   says which, and names the wrong fields.
  */
 function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
   const json = parseJson(response);
@@ -152,12 +153,12 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
 
-/** A longer string is not shown. If it were cut first, half a secret at its end would not be recognised. */
+/** In characters. A longer string is not shown: if it were cut first, half a secret at its end would stay. */
 const maxTextLength = 256 * 1024;
 
 /**
  * Makes one line of at most `maxLength` characters from a string of the service. The string is redacted before it is
- * cut, since half a secret would not be recognised. Of a very long string, only the length is shown.
+ * cut, since half a secret would not be recognised. For a string longer than `maxTextLength`, returns its length.
  */
 export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
   if (text.length > maxTextLength) return `(${text.length} characters)`;
@@ -171,7 +172,7 @@ function isHtml(response: HttpResponse): boolean {
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
 
-/** Returns the beginning of the body as one line, without the tags of an HTML page. */
+/** Returns the first 200 characters of the body as one line (`oneLine`), without the tags of an HTML page. */
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
   const text = response.body.toString("utf8");
@@ -186,13 +187,13 @@ export function header({ headers }: HttpResponse, name: string): string | undefi
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** If the service asks for a longer pause, the next request is sent after this time. */
+/** The longest pause. If the service asks for a longer one, the next request is sent after this time. */
 const maxRetryAfterMs = 5 * 60_000;
 
 /**
  * Returns the milliseconds that a Retry-After header asks to wait, but at most `maxRetryAfterMs`. The header holds
- * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The document does not mention this
- * header (section "Limits").
+ * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The
+ * document does not mention this header (section "Limits").
  */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";

@@ -43,15 +43,17 @@ export interface HttpResponse {
 export interface Transport {
   /**
    * Calls `onSend` when the first byte is about to leave. Rejects with a `RequestError`, or with the reason
-   * of the signal that cancelled the request. A POST that is cancelled after `onSend` always rejects with a
-   * `RequestError`, because the service may have acted (an unclear create is never blindly retried, G2).
+   * of the signal that cancelled the request. A POST that is cancelled after `onSend` never rejects with that
+   * reason, but with a `RequestError`, because the service may have acted (an unclear create is never blindly
+   * retried, G2). Resolves, with a truncated body, if the response breaks off after a 429, or after the success of
+   * a DELETE.
    */
   send(request: HttpRequest, onSend: () => void): Promise<HttpResponse>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
 
-/** A response body is cut after this many bytes. A page of 100 instances has about 20 kB. */
+/** A response body is read no further once it has more bytes than this. A page of 100 instances has about 20 kB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /**
@@ -97,7 +99,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     /** Aborted when the outcome is known. This stops the time-out and the listeners below. */
     const settled = new AbortController();
     const { signal } = settled;
-    /** Set when a connection exists and the first byte is about to leave. From then on the request is sent. */
+    /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
     let controller: Dispatcher.DispatchController | undefined;
     let head: { status: number; headers: HttpResponse["headers"] } | undefined;
     const chunks: Buffer[] = [];
