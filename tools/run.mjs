@@ -34,7 +34,7 @@ if (!isInstalled()) {
   download = beginDownload();
   await install();
 }
-run(packagedNode() ?? currentNode());
+run(packagedNode() ?? currentNode(), download?.isEnded === false ? download : undefined);
 
 /** Whether node_modules holds what package-lock.json names, according to npm's own record. */
 function isInstalled() {
@@ -88,7 +88,7 @@ function beginDownload() {
     return undefined;
   }
   const address = archiveAddress(pinnedPulumi, thisPlatform);
-  const state = { onPercent: () => undefined };
+  const state = { isEnded: false, onPercent: () => undefined };
   let percent = 0;
   const onProgress = (share) => {
     if (Math.floor(share * 100) === percent) return;
@@ -97,7 +97,10 @@ function beginDownload() {
   };
   state.ended = pulumiArchive
     .download(address, archivePath(address), { onProgress })
-    .catch(() => undefined);
+    .catch(() => undefined)
+    .then(() => {
+      state.isEnded = true;
+    });
   return state;
 }
 
@@ -125,7 +128,7 @@ function currentNode() {
   );
 }
 
-function run(node) {
+function run(node, download) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
     stdio: ["inherit", "inherit", "inherit", ...(download ? ["ipc"] : [])],
