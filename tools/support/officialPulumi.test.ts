@@ -139,7 +139,7 @@ test("an archive with another checksum is an error that names both, and nothing 
 });
 
 test.each<[string, RequestListener, RegExp]>([
-  ["refuses", (_, response) => response.writeHead(403).end(), /: HTTP 403\.$/],
+  ["refuses", (_, response) => response.writeHead(403).end(), /: HTTP 403\./],
   [
     "cuts the archive",
     (_, response) => {
@@ -147,7 +147,7 @@ test.each<[string, RequestListener, RegExp]>([
       response.write("half");
       setImmediate(() => response.destroy());
     },
-    /: other side closed\.$/,
+    /: other side closed\./,
   ],
   [
     "stalls in the archive",
@@ -155,9 +155,9 @@ test.each<[string, RequestListener, RegExp]>([
       response.writeHead(200, { "content-length": 1000 });
       response.write("half");
     },
-    /: no bytes arrived for 0\.3 s\.$/,
+    /: no bytes arrived for 0\.3 s\./,
   ],
-  ["says nothing", () => undefined, /: the server did not answer for 1 s\.$/],
+  ["says nothing", () => undefined, /: the server did not answer for 1 s\./],
 ])("a server that %s: the reason is said, and nothing is left", async (_, answer, reason) => {
   const { path, error, said, left } = await download(answer, {});
   expect(error).toBeUndefined();

@@ -60,7 +60,10 @@ export async function ensureOfficialPulumi(
     try {
       if (!existsSync(archive)) await downloadWithBar(version, address, archive, options);
     } catch (error) {
-      say(`The official Pulumi CLI can't be downloaded from ${address}: ${reasonOf(error)}.`);
+      say(
+        `The official Pulumi CLI can't be downloaded from ${address}: ${reasonOf(error)}. ` +
+          "HTTPS_PROXY names a proxy, COMPUTE_PULUMI_MIRROR a mirror.",
+      );
       return undefined;
     }
     try {
