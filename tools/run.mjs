@@ -4,12 +4,14 @@
  * Plain JavaScript that runs on any Node from 18 on without installed packages. It installs what
  * package-lock.json names, and runs `tools/NAME.ts` on the Node that is one of those packages.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import pulumiArchive from "./support/pulumiArchive.cjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
@@ -26,8 +28,13 @@ if (!names.includes(`${name}.ts`)) {
     `${name ? `There is no script "${name}".` : "The command names no script."} The scripts are: ${known}`,
   );
 }
-if (!isInstalled()) install();
-run(packagedNode() ?? currentNode());
+/** The download that has begun, if any. */
+let download;
+if (!isInstalled()) {
+  download = beginDownload();
+  await install();
+}
+run(packagedNode() ?? currentNode(), download?.isEnded === false ? download : undefined);
 
 /** Whether node_modules holds what package-lock.json names, according to npm's own record. */
 function isInstalled() {
@@ -41,26 +48,60 @@ function isInstalled() {
   });
 }
 
-function install() {
-  console.error("Installing what package-lock.json names (about half a minute, once) …");
+async function install() {
+  const beside = download ? ", and downloading the Pulumi CLI beside it" : "";
+  console.error(`Installing what package-lock.json names (about half a minute, once)${beside} …`);
   const start = Date.now();
   // npm does not run on the Node in node_modules, because npm deletes that folder first.
   const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
-  const { status, error } = spawnSync(
-    "npm",
-    ["ci", "--no-audit", "--no-fund", "--loglevel=error"],
-    {
-      cwd: root,
-      env: { ...process.env, PATH: path.join(delimiter) },
-      stdio: ["ignore", 2, 2],
-      shell: process.platform === "win32",
-    },
-  );
-  if (status !== 0) {
-    const why = error ? `npm does not start (${error.message}).` : "See npm's output above.";
-    fail(`The installation failed. ${why} It needs the network, or a filled npm cache.`);
-  }
+  const npm = spawn("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    env: { ...process.env, PATH: path.join(delimiter) },
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+  });
+  const why = await new Promise((settle) => {
+    npm.on("error", (error) => settle(`npm does not start (${error.message}).`));
+    npm.on("close", (status) => settle(status === 0 ? undefined : "See npm's output above."));
+  });
+  if (why) fail(`The installation failed. ${why} It needs the network, or a filled npm cache.`);
   console.error(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
+}
+
+/**
+ * Begins to download the Pulumi CLI for `npm start`, if there is none on this machine. Undefined if it must wait for the
+ * installed packages. tools/support/officialPulumi.ts checks and unpacks the archive, and downloads it again if this
+ * download fails.
+ */
+function beginDownload() {
+  const { archiveAddress, archivePath, pinnedPulumi, thisPlatform } = pulumiArchive;
+  const folders = [...(process.env.PATH ?? "").split(delimiter), join(homedir(), ".pulumi", "bin")];
+  const names = process.platform === "win32" ? ["pulumi.exe", "pulumi.cmd"] : ["pulumi"];
+  const files = folders.flatMap((folder) => names.map((it) => join(folder, it)));
+  const others = [join(homedir(), ".pulumi", "versions"), join(root, ".tools", "bin")];
+  // Many versions of Node ignore the proxy. The installed packages honour it.
+  const hasProxy = Object.entries(process.env).some(
+    ([key, value]) => /^(https?|all)_proxy$/i.test(key) && value,
+  );
+  const isPinned = thisPlatform in pinnedPulumi.sha256;
+  if (name !== "start" || hasProxy || !isPinned || [...files, ...others].some(existsSync)) {
+    return undefined;
+  }
+  const address = archiveAddress(pinnedPulumi, thisPlatform);
+  const state = { isEnded: false, onPercent: () => undefined };
+  let percent = 0;
+  const onProgress = (share) => {
+    if (Math.floor(share * 100) === percent) return;
+    percent = Math.floor(share * 100);
+    state.onPercent(percent);
+  };
+  state.ended = pulumiArchive
+    .download(address, archivePath(address), { onProgress })
+    .catch(() => undefined)
+    .then(() => {
+      state.isEnded = true;
+    });
+  return state;
 }
 
 /** The Node that package-lock.json pins for this platform. */
@@ -87,13 +128,18 @@ function currentNode() {
   );
 }
 
-function run(node) {
+function run(node, download) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
-    stdio: "inherit",
+    stdio: ["inherit", "inherit", "inherit", ...(download ? ["ipc"] : [])],
     env: { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) },
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
+  if (download) {
+    // The tool hears how much has arrived, and from the end of the channel that the download has ended.
+    download.onPercent = (percent) => child.connected && child.send(percent / 100);
+    download.ended.then(() => child.connected && child.disconnect());
+  }
 
   // A terminal sends Ctrl-C to the child, too. If this process passed the signal on, the child would get it twice,
   // which makes many programs stop at once. Without a terminal, this process must pass the signal on.

@@ -10,6 +10,7 @@ import { ListenError, OptionError, startEmulator, type Emulator } from "../emula
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { ownPulumi } from "./support/ownPulumi";
+import { parentDownload } from "./support/parentDownload";
 import { root, toolsDir } from "./support/paths";
 import { ensureToolchain, type Toolchain } from "./toolchain";
 
@@ -33,9 +34,11 @@ const provisioningSeconds = [3, 7] as const;
 
 async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
   const name = oneOf("command", Object.keys(commands) as Command[], given);
-  const toolchain = await ensureToolchain({ languages: ["nodejs"] });
-  await ensureBuilt();
-  await ensureSdkBuilt();
+  const [toolchain] = await Promise.all([
+    ensureToolchain({ languages: ["nodejs"], begun: parentDownload() }),
+    ensureBuilt(),
+    ensureSdkBuilt(),
+  ]);
 
   mkdirSync(demo, { recursive: true });
   await using emulator = await restartEmulator();

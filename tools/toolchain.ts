@@ -1,24 +1,36 @@
 /**
- * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH, or builds them from Go modules.
- * As soon as programs in TypeScript can run, the command prints the PATH for a shell of your own. Then it builds the
- * hosts of the other languages and the generators of the SDKs. A second run builds nothing.
+ * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
+ * downloads the official ones, or builds them from Go modules where the network refuses. As soon as programs in
+ * TypeScript can run, the command prints the PATH for a shell of your own. Then it builds the hosts of the other
+ * languages that are missing, and the generators of the SDKs. A second run builds nothing.
+ *
+ * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
-import { execFile } from "node:child_process";
 import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative } from "node:path";
-import { promisify } from "node:util";
-import { isOlder, oldestEngine } from "../provider/executable";
-import { engineVersions, ensureGoTool, ensureHost, hosts, type Language } from "./go/tools";
+import {
+  engineVersions,
+  ensureGoTool,
+  ensureHost,
+  hosts,
+  isGoToolBuilt,
+  type Language,
+} from "./go/tools";
 import type { GoTool } from "./support/go";
 import { runTool, say } from "./support/main";
+import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
 import { exe, nodeBin, root, toolsBin } from "./support/paths";
+import { pinnedPulumi } from "./support/pulumiArchive.cjs";
+import { ensurePulumi, type PulumiCli } from "./support/pulumiCli";
 
 export interface ToolchainOptions {
   /** The languages of the programs that will run; all by default. */
   languages?: readonly Language[];
-  /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of the CLI on PATH. */
+  /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of an installed one. */
   oldest?: boolean;
+  /** A download of the official archive that has begun already. Settles when it has ended, well or not. */
+  begun?: Promise<void>;
   /** Prints the line that says which Pulumi CLI is used. */
   say?: (line: string) => void;
 }
@@ -33,21 +45,18 @@ export interface Toolchain {
   env(extra?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
 }
 
-/** Finds or builds the Pulumi CLI and the language hosts. */
+/** Finds, downloads or builds the Pulumi CLI and the language hosts. */
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
   const report = options.say ?? say;
   const languages = options.languages ?? (Object.keys(hosts) as Language[]);
 
-  const module = options.oldest === true ? "engine-oldest" : "engine";
-  const found = options.oldest === true ? undefined : await findPulumi(report);
-  const pulumi = found?.path ?? (await ensureGoTool(module));
-  const version = found?.version ?? engineVersions[module].slice(1);
+  const { path: pulumi, version, isBuiltHere } = await findOrMakePulumi(options, report);
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
     // A Pulumi CLI that was built here uses only the hosts that were built here.
     const { name, script }: GoTool = hosts[language];
-    if (found === undefined || !isInstalled(name, found.path)) await ensureHost(language);
+    if (isBuiltHere || !isInstalled(name, pulumi)) await ensureHost(language);
     if (options.oldest === true) {
       linkBeside(pulumi, name + exe);
       if (script !== undefined) linkBeside(pulumi, basename(script.path));
@@ -56,6 +65,25 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   // The hosts in the folder of the Pulumi CLI come first. The hosts that were built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
+}
+
+async function findOrMakePulumi(
+  { oldest = false, begun = Promise.resolve() }: ToolchainOptions,
+  report: (line: string) => void,
+): Promise<PulumiCli> {
+  const build = async (module: keyof typeof engineVersions) => ({
+    path: await ensureGoTool(module),
+    version: engineVersions[module].slice(1),
+  });
+  if (oldest) return { ...(await build("engine-oldest")), isBuiltHere: true };
+  return ensurePulumi(
+    {
+      isBuilt: () => isGoToolBuilt("engine"),
+      download: () => ensureOfficialPulumi(pinnedPulumi, { say: report, begun }),
+      build: () => build("engine"),
+    },
+    report,
+  );
 }
 
 /** Links a host into the folder of the engine, which warns about hosts in other folders. */
@@ -68,41 +96,6 @@ function linkBeside(pulumi: string, host: string): void {
   rmSync(temporary, { force: true });
 }
 
-interface FoundPulumi {
-  path: string;
-  version: string;
-}
-
-/** Finds the Pulumi CLI on PATH, if the provider supports its version. A CLI that was built here does not count. */
-async function findPulumi(report: (line: string) => void): Promise<FoundPulumi | undefined> {
-  const path = onPath("pulumi");
-  if (path === undefined) return undefined;
-  const version = await versionOf(path);
-  if (version === undefined) {
-    report(`${path} does not answer \`pulumi version\`, so it is not used.`);
-    return undefined;
-  }
-  if (isOlder(version, oldestEngine)) {
-    report(`${path} is ${version}, older than ${oldestEngine}, so it is not used.`);
-    return undefined;
-  }
-  return { path, version };
-}
-
-/** Returns the version that the executable prints, such as "3.258.0". Undefined if it prints none. */
-async function versionOf(path: string): Promise<string | undefined> {
-  try {
-    const { stdout } = await promisify(execFile)(path, ["version"], {
-      env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
-      shell: path.endsWith(".cmd"),
-      timeout: 30_000,
-    });
-    return /\d+\.\d+\.\d+/.exec(stdout)?.[0];
-  } catch {
-    return undefined;
-  }
-}
-
 function isInstalled(name: string, pulumi: string): boolean {
   const candidates = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
   return candidates.some((path) => existsSync(path)) || onPath(name) !== undefined;
@@ -110,12 +103,16 @@ function isInstalled(name: string, pulumi: string): boolean {
 
 function describe(path: string): string {
   const fromRoot = relative(root, path);
-  return fromRoot.startsWith("..") ? `${path}, from PATH` : fromRoot;
+  return fromRoot.startsWith("..") ? path : fromRoot;
 }
 
 async function main(): Promise<void> {
   const { binDirs } = await ensureToolchain({ languages: ["nodejs"] });
   say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
+  if (onPath("go") === undefined) {
+    say("Ready for programs. The generators of the SDKs are missing: there is no Go on PATH.");
+    return;
+  }
   await ensureToolchain({ say: () => undefined });
   for (const generator of ["sdkgen", "sdkgen-more"] as const) await ensureGoTool(generator);
   say("Ready.");

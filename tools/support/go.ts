@@ -26,6 +26,8 @@ export interface GoTool {
   package: string;
   /** Linker flags in addition to `-s -w`, which leave debug information out. */
   ldflags?: string;
+  /** Build tags, which leave out what the tool does not need. */
+  tags?: string;
   /** A script that must be in the folder of the executable. */
   script?: Script;
   /** The approximate duration of a first build: "1 minute". */
@@ -36,22 +38,25 @@ export interface GoTool {
 
 /** Builds the tool unless it is up to date, and returns the path of its executable. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
-  const path = join(toolsBin, tool.folder ?? "", tool.name + exe);
-  const stamp = join(toolsDir, "stamps", keyOf(tool));
-  const currentFingerprint = fingerprint(tool);
-  const outputs = [path, ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
-  const isBuilt = () =>
-    readIfThere(stamp) === currentFingerprint && outputs.every((it) => existsSync(it));
-  if (isBuilt()) return path;
+  const path = pathOf(tool);
+  if (isBuilt(tool)) return path;
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
   await withLock(keyOf(tool), onWait, async () => {
-    if (isBuilt()) return;
+    if (isBuilt(tool)) return;
     await build(tool, path);
     if (tool.script !== undefined) await copyScript(tool, tool.script);
-    writeWhole(stamp, currentFingerprint);
+    writeWhole(stampOf(tool), fingerprint(tool));
   });
   return path;
+}
+
+/** Whether the tool has been built from the modules that are pinned now. */
+export function isBuilt(tool: GoTool): boolean {
+  const outputs = [pathOf(tool), ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
+  return (
+    readIfThere(stampOf(tool)) === fingerprint(tool) && outputs.every((path) => existsSync(path))
+  );
 }
 
 /** Returns the version of a dependency in the go.mod of one of our modules: "v3.258.0". */
@@ -77,6 +82,14 @@ function keyOf({ folder, name }: GoTool): string {
   return folder === undefined ? name : `${name}-${folder}`;
 }
 
+function pathOf({ folder, name }: GoTool): string {
+  return join(toolsBin, folder ?? "", name + exe);
+}
+
+function stampOf(tool: GoTool): string {
+  return join(toolsDir, "stamps", keyOf(tool));
+}
+
 function directoryOf(module: string): string {
   return join(root, "tools", "go", module);
 }
@@ -94,11 +107,16 @@ function fingerprint(tool: GoTool): string {
       .sort()
       .flatMap((name) => [name, readFileSync(join(directory, name))]),
   );
-  return hashOf([process.platform, process.arch, main, linkerFlags(tool), ...texts]);
+  const { platform, arch } = process;
+  return hashOf([platform, arch, main, linkerFlags(tool), ...tagFlags(tool), ...texts]);
 }
 
 function linkerFlags({ ldflags }: GoTool): string {
   return ["-s -w", ldflags].filter(Boolean).join(" ");
+}
+
+function tagFlags({ tags }: GoTool): string[] {
+  return tags === undefined ? [] : ["-tags", tags];
 }
 
 function scriptPath({ path }: Script): string {
@@ -121,7 +139,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
 
   // With trimmed paths, checkouts with the same modules share the compiler's cache.
   const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output];
-  arguments_.push("-ldflags", linkerFlags(tool), tool.package);
+  arguments_.push(...tagFlags(tool), "-ldflags", linkerFlags(tool), tool.package);
 
   let modules = 0;
   let packages = 0;
@@ -160,8 +178,14 @@ export function goEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];
-  // The build uses no C compiler, and no go.work in a folder above.
-  return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
+  return {
+    // The compiler collects garbage less often, which saves 7 % of its time.
+    GOGC: "400",
+    ...environment,
+    // The build uses no C compiler, and no go.work in a folder above.
+    CGO_ENABLED: "0",
+    GOWORK: "off",
+  };
 }
 
 const networkTrouble =

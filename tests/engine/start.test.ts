@@ -1,0 +1,93 @@
+/** `npm start` in a clone on a machine that has Node and nothing else: PATH is an empty folder, and so is the home. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { create } from "tar";
+import { runCommand } from "../../tools/support/command";
+import { repositoryFiles, root } from "../../tools/support/paths";
+import { pinnedPulumi, thisPlatform } from "../../tools/support/pulumiArchive.cjs";
+
+let folder: string;
+let clone: string;
+/** An archive of the engine under test, laid out as the official one. */
+let archive: Buffer;
+const asked: string[] = [];
+const server = createServer((request, response) => {
+  asked.push(request.url ?? "");
+  response.writeHead(200, { "content-length": archive.length }).end(archive);
+});
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "compute-start-"));
+  clone = join(folder, "clone");
+  for (const file of repositoryFiles()) cpSync(join(root, file), join(clone, file));
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  mkdirSync(join(folder, "empty"));
+
+  const content = join(folder, "archive", "pulumi");
+  mkdirSync(content, { recursive: true });
+  const directories = (process.env["COMPUTE_TEST_PATH"] ?? "").split(delimiter);
+  const host = directories.map((it) => join(it, "pulumi-language-nodejs")).find(existsSync);
+  cpSync(process.env["COMPUTE_TEST_PULUMI"] ?? "", join(content, "pulumi"), { dereference: true });
+  cpSync(host ?? "", join(content, "pulumi-language-nodejs"), { dereference: true });
+  const file = join(folder, "archive.tar.gz");
+  await create({ file, gzip: { level: 1 }, cwd: join(folder, "archive") }, ["pulumi"]);
+  archive = readFileSync(file);
+
+  // The clone pins this archive.
+  const pins = join(clone, "tools", "support", "pulumiArchive.cjs");
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  const text = readFileSync(pins, "utf8");
+  writeFileSync(pins, text.replace(pinnedPulumi.sha256[thisPlatform] ?? "no pin", sha256));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs `npm start` in the clone with these arguments. Returns what it printed. */
+async function start(...args: string[]): Promise<string> {
+  const lines: string[] = [];
+  const empty = join(folder, "empty");
+  const code = await runCommand(process.execPath, [join("tools", "run.mjs"), "start", ...args], {
+    cwd: clone,
+    env: {
+      PATH: empty,
+      HOME: empty,
+      COMPUTE_PULUMI_MIRROR: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    },
+    onLine: (line) => lines.push(line),
+  });
+  const printed = lines.join("\n");
+  if (code !== 0) throw new Error(`npm start ended with ${code}:\n${printed}`);
+  return printed;
+}
+
+test("npm start needs Node and nothing else: it downloads the Pulumi CLI once, and makes the instances", async () => {
+  const printed = await start();
+  expect(printed).toContain(join(".tools", "bin", `pulumi-${pinnedPulumi.version}`, "pulumi"));
+  expect(printed).not.toContain("Building");
+  expect(printed).toContain("3 created");
+  expect(printed).toMatch(/names .*web-1.*web-2/);
+
+  expect(await start("destroy")).toContain("3 deleted");
+  const { version } = pinnedPulumi;
+  expect(asked).toEqual([`/v${version}/pulumi-v${version}-${thisPlatform}.tar.gz`]);
+});

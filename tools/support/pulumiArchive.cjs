@@ -1,0 +1,113 @@
+/**
+ * The archive of the official Pulumi CLI: its pinned version and checksums, its address, and its download. Plain
+ * JavaScript without packages, because tools/run.mjs begins the download while npm installs the packages.
+ */
+const { createWriteStream, mkdirSync, renameSync, rmSync } = require("node:fs");
+const { basename, dirname, join } = require("node:path");
+const { Readable } = require("node:stream");
+const { pipeline } = require("node:stream/promises");
+
+/**
+ * A release of the Pulumi CLI. `url` is the folder of the releases. `sha256` has the checksum of the archive for each
+ * platform, such as `linux-x64`.
+ *
+ * @typedef {{ version: string, url: string, sha256: Readonly<Record<string, string>> }} PulumiRelease
+ */
+
+/**
+ * The pinned release. The checksums are those of Pulumi's Homebrew formula. The version is that of tools/go/engine.
+ * COMPUTE_PULUMI_MIRROR replaces the address, but not the checksums.
+ *
+ * @type {PulumiRelease}
+ */
+const pinnedPulumi = {
+  version: "3.258.0",
+  url: process.env.COMPUTE_PULUMI_MIRROR || "https://github.com/pulumi/pulumi/releases/download",
+  sha256: {
+    "linux-x64": "b6cf2de0243fece40f386bc7ae6a5194c39e15891c79f66cc6c8905bea8c6479",
+    "linux-arm64": "c5928718c70ab328b22843ee41908942148743ff3021b29852efdcdd6ce369f1",
+    "darwin-x64": "65cab2b670b6fd85e7bbcf956563cf7597ea13c2804c82f95f7407e60b01ec5f",
+    "darwin-arm64": "4f743ed05afd9dc2e0663622e496bfe903a6ae6c102c54cf9e3f84af85a695bf",
+  },
+};
+
+/** The platform of this machine, as the names of the archives have it. */
+const thisPlatform = `${process.platform}-${process.arch}`;
+
+/** The folder in which the archive is kept until it is unpacked. */
+const archiveFolder = join(__dirname, "..", "..", ".tools", "downloads");
+
+/**
+ * Returns the address of the archive for a platform.
+ *
+ * @param {PulumiRelease} release
+ * @param {string} platform
+ * @returns {string}
+ */
+function archiveAddress({ version, url }, platform) {
+  return `${url.replace(/\/+$/, "")}/v${version}/pulumi-v${version}-${platform}.tar.gz`;
+}
+
+/**
+ * Returns the path at which the archive from this address is kept.
+ *
+ * @param {string} address
+ * @param {string} [folder]
+ * @returns {string}
+ */
+function archivePath(address, folder = archiveFolder) {
+  return join(folder, basename(address));
+}
+
+/**
+ * Downloads a file. It is at `file` only once it is complete. `answerTimeoutMs` ends at the head of the answer,
+ * `idleTimeoutMs` at the next bytes. `onProgress` gets the share that has arrived, from 0 to 1.
+ *
+ * @typedef {{ ok: boolean, status: number, headers: { get(name: string): string | null }, body: unknown }} Answer
+ * @typedef {{ answerTimeoutMs?: number, idleTimeoutMs?: number }} Timeouts
+ * @param {string} address
+ * @param {string} file
+ * @param {Timeouts & {
+ *   fetch?: (address: string, init: { signal: AbortSignal }) => Promise<Answer>,
+ *   onProgress?: (share: number) => void,
+ * }} [options]
+ * @returns {Promise<void>}
+ * @throws {Error} whose innermost cause says why the file could not be downloaded
+ */
+async function download(address, file, options = {}) {
+  const { fetch = globalThis.fetch, onProgress = () => undefined } = options;
+  const { answerTimeoutMs = 10_000, idleTimeoutMs = 15_000 } = options;
+  const partial = `${file}.part`;
+  mkdirSync(dirname(file), { recursive: true });
+
+  const abort = new AbortController();
+  const abortAfter = (ms, what) =>
+    setTimeout(() => abort.abort(new Error(`${what} for ${ms / 1000} s`)), ms);
+  let timer = abortAfter(answerTimeoutMs, "the server did not answer");
+  try {
+    const { ok, status, headers, body } = await fetch(address, { signal: abort.signal });
+    if (!ok) throw new Error(`HTTP ${status}`);
+    if (!body) throw new Error("the answer has no body");
+    const totalBytes = Number(headers.get("content-length"));
+    let bytes = 0;
+    await pipeline(
+      Readable.fromWeb(body),
+      async function* (chunks) {
+        for await (const chunk of chunks) {
+          clearTimeout(timer);
+          timer = abortAfter(idleTimeoutMs, "no bytes arrived");
+          bytes += chunk.length;
+          if (totalBytes > 0) onProgress(bytes / totalBytes);
+          yield chunk;
+        }
+      },
+      createWriteStream(partial),
+    );
+    renameSync(partial, file);
+  } finally {
+    clearTimeout(timer);
+    rmSync(partial, { force: true });
+  }
+}
+
+module.exports = { archiveAddress, archivePath, download, pinnedPulumi, thisPlatform };
