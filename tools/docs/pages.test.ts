@@ -49,6 +49,20 @@ test.each(subjects)("%s: each compute:NAME exists", (subject) => {
   expect(unknown).toEqual([]);
 });
 
+test("each template that a page gives to `pulumi new` exists", () => {
+  const given = pages.flatMap((page) =>
+    [...page.text.matchAll(/pulumi new (https:[^\s`]+)/g)].map(([, target = ""]) => ({
+      page,
+      target,
+    })),
+  );
+  expect(given.length).toBeGreaterThan(0);
+  const problems = given.map(({ page, target }) =>
+    problemWith({ page: page.name, line: 0, target }, page),
+  );
+  expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
+});
+
 const page = (text: string, name = "docs/page.md"): Page => ({ name, text });
 const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith(link, subject));
 
