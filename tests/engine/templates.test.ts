@@ -36,6 +36,12 @@ function questionsOf(template: string): Record<string, Question> {
   return (parse(project) as { template: { config: Record<string, Question> } }).template.config;
 }
 
+/** The defaults of the questions, by the name of the setting. */
+const defaultsOf = (template: string) =>
+  Object.entries(questionsOf(template)).flatMap(([name, question]) =>
+    question.default === undefined ? [] : [[name, question.default] as const],
+  );
+
 let folder: string;
 
 // Not below the repository, in whose node_modules a program would find what it does not ask for.
@@ -75,10 +81,8 @@ test("`pulumi new` saves the defaults, and nothing for an empty answer, which th
   const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
     config: Record<string, string>;
   };
-  const answers = Object.entries(questionsOf(templates.YAML)).flatMap(([name, question]) =>
-    question.default === undefined ? [] : [[`web:${name}`, question.default] as const],
-  );
-  expect(config).toEqual(Object.fromEntries(answers));
+  const saved = defaultsOf(templates.YAML).map(([name, value]) => [`web:${name}`, value] as const);
+  expect(config).toEqual(Object.fromEntries(saved));
 });
 
 for (const [language, template] of Object.entries(templates)) {
@@ -91,9 +95,7 @@ for (const [language, template] of Object.entries(templates)) {
     const env = await guest.install(project);
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack, service } = fixture;
-    const answers = Object.entries(questionsOf(template)).flatMap(([name, question]) =>
-      question.default === undefined ? [] : ["--plaintext", `${name}=${question.default}`],
-    );
+    const answers = defaultsOf(template).map(([name, value]) => `--plaintext=${name}=${value}`);
     await stack.succeed("config", "set-all", ...answers);
 
     await stack.succeed("up", "--yes", "--skip-preview");
