@@ -1,14 +1,17 @@
 /**
- * `npm run release -- STEP NAME`: runs one step of a release, as .github/workflows/release.yml does.
+ * `npm run release -- STEP NAME`: runs one step of a release, as .github/workflows/release.yml does, or of a weekly check.
  * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
  *   check TAG        says whether the tag, metadata.json and CHANGELOG.md agree
  *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/
  *   audit            looks for known vulnerabilities in npm's registry and at vuln.go.dev
+ *   engine           downloads the newest Pulumi CLI, and runs the core tests with it
+ *   report           opens an issue about a failed `engine`, in the workflow of that name
  *   publish PLACE    publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
 import { ensureGoTool } from "./go/tools";
+import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
 import { packForRelease } from "./release/pack";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
@@ -35,6 +38,8 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
     say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },
+  engine: tryNewestEngine,
+  report: reportNewestEngine,
   async publish(place) {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();
   },

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
 import { instanceToken } from "../../provider/pulumiNames";
-import { isOnRegistry, problemWith } from "./links";
+import { problemWith } from "./links";
 import { anchorsOf, blocksOf, linksOf, type Page } from "./markdown";
 import { descriptions, pages } from "./pages";
 
@@ -49,11 +49,18 @@ test.each(subjects)("%s: each compute:NAME exists", (subject) => {
   expect(unknown).toEqual([]);
 });
 
-test.each(pages.filter(isOnRegistry))("$name has what the Registry asks for", ({ text }) => {
-  const [, head = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
-  for (const key of ["title", "meta_desc", "layout"]) {
-    expect(head).toMatch(new RegExp(`^${key}: \\S`, "m"));
-  }
+test("each template that a page gives to `pulumi new` exists", () => {
+  const given = pages.flatMap((page) =>
+    [...page.text.matchAll(/pulumi new (https:[^\s`]+)/g)].map(([, target = ""]) => ({
+      page,
+      target,
+    })),
+  );
+  expect(given.length).toBeGreaterThan(0);
+  const problems = given.map(({ page, target }) =>
+    problemWith({ page: page.name, line: 0, target }, page),
+  );
+  expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
 const page = (text: string, name = "docs/page.md"): Page => ({ name, text });

@@ -13,7 +13,7 @@ const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""])
 );
 
 /** Matches folders whose subfolders need no description. */
-const undivided = /^(docs|sdk|examples|tools\/(go|npm|python)|\..*)\//;
+const undivided = /^(docs|sdk|examples|templates|tools\/(go|npm|python)|\..*)\//;
 
 test("each folder is described", () => {
   const folders = new Set(

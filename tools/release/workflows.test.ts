@@ -37,9 +37,10 @@ type Permissions = Record<string, string>;
 
 /**
  * The permissions that jobs have in addition to reading the repository. They are for signing with the identity of the run,
- * and for writing releases.
+ * and for writing releases and issues.
  */
 const needed: Record<string, Permissions> = {
+  "engine.yml: report": { issues: "write" },
   "release.yml: plugins": { "id-token": "write", attestations: "write" },
   "release.yml: github": { contents: "write" },
   "release.yml: npm": { "id-token": "write" },

@@ -53,6 +53,7 @@ export function packageSchema() {
     license: metadata.license,
     repository: metadata.repository,
     publisher: metadata.publisher,
+    logoUrl: metadata.logoUrl,
     pluginDownloadURL: metadata.pluginDownloadURL,
     meta: { moduleFormat: "(.*)" },
     language: languageOptions(),

@@ -64,7 +64,8 @@ export const guests = {
         CGO_ENABLED: "0",
       };
       const options = { cwd, env: { ...process.env, ...env } };
-      await captured("go", ["get", `${metadata.sdk.go.module}@v${metadata.version}`], options);
+      // The dot adds to go.mod and go.sum what the program imports, as `go mod tidy` would.
+      await captured("go", ["get", `${metadata.sdk.go.module}@v${metadata.version}`, "."], options);
       // The first time this compiles all of Pulumi's SDK.
       await captured("go", ["build", "-o", join(cwd, "target", "program")], options);
       return env;

@@ -1,0 +1,106 @@
+/** The templates for `pulumi new`: each makes a project that runs, with the settings that its questions ask for. */
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import metadata from "../../metadata.json";
+import { captured } from "../../tools/support/command";
+import { ownPulumi } from "../../tools/support/ownPulumi";
+import { root } from "../../tools/support/paths";
+import { testUnless } from "../../tools/support/unless";
+import { passphrase } from "./support/engineLogs";
+import { Fixture } from "./support/fixture";
+import { guests, hindrance, type Guest } from "./support/installing";
+import { pluginsAt } from "./support/stack";
+
+/** The languages that have a template, and the name of its folder. */
+const templates = {
+  TypeScript: "compute-typescript",
+  Python: "compute-python",
+  Go: "compute-go",
+  YAML: "compute-yaml",
+} as const satisfies Partial<Record<keyof typeof guests, string>>;
+
+const pathOf = (template: string) => join(root, "templates", template);
+
+/** A question that `pulumi new` asks. Without a default, the person has to type an answer. */
+interface Question {
+  description: string;
+  default?: string;
+  secret?: boolean;
+}
+
+function questionsOf(template: string): Record<string, Question> {
+  const project = readFileSync(join(pathOf(template), "Pulumi.yaml"), "utf8");
+  return (parse(project) as { template: { config: Record<string, Question> } }).template.config;
+}
+
+/** The defaults of the questions, by the name of the setting. */
+const defaultsOf = (template: string) =>
+  Object.entries(questionsOf(template)).flatMap(([name, question]) =>
+    question.default === undefined ? [] : [[name, question.default] as const],
+  );
+
+let folder: string;
+
+// Not below the repository, in whose node_modules a program would find what it does not ask for.
+beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), "compute-templates-"))));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs `pulumi new` with the plugin installed, and returns the folder of the project `web`. */
+async function pulumiNew(template: string, ...args: string[]): Promise<string> {
+  const home = mkdtempSync(join(folder, `${template}-`));
+  const project = join(home, "web");
+  const installed = `resource-${metadata.name}-v${metadata.version}`;
+  cpSync(join(root, "bin"), join(home, "home", "plugins", installed), { recursive: true });
+  const env = {
+    PATH: process.env["COMPUTE_TEST_PATH"],
+    HOME: home,
+    ...ownPulumi(home),
+    PULUMI_CONFIG_PASSPHRASE: passphrase,
+  };
+  const options = ["--yes", "--non-interactive", "--name=web", `--dir=${project}`, ...args];
+  const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
+  await captured(pulumi, ["new", pathOf(template), ...options], { cwd: home, env });
+  return project;
+}
+
+test("all templates ask the same; only the address and the token have no default", () => {
+  const [first = {}, ...others] = Object.values(templates).map(questionsOf);
+  for (const questions of others) expect(questions).toEqual(first);
+  const open = Object.entries(first).filter(([, question]) => question.default === undefined);
+  expect(open.map(([name, { secret = false }]) => [name, secret])).toEqual([
+    [`${metadata.name}:baseUrl`, false],
+    [`${metadata.name}:apiToken`, true],
+  ]);
+});
+
+test("`pulumi new` saves the defaults, and nothing for an empty answer, which the environment gives", async () => {
+  const project = await pulumiNew(templates.YAML, "--stack=dev");
+  const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
+    config: Record<string, string>;
+  };
+  const saved = defaultsOf(templates.YAML).map(([name, value]) => [`web:${name}`, value] as const);
+  expect(config).toEqual(Object.fromEntries(saved));
+});
+
+for (const [language, template] of Object.entries(templates)) {
+  const guest: Guest = guests[language as keyof typeof templates];
+  const title = `the ${language} template gives a program that comes up and exports the address`;
+  testUnless(hindrance(guest), title, async () => {
+    const project = await pulumiNew(template, "--generate-only");
+    // The plugin as built here stands in for the one that the SDK would download.
+    appendFileSync(join(project, "Pulumi.yaml"), pluginsAt(join(root, "bin")));
+    const env = await guest.install(project);
+    await using fixture = await Fixture.create({ program: project, project: "web", env });
+    const { stack, service } = fixture;
+    const answers = defaultsOf(template).map(([name, value]) => `--plaintext=${name}=${value}`);
+    await stack.succeed("config", "set-all", ...answers);
+
+    await stack.succeed("up", "--yes", "--skip-preview");
+    const [instance, ...others] = service.control.instances();
+    expect(others).toEqual([]);
+    expect(await stack.outputs()).toEqual({ address: instance?.ipv4_public });
+  });
+}

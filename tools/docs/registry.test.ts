@@ -1,0 +1,204 @@
+/**
+ * Repeats the rules by which the Pulumi Registry (github.com/pulumi/registry) admits a community package, as far as they
+ * can be checked before a release:
+ *
+ * - tools/resourcedocsgen/cmd/metadata.go: the name, version, publisher and category of the schema, and front matter;
+ * - scripts/ci/community-package/*.py, which check a pull request: which names, versions and links are safe, and which
+ *   files the pull request may change (RELEASING.md has both entries);
+ * - docs/overview-page.md and .github/pull_request_template.md: what the two pages must have;
+ * - pulumi.com, "Publishing to the Pulumi Registry": titles, description, keywords and logo.
+ *
+ * That the logo reads on light and dark is a rule of our own, with the contrast that WCAG 1.4.11 asks of graphics.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import metadata from "../../metadata.json";
+import { exampleLanguages } from "../sdk/examples";
+import { sdkLanguages } from "../sdk/languages";
+import { packageSchema } from "../sdk/schema";
+import { root } from "../support/paths";
+import { isOnRegistry } from "./links";
+import { blocksOf, type Page } from "./markdown";
+import { pages, readPage } from "./pages";
+
+const schema = packageSchema();
+const repository = new URL(schema.repository);
+const repositorySlug = repository.pathname.slice(1);
+const overview = readPage("docs/_index.md");
+const installation = readPage("docs/installation-configuration.md");
+
+test("the package has the name of its repository, and a version", () => {
+  expect(repository.origin).toBe("https://github.com");
+  expect(repositorySlug).toMatch(/^[\w.-]+\/pulumi-/);
+  expect(schema.name).toBe(repositorySlug.split("/pulumi-")[1]);
+  expect(schema.version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/);
+});
+
+test("the schema has everything that the Registry shows of a package", () => {
+  const { displayName, description, publisher, license, homepage, pluginDownloadURL } = schema;
+  for (const text of [displayName, description, publisher]) expect(text).toMatch(/\S/);
+  expect(description).toContain(displayName);
+  expect(license).toMatch(/^[\w.-]+$/);
+  expect(new URL(homepage).protocol).toBe("https:");
+  expect(pluginDownloadURL).toBe(`github://api.github.com/${repositorySlug}`);
+});
+
+test("the keywords name one category of the Registry, and that the provider is a native one", () => {
+  const categories =
+    /^category\/(cloud|database|infrastructure|monitoring|network|utility|vcs|versioncontrol)$/;
+  const tags = (prefix: string) => schema.keywords.filter((keyword) => keyword.startsWith(prefix));
+  expect(tags("category/")).toEqual([expect.stringMatching(categories)]);
+  expect(tags("kind/")).toEqual(["kind/native"]);
+});
+
+test("the packages that the Registry tries to install have names that it accepts", () => {
+  const { nodejs, python, go } = schema.language;
+  for (const name of [schema.name, nodejs.packageName, python.packageName, go.importBasePath])
+    expect(name).toMatch(/^[A-Za-z0-9._@/-]+$/);
+});
+
+test("the pages of the Registry are those two", () => {
+  expect(pages.filter(isOnRegistry).map(({ name }) => name)).toEqual([
+    overview.name,
+    installation.name,
+  ]);
+});
+
+/** The front matter of a page, and what follows it. The Registry refuses a page that does not begin with it. */
+function partsOf({ text }: Page): { head: Record<string, string>; body: string } {
+  const [, head = "", body = ""] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
+  return { head: parse(head) as Record<string, string>, body };
+}
+
+test.each([
+  { page: overview, title: metadata.displayName },
+  { page: installation, title: `${metadata.displayName} Installation & Configuration` },
+])("$page.name has its front matter, and no other title", ({ page, title }) => {
+  const { head, body } = partsOf(page);
+  expect(head).toEqual({ title, meta_desc: expect.any(String), layout: "package" });
+  expect(head["meta_desc"]).toContain(metadata.displayName);
+  const code = new Set(blocksOf(page).flatMap((block) => block.text.split("\n")));
+  expect(body.split("\n").filter((line) => /^# /.test(line) && !code.has(line))).toEqual([]);
+});
+
+test("the overview begins with what the package is, and has an example in each language", () => {
+  const { body } = partsOf(overview);
+  expect(body.trimStart()).toMatch(/^\w/);
+  expect(body).toMatch(/^## Example Usage$/m);
+});
+
+test("the installation page has SDKs, the plugin's command, and settings from configuration and environment", () => {
+  const { text } = installation;
+  for (const { install } of Object.values(sdkLanguages)) expect(text).toContain(install);
+  const { name, version, pluginDownloadURL } = metadata;
+  expect(text).toContain(
+    `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`,
+  );
+  const commands = blocksOf(installation).filter(({ language }) => language === "sh");
+  for (const command of [
+    `pulumi config set ${name}:baseUrl`,
+    `pulumi config set --secret ${name}:apiToken`,
+    "export COMPUTE_BASE_URL=",
+    "export COMPUTE_API_TOKEN=",
+  ])
+    expect(commands.some((block) => block.text.includes(command))).toBe(true);
+});
+
+/** Returns the languages of each chooser. @throws if a shortcode has the delimiters of another, which breaks the page */
+function languagesOf({ name, text }: Page): string[] {
+  const shortcodes = [...text.matchAll(/\{\{.*?\}\}/g)].map(([shortcode]) => shortcode);
+  const wellFormed =
+    /^\{\{(< chooser language "[a-z,]+" >|< \/chooser >|% choosable language [a-z]+ %|% \/choosable %)\}\}$/;
+  const strange = shortcodes.filter((shortcode) => !wellFormed.test(shortcode));
+  if (strange.length > 0) throw new Error(`${name}: ${strange.join(" ")}`);
+  return shortcodes.flatMap((shortcode) => /chooser language "(.*)"/.exec(shortcode)?.[1] ?? []);
+}
+
+test("each chooser has a tab for each language, and its shortcodes are well formed", () => {
+  for (const page of [overview, installation]) {
+    const choosers = languagesOf(page);
+    expect(new Set(choosers)).toEqual(new Set([exampleLanguages.join(",")]));
+    for (const language of exampleLanguages) {
+      const tabs = page.text.split(`{{% choosable language ${language} %}}`).length - 1;
+      expect([page.name, language, tabs]).toEqual([page.name, language, choosers.length]);
+    }
+  }
+});
+
+/** What breaks where the Registry shows a page: relative images, relative links in HTML, links to Markdown files. */
+const breaking = [
+  /<img[^>]+src=["'](\.|\/|[^h])/,
+  /!\[[^\]]*\]\((\.|\/)/,
+  /<a[^>]+href="(\.|\/)/,
+  /\]\((?!https?:\/\/)[^)]*\.md[)#]/,
+];
+
+test("the pages have no image or link that breaks on the Registry", () => {
+  const lines = [overview, installation].flatMap(({ text }) => text.split("\n"));
+  expect(lines.filter((line) => breaking.some((pattern) => pattern.test(line)))).toEqual([]);
+});
+
+test("RELEASING.md has both entries of the pull request as they must be", () => {
+  const entries = blocksOf(readPage("RELEASING.md"))
+    .filter(({ language }) => language === "json")
+    .map(({ text }) => JSON.parse(text) as unknown);
+  const [owner] = repositorySlug.split("/");
+  expect(entries).toEqual([
+    { repoSlug: repositorySlug, schemaFile: "schema.json" },
+    { [schema.publisher]: owner },
+  ]);
+  expect(existsSync(join(root, "schema.json"))).toBe(true);
+});
+
+const raw = `https://raw.githubusercontent.com/${repositorySlug}/main/`;
+
+test("the logo is an SVG of this repository", () => {
+  expect(schema.logoUrl).toMatch(/\.svg$/);
+  expect(schema.logoUrl.startsWith(raw)).toBe(true);
+  const svg = readFileSync(join(root, schema.logoUrl.slice(raw.length)), "utf8");
+  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="/);
+  // It is shown as an image, which loads nothing and has no fonts of its own.
+  expect(svg).not.toMatch(/<(text|style|script|image|foreignObject)|href=|url\(/);
+});
+
+/** White, the background of GitHub's dark pages, and black. */
+const backgrounds = ["#ffffff", "#0d1117", "#000000"];
+
+test.each(backgrounds)(
+  "each colour of the logo has a contrast of 3 or more on %s",
+  (background) => {
+    const svg = readFileSync(join(root, schema.logoUrl.slice(raw.length)), "utf8");
+    const colours = [...svg.matchAll(/(?:fill|stroke)="(?!none)([^"]*)"/g)].map(
+      ([, it = ""]) => it,
+    );
+    // A path without a fill is black.
+    expect(svg.match(/<path/g)?.length).toBe(svg.match(/fill="/g)?.length);
+    expect(colours.length).toBeGreaterThan(0);
+    for (const colour of colours) {
+      expect(colour).toMatch(/^#[0-9a-f]{6}$/);
+      expect(contrast(colour, background)).toBeGreaterThanOrEqual(3);
+    }
+  },
+);
+
+/** The contrast of two colours by WCAG 2: from 1 to 21. */
+function contrast(one: string, other: string): number {
+  const [lighter = 0, darker = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+/** The relative luminance of a colour such as `#0f84c9`: from 0 to 1. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const share = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+test("the contrast is that of WCAG", () => {
+  expect(contrast("#000000", "#ffffff")).toBeCloseTo(21);
+  expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
+});

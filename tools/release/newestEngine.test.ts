@@ -1,0 +1,115 @@
+/** Tests the weekly check of the newest engine against a server and a `gh` of our own. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { captured } from "../support/command";
+import { root } from "../support/paths";
+import { issueTitle, newestPulumi } from "./newestEngine";
+
+/** Asks a server that has these pages, by path. */
+async function newestOf(pages: Readonly<Record<string, string>>) {
+  const server = createServer(({ url = "" }, response) => {
+    const page = pages[url];
+    response.writeHead(page === undefined ? 404 : 200).end(page);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const { version, url, sha256 } = await newestPulumi(`${base}/latest-version`, base);
+    return { version, url: url.replace(base, ""), sha256 };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const sum = (digit: string) => digit.repeat(64);
+
+test("the newest release comes with the checksums of its archives, by platform", async () => {
+  const checksums = [
+    `${sum("a")}  pulumi-v3.300.1-linux-x64.tar.gz`,
+    `${sum("b")}  pulumi-v3.300.1-darwin-arm64.tar.gz`,
+    `${sum("c")}  pulumi-v3.300.1-windows-x64.zip`,
+    `${sum("d")}  sdk-nodejs-pulumi-pulumi-3.300.1.tgz`,
+  ];
+  const pages = {
+    "/latest-version": "3.300.1\n",
+    "/v3.300.1/pulumi-3.300.1-checksums.txt": `${checksums.join("\n")}\n`,
+  };
+  expect(await newestOf(pages)).toEqual({
+    version: "3.300.1",
+    url: "",
+    sha256: { "linux-x64": sum("a"), "darwin-arm64": sum("b") },
+  });
+});
+
+test.each([
+  [{}, /latest-version answers with HTTP 404/],
+  [{ "/latest-version": "<html>" }, /does not answer with a version/],
+  [{ "/latest-version": "3.300.1" }, /checksums\.txt answers with HTTP 404/],
+  [
+    { "/latest-version": "3.300.1", "/v3.300.1/pulumi-3.300.1-checksums.txt": "none" },
+    /has no SHA-256/,
+  ],
+])("pages that are not as expected are an error: %j", async (pages, message) => {
+  await expect(newestOf(pages)).rejects.toThrow(message);
+});
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "compute-gh-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const workflow = {
+  GITHUB_SERVER_URL: "https://github.com",
+  GITHUB_REPOSITORY: "owner/repository",
+  GITHUB_RUN_ID: "42",
+};
+
+/** Runs the step `report` in a process of its own, with a `gh` that lists these issues. Returns the other calls of `gh`. */
+async function reported(
+  issues: readonly { number: number; title: string }[],
+  env: NodeJS.ProcessEnv = workflow,
+): Promise<string[]> {
+  const calls = join(folder, "calls");
+  writeFileSync(join(folder, "issues"), JSON.stringify(issues));
+  // It writes a line for each call, with the arguments in quotes.
+  const script = [
+    "#!/bin/sh",
+    `if [ "$2" = list ]; then cat '${folder}/issues'; fi`,
+    `{ printf '"%s" ' "$@"; echo; } >> '${calls}'`,
+  ];
+  writeFileSync(join(folder, "gh"), `${script.join("\n")}\n`, { mode: 0o755 });
+  const path = [folder, process.env["PATH"]].join(delimiter);
+  await captured(
+    process.execPath,
+    ["--import", "tsx", join(root, "tools", "release.ts"), "report"],
+    {
+      cwd: root,
+      env: { ...process.env, GITHUB_RUN_ID: undefined, ...env, PATH: path },
+    },
+  );
+  const [list, ...others] = readFileSync(calls, "utf8").trim().split("\n");
+  expect(list).toContain('"issue" "list" "--state=open"');
+  return others;
+}
+
+test("a failed run opens an issue that links to it", async () => {
+  const similar = { number: 3, title: `${issueTitle}, again` };
+  const run = "https://github.com/owner/repository/actions/runs/42";
+  expect(await reported([similar])).toEqual([
+    expect.stringContaining(`"issue" "create" "--title=${issueTitle}" "--body=${run} failed.`),
+  ]);
+});
+
+test("while that issue is open, another failed run comments on it", async () => {
+  expect(await reported([{ number: 7, title: issueTitle }])).toEqual([
+    expect.stringMatching(/^"issue" "comment" "7" "--body=https:\/\/.*\/runs\/42 failed\./),
+  ]);
+});
+
+test("outside of the workflow, nothing is reported", async () => {
+  await expect(reported([], {})).rejects.toThrow("GITHUB_RUN_ID is not set");
+});

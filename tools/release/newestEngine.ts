@@ -1,0 +1,75 @@
+/** The weekly check of .github/workflows/engine.yml: tries the newest Pulumi CLI, and opens an issue if that failed. */
+import { dirname } from "node:path";
+import { captured } from "../support/command";
+import { runJest } from "../support/jest";
+import { say, ToolError } from "../support/main";
+import { ensureOfficialPulumi, pinnedPulumi, type PulumiRelease } from "../support/officialPulumi";
+import { withPath } from "../support/onPath";
+
+/** Where Pulumi says which release is the newest, as its own installer asks. */
+const latestVersion = "https://www.pulumi.com/latest-version";
+
+/** The title of the issue. There is at most one open issue with it. */
+export const issueTitle = "The tests fail with the newest Pulumi engine";
+
+/**
+ * Returns the newest release of the Pulumi CLI, with the checksums that are published beside its archives.
+ *
+ * @throws {ToolError} if the version or the checksums can't be read
+ */
+export async function newestPulumi(
+  versionUrl = latestVersion,
+  url = pinnedPulumi.url,
+): Promise<PulumiRelease> {
+  const version = (await textAt(versionUrl)).trim();
+  if (!/^\d+\.\d+\.\d+$/.test(version))
+    throw new ToolError(`${versionUrl} does not answer with a version, such as 3.258.0.`);
+  const checksums = `${url}/v${version}/pulumi-${version}-checksums.txt`;
+  const lines = (await textAt(checksums)).matchAll(
+    /^([0-9a-f]{64}) +pulumi-v\S+?-(\w+-\w+)\.tar\.gz$/gm,
+  );
+  const sha256 = Object.fromEntries(
+    Array.from(lines, ([, sum = "", platform = ""]) => [platform, sum] as const),
+  );
+  if (Object.keys(sha256).length === 0)
+    throw new ToolError(`${checksums} has no SHA-256 of an archive.`);
+  return { version, url, sha256 };
+}
+
+/** Runs the core tests with the newest Pulumi CLI, and sets the exit code. @throws {ToolError} if it can't be downloaded */
+export async function tryNewestEngine(): Promise<void> {
+  const release = await newestPulumi();
+  say(`The newest Pulumi CLI is ${release.version}. This repository pins ${pinnedPulumi.version}.`);
+  const pulumi = await ensureOfficialPulumi(release, { say });
+  if (pulumi === undefined) throw new ToolError("Without that download, nothing was tried.");
+  runJest([{ projects: ["core"], env: { PATH: withPath([dirname(pulumi)]).PATH } }]);
+}
+
+/** Opens an issue that links to this run of the workflow. If one is open from an earlier run, comments on it. */
+export async function reportNewestEngine(): Promise<void> {
+  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID } = process.env;
+  if (GITHUB_RUN_ID === undefined)
+    throw new ToolError("GITHUB_RUN_ID is not set. This step is for the workflow.");
+  const run = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`;
+  const body = `${run} failed. Its log names the version of the engine. \`npm run release -- engine\` does the same on a machine of your own. If only a download failed, run the workflow again.`;
+  const search = `--search=in:title "${issueTitle}"`;
+  const found = await gh("list", "--state=open", search, "--json=number,title");
+  const open = (JSON.parse(found) as { number: number; title: string }[]).find(
+    ({ title }) => title === issueTitle,
+  );
+  const address =
+    open === undefined
+      ? await gh("create", `--title=${issueTitle}`, `--body=${body}`)
+      : await gh("comment", String(open.number), `--body=${body}`);
+  say(address.trim());
+}
+
+function gh(...args: string[]): Promise<string> {
+  return captured("gh", ["issue", ...args]);
+}
+
+async function textAt(url: string): Promise<string> {
+  const response = await fetch(url);
+  if (!response.ok) throw new ToolError(`${url} answers with HTTP ${response.status}.`);
+  return response.text();
+}
