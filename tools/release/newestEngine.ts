@@ -3,8 +3,9 @@ import { dirname } from "node:path";
 import { captured } from "../support/command";
 import { runJest } from "../support/jest";
 import { say, ToolError } from "../support/main";
-import { ensureOfficialPulumi, pinnedPulumi, type PulumiRelease } from "../support/officialPulumi";
+import { ensureOfficialPulumi } from "../support/officialPulumi";
 import { withPath } from "../support/onPath";
+import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
 /** Where Pulumi says which release is the newest, as its own installer asks. */
 const latestVersion = "https://www.pulumi.com/latest-version";
