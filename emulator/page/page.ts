@@ -123,6 +123,9 @@ const html = /* HTML */ `<!doctype html>
           flex-wrap: wrap;
           gap: 8px;
         }
+        #faults {
+          display: contents;
+        }
         #message {
           color: var(--red);
         }
@@ -188,7 +191,7 @@ const html = /* HTML */ `<!doctype html>
         <section class="wide" aria-labelledby="faults-title">
           <h2 id="faults-title">Faults</h2>
           <div class="buttons">
-            <span id="faults" class="buttons"></span>
+            <span id="faults"></span>
             <button type="button" class="main" id="settle">
               Settle
               <small>end provisioning now</small>
@@ -282,7 +285,7 @@ const html = /* HTML */ `<!doctype html>
           },
           {
             title: "Lost response",
-            effect: "the next create has no response",
+            effect: "on the next create",
             script: { kind: "reset", method: "POST", acted: true, times: 1 },
           },
           {
@@ -292,7 +295,7 @@ const html = /* HTML */ `<!doctype html>
           },
           {
             title: "Lagging list",
-            effect: "new instances are listed 20 s late",
+            effect: "new instances show 20 s late",
             script: { kind: "appearsAfter", seconds: 20, method: "POST" },
           },
         ];
