@@ -129,8 +129,11 @@ const html = /* HTML */ `<!doctype html>
         #message {
           color: var(--red);
         }
-        #other-faults:not(:empty) {
+        #other-faults {
           margin: 10px 0 0;
+        }
+        #other-faults:empty {
+          display: none;
         }
         button {
           font: inherit;
@@ -266,7 +269,8 @@ const html = /* HTML */ `<!doctype html>
         function time(value) {
           const date = new Date(value);
           const isToday = date.toDateString() === new Date().toDateString();
-          return isToday ? date.toLocaleTimeString() : date.toLocaleString();
+          const options = { hourCycle: "h23" };
+          return isToday ? date.toLocaleTimeString([], options) : date.toLocaleString([], options);
         }
 
         const counted = (count, thing) => count + " " + thing + (count === 1 ? "" : "s");
@@ -290,12 +294,12 @@ const html = /* HTML */ `<!doctype html>
           },
           {
             title: "Slow responses",
-            effect: "every response takes 3 s",
+            effect: "each takes 3 s",
             script: { kind: "delay", milliseconds: 3000 },
           },
           {
             title: "Lagging list",
-            effect: "new instances show 20 s late",
+            effect: "shows creates 20 s late",
             script: { kind: "appearsAfter", seconds: 20, method: "POST" },
           },
         ];

@@ -149,7 +149,7 @@ export async function startChromium(path: string): Promise<BrowserPage & AsyncDi
   resources.defer(() => rmSync(profile, { recursive: true, force: true, maxRetries: 10 }));
   const options = [
     ...["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile}`],
-    ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-GB"],
+    ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
     // Root has no sandbox, and some systems forbid it. Only pages of ours are shown.
     "--no-sandbox",
   ];
