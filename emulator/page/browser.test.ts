@@ -108,6 +108,18 @@ describeUnless(lackOfChromium(), "the page in Chromium", () => {
     expect(await focused()).toBe("429 storm");
   });
 
+  test("goes on when an emulator that was gone is back", async () => {
+    await open();
+    const connection = 'document.querySelector("#connection").textContent';
+    await emulator.refuseConnections();
+    await chromium.waitFor(`${connection} === "The emulator does not answer. Trying again."`);
+    emulator.control.insert({ name: "meanwhile" });
+    await emulator.acceptConnections();
+    await chromium.waitFor(`${connection} === "live"`);
+    await chromium.waitFor('document.querySelector("#instances .ACTIVE") !== null');
+    expect(await textOf("#instances td")).toBe("meanwhile");
+  });
+
   test.each(["light", "dark"] as const)("can be read in %s colours", async (scheme) => {
     emulator.control.insert({ name: "a", status: "PROVISIONING" });
     emulator.control.insert({ name: "b", status: "OFFLINE" });
