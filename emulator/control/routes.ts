@@ -20,11 +20,7 @@ const prefix = "/control/";
 
 /** Whether a URL belongs to the control API or is that of the page. */
 export function isControlPath(url = ""): boolean {
-  return url.startsWith(prefix) || isPagePath(url);
-}
-
-function isPagePath(url: string): boolean {
-  return parseTarget(url).path === "/";
+  return url.startsWith(prefix) || parseTarget(url).path === "/";
 }
 
 const insertedInstance = z.strictObject({

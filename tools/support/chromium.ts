@@ -11,7 +11,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onPath } from "./onPath";
 
-const commands = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const commands = ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"];
 const macApplications = ["Chromium", "Google Chrome"].map(
   (name) => `/Applications/${name}.app/Contents/MacOS/${name}`,
 );
@@ -58,6 +58,7 @@ class Connection {
   }
 
   async send<T>(method: string, params: object, sessionId?: string): Promise<T> {
+    if (this.#output.destroyed) throw new Error("Chromium has ended");
     const id = ++this.#lastId;
     const pending = Promise.withResolvers<unknown>();
     this.#pending.set(id, pending);
