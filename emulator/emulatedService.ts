@@ -13,7 +13,7 @@ import { openDatabase } from "./instances/database";
 import { InstanceStore } from "./instances/store";
 import { validSettings, type EmulatorOptions, type Settings } from "./options";
 import { randomHex } from "./random";
-import { createRateLimiter } from "./rateLimit";
+import { RateLimiter } from "./rateLimit";
 import { RequestLog, type LoggedRequest } from "./requestLog";
 import { parseBearerToken, TokenRegistry } from "./tokens";
 
@@ -48,7 +48,7 @@ export class EmulatedService {
       settings,
       store,
       tokens: new TokenRegistry(settings.tokens, settings.strictTokens, clock),
-      admit: createRateLimiter(settings.requestsPerMinute, settings.rateWindow, clock),
+      rateLimiter: new RateLimiter(settings.requestsPerMinute, settings.rateWindow, clock),
       account: settings.account,
     };
   }

@@ -30,8 +30,7 @@ export interface ServiceState {
   settings: Settings;
   store: InstanceStore;
   tokens: TokenRegistry;
-  /** Counts a request. Returns false if the request is over the limit. */
-  admit: RateLimiter;
+  rateLimiter: RateLimiter;
   /** The body of "GET /v2/account". Undefined for the default body. */
   account: AccountBody | undefined;
 }
@@ -84,7 +83,7 @@ export function callEndpoint(
     return id === undefined ? [] : [{ endpoint, id }];
   });
   const path = matches[0]?.endpoint.path ?? "unknown";
-  if (!state.admit(rateScope === "path" ? path : `${method} ${path}`, caller.token))
+  if (!state.rateLimiter.admit(rateScope === "path" ? path : `${method} ${path}`, caller.token))
     throw new ServiceError(429, "rate_limit_exceeded", "The rate limit has been exceeded.");
   if (matches.length === 0) throw notFound(`There is nothing at ${request.path}.`);
   const match = matches.find(({ endpoint }) => endpoint.method === method);

@@ -2,15 +2,17 @@
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "./clock";
 import { startEmulator } from "./index";
-import { createRateLimiter } from "./rateLimit";
+import { RateLimiter } from "./rateLimit";
 import { caller } from "./testClient";
 
 function limiter(window: "sliding" | "fixed", limit = 3) {
   const clock = new VirtualClock();
-  const admit = createRateLimiter(limit, window, clock);
+  const rateLimiter = new RateLimiter(limit, window, clock);
+  const admit = rateLimiter.admit.bind(rateLimiter);
+  const counts = () => rateLimiter.use().map(({ count }) => count);
   const admitted = (count: number) =>
     Array.from({ length: count }, () => admit("GET /x", "t")).filter(Boolean).length;
-  return { clock, admit, admitted };
+  return { clock, admit, admitted, counts };
 }
 
 describe("a sliding window", () => {
@@ -49,6 +51,20 @@ test("a fixed window starts again with each minute of the clock", () => {
   clock.advance(1);
   expect(admitted(5)).toBe(3);
 });
+
+test.each(["sliding", "fixed"] as const)(
+  "a %s window shows how many requests count, and showing it counts nothing",
+  (window) => {
+    const { clock, admitted, counts } = limiter(window);
+    expect(counts()).toEqual([]);
+    admitted(2);
+    expect([counts(), counts(), counts()]).toEqual([[2], [2], [2]]);
+    expect(admitted(5)).toBe(1);
+    expect(counts()).toEqual([3]);
+    clock.advance(60);
+    expect(counts()).toEqual([0]);
+  },
+);
 
 test("each token has its own limit for each endpoint", () => {
   const { admit, admitted } = limiter("sliding");

@@ -8,27 +8,34 @@ import type { RateWindow } from "./options";
 
 const minuteMs = 60_000;
 
-/** Counts a request at this time. Returns false, and does not count it, if the request is over the limit. */
-type Window = (nowMs: number) => boolean;
+/** The requests of one token to one endpoint. */
+interface Window {
+  /** Counts a request. Returns false, and does not count it, if the request is over the limit. */
+  admit(nowMs: number): boolean;
+  /** Returns the number of requests that count now. Changes nothing. */
+  count(nowMs: number): number;
+}
 
 /** Admits at most `limit` requests in any 60 seconds. */
 function slidingWindow(limit: number): Window {
   let times: number[] = [];
   /** Index of the oldest time within the window. */
   let first = 0;
-  return (now) => {
-    // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until the
-    // clock
-    // has passed them.
-    if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
-    while ((times[first] ?? Infinity) <= now - minuteMs) first++;
-    if (first > limit) {
-      times = times.slice(first);
-      first = 0;
-    }
-    if (times.length - first >= limit) return false;
-    times.push(now);
-    return true;
+  return {
+    admit(now) {
+      // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until the
+      // clock has passed them.
+      if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
+      while ((times[first] ?? Infinity) <= now - minuteMs) first++;
+      if (first > limit) {
+        times = times.slice(first);
+        first = 0;
+      }
+      if (times.length - first >= limit) return false;
+      times.push(now);
+      return true;
+    },
+    count: (now) => times.slice(first).filter((at) => at > now - minuteMs).length,
   };
 }
 
@@ -36,32 +43,55 @@ function slidingWindow(limit: number): Window {
 function fixedWindow(limit: number): Window {
   let minute = -1;
   let count = 0;
-  return (now) => {
-    const current = Math.floor(now / minuteMs);
-    if (current !== minute) [minute, count] = [current, 0];
-    if (count >= limit) return false;
-    count++;
-    return true;
+  const minuteAt = (now: number) => Math.floor(now / minuteMs);
+  return {
+    admit(now) {
+      if (minuteAt(now) !== minute) [minute, count] = [minuteAt(now), 0];
+      if (count >= limit) return false;
+      count++;
+      return true;
+    },
+    count: (now) => (minuteAt(now) === minute ? count : 0),
   };
 }
 
-/** Counts a request. Returns false if the request is over the limit and must get a 429. */
-export type RateLimiter = (endpoint: string, token: string) => boolean;
+/** How much of the limit one token has used at one endpoint. */
+export interface WindowUse {
+  endpoint: string;
+  token: string;
+  /** The number of requests in the window. */
+  count: number;
+}
 
-/** Creates a limiter with a window for each token and endpoint. */
-export function createRateLimiter(
-  limit: number,
-  kind: RateWindow,
-  clock: EmulatorClock,
-): RateLimiter {
-  const windows = new Map<string, Window>();
-  return (endpoint, token) => {
+/** The rate limit, with a window for each token and endpoint. */
+export class RateLimiter {
+  readonly #newWindow: () => Window;
+  readonly #clock: EmulatorClock;
+  readonly #windows = new Map<string, { endpoint: string; token: string; window: Window }>();
+
+  constructor(limit: number, kind: RateWindow, clock: EmulatorClock) {
+    this.#newWindow = () => (kind === "sliding" ? slidingWindow(limit) : fixedWindow(limit));
+    this.#clock = clock;
+  }
+
+  /** Counts a request. Returns false if the request is over the limit and must get a 429. */
+  admit(endpoint: string, token: string): boolean {
     const key = `${token} ${endpoint}`;
-    let admit = windows.get(key);
-    if (admit === undefined) {
-      admit = kind === "sliding" ? slidingWindow(limit) : fixedWindow(limit);
-      windows.set(key, admit);
+    let found = this.#windows.get(key);
+    if (found === undefined) {
+      found = { endpoint, token, window: this.#newWindow() };
+      this.#windows.set(key, found);
     }
-    return admit(clock.now());
-  };
+    return found.window.admit(this.#clock.now());
+  }
+
+  /** Returns the use of all windows, in the order of their first request. Counts nothing. */
+  use(): WindowUse[] {
+    const now = this.#clock.now();
+    return [...this.#windows.values()].map(({ endpoint, token, window }) => ({
+      endpoint,
+      token,
+      count: window.count(now),
+    }));
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed),
- * against the emulator. It deletes the stacks of these runs.
+ * against the emulator, and one of the emulator's page in Chromium, if there is one. It deletes the stacks of these
+ * runs.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startEmulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { drawPicture, plainText, type Frame, type Picture } from "./picture/svg";
+import { findChromium, startChromium } from "./support/chromium";
 import { captured } from "./support/command";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
@@ -38,6 +40,7 @@ async function main(): Promise<void> {
   await ensureSdkBuilt();
   await drawInstance(toolchain);
   await drawReviewEnvironment(toolchain);
+  await drawEmulatorPage(toolchain);
 }
 
 async function drawInstance(toolchain: Toolchain): Promise<void> {
@@ -86,6 +89,36 @@ async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
   });
 }
 
+/** Draws the page during a run that has met a 429 storm, when one of two instances is ready. */
+async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
+  const chromium = findChromium();
+  if (chromium === undefined) {
+    say("There is no Chromium or Chrome on this machine, so docs/emulator-page.png was not drawn.");
+    return;
+  }
+  say("Drawing the picture of the emulator's page (about 20 seconds) …");
+  await using scene = await openScene(toolchain, "instance");
+  const pulumi = (...args: string[]) =>
+    captured(toolchain.pulumi, args, { cwd: scene.project, env: scene.env });
+  await pulumi("stack", "init", "dev", "--non-interactive");
+  await using page = await startChromium(chromium);
+  await page.resize(1140, 640);
+  await page.open(scene.origin);
+  const draw = async () => {
+    const storm = "#faults > button:first-child";
+    await page.waitFor('document.querySelectorAll("#instances .ACTIVE").length === 1');
+    await page.click(storm);
+    await page.waitFor('document.querySelector("#requests .bad") !== null');
+    // The port of `npm run emulator`, so that the picture does not differ each time.
+    const address = "http://127.0.0.1:8420/v2";
+    await page.evaluate(`document.querySelector("#address").textContent = "${address}"`);
+    const text = String(await page.evaluate("document.body.innerText"));
+    scene.writeFile("emulator-page.png", await page.picture(), text);
+    await page.click(storm);
+  };
+  await Promise.all([pulumi("up", "--yes", "--skip-preview", "--non-interactive"), draw()]);
+}
+
 /** Copies an example, and makes a Pulumi home, a state and an emulator only for this copy. */
 async function openScene(toolchain: Toolchain, example: string) {
   await using resources = new AsyncDisposableStack();
@@ -100,7 +133,9 @@ async function openScene(toolchain: Toolchain, example: string) {
   }
   // The instances become ready at different times, so that the picture shows it.
   const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
-  const emulator = resources.use(await startEmulator({ provisioningSeconds }));
+  const emulator = resources.use(
+    await startEmulator({ provisioningSeconds, controlEndpoints: true }),
+  );
   // The environment of this process is not used: NO_COLOR, CI and PULUMI_* would change the picture.
   const env = {
     ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
@@ -110,9 +145,20 @@ async function openScene(toolchain: Toolchain, example: string) {
   const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
   const openResources = resources.move();
 
+  /** Writes a file to docs/. @throws {ToolError} if its `text` has a secret or a fact about this machine */
+  const writeFile = (name: string, content: string | Uint8Array, text: string) => {
+    const exposed = secrets.find((secret) => secret.length > 1 && text.includes(secret));
+    if (exposed !== undefined)
+      throw new ToolError(`The picture ${name} would show "${exposed}", so it was not written.`);
+    writeWhole(join(root, "docs", name), content);
+    say(`docs/${name}  ${Math.ceil(content.length / 1024)} kB`);
+  };
+
   return {
     project,
     env,
+    origin: emulator.origin,
+    writeFile,
     /** Runs commands in one terminal, and returns all screens. Each must print its `outcome`. */
     async record(commands: readonly (readonly [line: string, outcome: string])[]) {
       await using terminal = await openTerminal(project, env);
@@ -133,11 +179,7 @@ async function openScene(toolchain: Toolchain, example: string) {
     /** Draws the picture docs/NAME. @throws {ToolError} if it would show a secret or a fact about this machine */
     write(name: string, picture: Omit<Picture, "columns">) {
       const svg = drawPicture({ columns, ...picture });
-      const exposed = secrets.find((secret) => secret.length > 1 && svg.includes(secret));
-      if (exposed !== undefined)
-        throw new ToolError(`The picture ${name} would show "${exposed}", so it was not written.`);
-      writeWhole(join(root, "docs", name), svg);
-      say(`docs/${name}  ${Math.ceil(svg.length / 1024)} kB`);
+      writeFile(name, svg, svg);
     },
     [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   };

@@ -1,7 +1,7 @@
 /**
  * `npm start`: runs a real `pulumi up` of examples/instance against the emulator, without any setup.
  * `npm start -- COMMAND` (preview, refresh, destroy, cancel) works on the same stack and the same
- * instances. All further arguments go to Pulumi.
+ * instances. With `--watch`, the emulator and its page stay until Ctrl-C. All further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,13 +26,16 @@ const commands = {
 
 type Command = keyof typeof commands;
 
+const watchFlag = "--watch";
+
 const example = join(root, "examples", "instance");
 /** The folder that holds the stack, the emulator's database and the emulator's port. */
 const demo = join(toolsDir, "demo");
 const token = "sk_test_demo";
 const provisioningSeconds = [3, 7] as const;
 
-async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
+  const [given = "up", ...rest] = args.filter((arg) => arg !== watchFlag);
   const name = oneOf("command", Object.keys(commands) as Command[], given);
   const [toolchain] = await Promise.all([
     ensureToolchain({ languages: ["nodejs"], begun: parentDownload() }),
@@ -42,7 +45,8 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
 
   mkdirSync(demo, { recursive: true });
   await using emulator = await restartEmulator();
-  say(`Emulator of the service: ${emulator.url}\n`);
+  say(`Emulator of the service: ${emulator.url}`);
+  say(`Its page, which shows the instances and makes faults: ${emulator.origin}\n`);
 
   const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
   await run(["stack", "select", "--create", "demo", "--non-interactive"]);
@@ -54,6 +58,17 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
       ? whatNext(name)
       : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first.`,
   );
+  if (args.includes(watchFlag)) {
+    say(`\nThe emulator and its page stay at ${emulator.origin} until Ctrl-C.`);
+    await interruption();
+  }
+}
+
+/** Resolves at the first signal that asks this process to stop. */
+function interruption(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
+  return promise;
 }
 
 /** Starts the emulator on the port of the last run, because the stack's state names the address of its instances. */
@@ -62,7 +77,12 @@ async function restartEmulator(): Promise<Emulator> {
   const port = existsSync(portFile) ? Number(readFileSync(portFile, "utf8")) : 0;
   const database = join(demo, "emulator.db");
   try {
-    const emulator = await startEmulator({ port, database, provisioningSeconds });
+    const emulator = await startEmulator({
+      port,
+      database,
+      provisioningSeconds,
+      controlEndpoints: true,
+    });
     writeFileSync(portFile, String(emulator.port));
     return emulator;
   } catch (error) {
@@ -112,6 +132,7 @@ from the state and end with their sandbox lifetime (README, "What a delete does"
   return `
 What next:
   npm start                 again: nothing changes, unless the program has
+  npm start -- --watch      again, and keep the emulator's page open
   npm start -- refresh      read the instances back
   npm start -- destroy      tear the stack down
   ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\`

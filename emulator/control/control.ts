@@ -6,6 +6,7 @@ import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
 import type { InstanceRecord } from "../instances/store";
 import { OptionError, type AccountBody } from "../options";
+import { overviewOf, type Overview } from "../page/overview";
 import type { LoggedRequest } from "../requestLog";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 
@@ -125,5 +126,10 @@ export class Control {
 
   forgetRequests(): void {
     this.#service.requestLog.clear();
+  }
+
+  /** Returns what the emulator's page shows. */
+  overview(): Overview {
+    return overviewOf(this.#service);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The control API over HTTP (`--control`), for an emulator that runs in its own process. Bodies are JSON. The
- * control API is not part of the service: its requests are neither logged nor counted, and only this machine may
- * send them.
+ * The control API over HTTP (`--control`), for an emulator that runs in its own process, and the page at `/` that
+ * uses it. Bodies are JSON. The control API is not part of the service: its requests are neither logged nor counted,
+ * and only programs on this machine and the page may send them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
@@ -11,14 +11,16 @@ import type { FaultHandle } from "../faults/script";
 import { decodeSegment, parseTarget, readBody } from "../http/request";
 import { sendResponse, type ServiceResponse } from "../http/response";
 import { OptionError } from "../options";
+import { sendOverviews } from "../page/events";
+import { pageResponse } from "../page/page";
 import { scopes } from "../tokens";
 import type { Control } from "./control";
 
 const prefix = "/control/";
 
-/** Whether a URL belongs to the control API. */
-export function isControlPath(url: string | undefined): boolean {
-  return url?.startsWith(prefix) === true;
+/** Whether a URL belongs to the control API or is that of the page. */
+export function isControlPath(url = ""): boolean {
+  return url.startsWith(prefix) || parseTarget(url).path === "/";
 }
 
 const insertedInstance = z.strictObject({
@@ -45,7 +47,7 @@ const accountBody = z.union([
   z.null(),
 ]);
 
-/** Answers one request of the control API. */
+/** Answers one request of the control API, or sends the page. */
 export async function handleControlRequest(
   control: Control,
   message: IncomingMessage,
@@ -53,9 +55,12 @@ export async function handleControlRequest(
 ): Promise<void> {
   let response: ServiceResponse;
   try {
-    response = isFromThisMachine(message)
-      ? callControl(control, message, await readJson(message))
-      : failed(403, "the control API is open to this machine only");
+    const refusal = refusalOf(message);
+    if (refusal === undefined && isFor(message, "GET", `${prefix}events`))
+      return await sendOverviews(() => control.overview(), socket);
+    if (refusal !== undefined) response = failed(403, refusal);
+    else if (isFor(message, "GET", "/")) response = pageResponse();
+    else response = callControl(control, message, await readJson(message));
   } catch (error) {
     if (error instanceof z.ZodError) response = failed(400, z.prettifyError(error));
     else if (error instanceof OptionError) response = failed(400, error.message);
@@ -64,10 +69,24 @@ export async function handleControlRequest(
   sendResponse(socket, response);
 }
 
-/** Also refuses web pages that are open in a browser of this machine. They are known by their Origin header. */
-function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
-  const address = socket.remoteAddress ?? "";
-  return /^(127\.|::1$|::ffff:127\.)/.test(address) && headers.origin === undefined;
+function isFor({ method, url = "" }: IncomingMessage, wantedMethod: string, path: string): boolean {
+  return method === wantedMethod && parseTarget(url).path === path;
+}
+
+/**
+ * Says why a request is refused. Undefined for programs on this machine and for the emulator's own page. A browser
+ * on this machine may also show pages from elsewhere: their requests have a foreign Origin, or, if the owner of a
+ * domain has pointed it at this machine (DNS rebinding), that domain as their Host.
+ */
+function refusalOf({ socket, headers }: IncomingMessage): string | undefined {
+  const { host = "", origin } = headers;
+  if (!/^(127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? ""))
+    return "the page and the control API are open to this machine only";
+  if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host))
+    return "the page and the control API are open at localhost, 127.0.0.1 and [::1] only";
+  if (origin !== undefined && origin !== `http://${host.toLowerCase()}`)
+    return "other web pages may not use the control API";
+  return undefined;
 }
 
 /** @throws {OptionError} for a body that is too large or not JSON */

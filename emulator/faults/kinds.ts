@@ -98,7 +98,7 @@ const fault = z.discriminatedUnion("kind", [
   ...listFaults,
 ]);
 
-/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any characters. */
+/** Which requests a fault applies to, how often, and what it is called. In `path` and `name`, `*` stands for any characters. */
 const match = z.object({
   method: z.string().optional(),
   path: z.string().optional(),
@@ -113,6 +113,8 @@ const match = z.object({
   times: z.union([count, z.literal(Infinity), z.literal("always")]).default(1),
   /** The probability, from 0 to 1, that the fault applies to a matching request. */
   probability: z.number().min(0).max(1).default(1),
+  /** A name for the fault, by which the page finds the faults that were switched on there. */
+  label: z.string().optional(),
 });
 
 const matchKeys = Object.keys(match.shape);

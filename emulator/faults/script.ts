@@ -18,6 +18,10 @@ import {
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
+  /** The name that the script gives the fault. */
+  readonly label: string | undefined;
+  /** Whether the fault has applied to as many requests as its script allows, so that it never applies again. */
+  readonly isSpent: boolean;
   /** The number of requests that the fault has applied to. */
   readonly hits: number;
   /** Resolves when the fault applies for the first time. */
@@ -55,6 +59,12 @@ export class ScriptedFault implements FaultHandle {
   get kind(): FaultKind {
     return this.fault.kind;
   }
+  get label(): string | undefined {
+    return this.#match.label;
+  }
+  get isSpent(): boolean {
+    return this.#timesLeft <= 0;
+  }
   get firstHit(): Promise<void> {
     return this.#firstHit.promise;
   }
@@ -69,7 +79,7 @@ export class ScriptedFault implements FaultHandle {
 
   /** Returns whether the fault applies to this request, and counts the request if it does. */
   take(request: LoggedRequest): boolean {
-    if (this.#timesLeft <= 0 || !isMatch(this.#match, request)) return false;
+    if (this.isSpent || !isMatch(this.#match, request)) return false;
     if (this.#skipsLeft > 0) {
       this.#skipsLeft--;
       return false;

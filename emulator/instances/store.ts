@@ -163,6 +163,19 @@ export class InstanceStore {
     return this.#records(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`);
   }
 
+  /** Returns the newest instances, at most `limit`, newest first. */
+  newest(limit: number): InstanceRecord[] {
+    const sql = `SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq DESC LIMIT :limit`;
+    return this.#records(sql, { limit });
+  }
+
+  /** Returns the number of instances that exist now. */
+  count(): number {
+    const sql = `SELECT count(*) AS n FROM instance WHERE ${exists}`;
+    const [row] = this.#all(sql, {}) as { n: number }[];
+    return row?.n ?? 0;
+  }
+
   /** Returns a page of a listing. Undefined if `after` is not the id of an instance of this owner, existing or gone. */
   page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
     const filters = [isOwned, exists, "visible_at <= :now"];

@@ -1,6 +1,7 @@
 /** Declares tests that need a program which not every machine has. The title of a skipped test says what is missing. */
 import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
+import { findChromium } from "./chromium";
 import { onPath } from "./onPath";
 
 /** What is missing on this machine, as a sentence. Undefined if nothing is missing. */
@@ -8,6 +9,12 @@ type Lack = string | undefined;
 
 export function lackOfGo(): Lack {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
+}
+
+export function lackOfChromium(): Lack {
+  return findChromium() === undefined
+    ? "there is no Chromium or Chrome on this machine"
+    : undefined;
 }
 
 /** Checks venv as well as Python, since some systems install venv separately. */

@@ -1,0 +1,86 @@
+/** What the page shows of the emulator. `Control.overview` returns it, and events.ts sends it to the page. */
+import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
+import type { EmulatedService } from "../emulatedService";
+import type { FaultKind } from "../faults/kinds";
+import type { InstanceRecord } from "../instances/store";
+import type { LoggedRequest } from "../requestLog";
+import type { WindowUse } from "../rateLimit";
+
+const shownInstances = 200;
+const shownRequests = 100;
+
+/** The state of the emulator at one moment, without tokens and without the bodies of requests. */
+export interface Overview {
+  /** The newest instances, newest first. */
+  instances: ShownInstance[];
+  /** The number of all instances that exist now. */
+  instanceCount: number;
+  /** The latest requests, latest first. */
+  requests: LoggedRequest[];
+  /** How much of the limit each token has used at each endpoint. Unused windows are left out. */
+  windows: ShownWindow[];
+  /** The number of requests that each window allows. */
+  requestsPerMinute: number;
+  /** The faults that can still apply to a request. */
+  faults: ShownFault[];
+}
+
+/** An instance without the body of its POST, which may contain user data. */
+interface ShownInstance extends Pick<
+  InstanceRecord,
+  "id" | "name" | "status" | "tokenKind" | "ipv4_public"
+> {
+  /** When the instance left PROVISIONING. If it has not, when it was created. ISO 8601, UTC. */
+  since: string;
+}
+
+/** A window of the rate limit. The token is shown as a number, in the order of the tokens' first requests. */
+interface ShownWindow extends Omit<WindowUse, "token"> {
+  tokenKind: TokenKind | undefined;
+  tokenNumber: number;
+}
+
+interface ShownFault {
+  id: number;
+  kind: FaultKind;
+  label: string | undefined;
+  /** The number of requests that the fault has applied to. */
+  hits: number;
+}
+
+/** Returns the state of the emulator now. Changes nothing, and counts no request. */
+export function overviewOf({
+  state,
+  settings,
+  requestLog,
+  faultScripts,
+}: EmulatedService): Overview {
+  return {
+    instances: state.store.newest(shownInstances).map(describeInstance),
+    instanceCount: state.store.count(),
+    requests: requestLog.all().slice(-shownRequests).reverse(),
+    windows: describeWindows(state.rateLimiter.use()),
+    requestsPerMinute: settings.requestsPerMinute,
+    faults: faultScripts
+      .all()
+      .filter(({ isSpent }) => !isSpent)
+      .map(({ id, kind, label, hits }) => ({ id, kind, label, hits })),
+  };
+}
+
+function describeInstance(instance: InstanceRecord): ShownInstance {
+  const { id, name, status, tokenKind, ipv4_public, created_at, ready_at } = instance;
+  const since = status === "PROVISIONING" ? created_at : (ready_at ?? created_at);
+  return { id, name, status, tokenKind, ipv4_public, since };
+}
+
+function describeWindows(windows: readonly WindowUse[]): ShownWindow[] {
+  const tokens = [...new Set(windows.map(({ token }) => token))];
+  return windows
+    .filter(({ count }) => count > 0)
+    .map(({ endpoint, token, count }) => ({
+      ...{ endpoint, count },
+      tokenKind: tokenKindOf(token),
+      tokenNumber: tokens.indexOf(token) + 1,
+    }));
+}
