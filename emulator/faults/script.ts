@@ -1,5 +1,6 @@
 /** The scripted faults of one emulator. `FaultScripts.take` selects those that apply to a request. */
 import { OptionError } from "../options";
+import { matchesPattern } from "../pattern";
 import type { RandomSource } from "../random";
 import type { LoggedRequest } from "../requestLog";
 import {
@@ -140,10 +141,4 @@ function isMatch(match: Match, request: LoggedRequest): boolean {
       ([name, value]) => (request.query[name] ?? null) === value,
     )
   );
-}
-
-/** Whether a string matches a pattern in which `*` stands for any characters. Undefined matches no pattern. */
-export function matchesPattern(pattern: string, value: string | undefined): boolean {
-  const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");
-  return value !== undefined && new RegExp(`^${source}$`, "s").test(value);
 }
