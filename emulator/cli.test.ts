@@ -111,6 +111,17 @@ describe("the process", () => {
     });
   });
 
+  test("an unknown option is reported without what may be a token", async () => {
+    for (const arg of ["--token-file=sk_live_Canary", "--sk_live_Canary"]) {
+      const { output, ended } = start(arg);
+      expect(await ended).toBe(2);
+      expect(output).toEqual({
+        stdout: "",
+        stderr: expect.stringMatching(/^emulator: unknown option(?!.*Canary).* \(see --help\)\n$/),
+      });
+    }
+  });
+
   test("--help names every option", async () => {
     const { output, ended } = start("--help");
     expect(await ended).toBe(0);

@@ -59,12 +59,18 @@ export async function main(args: readonly string[], name: string): Promise<numbe
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    if (error instanceof OptionError || error instanceof CommanderError) {
-      return fail(`${error.message.replace(/^error: /, "")} (see --help)`, 2);
-    }
+    if (error instanceof OptionError) return fail(`${error.message} (see --help)`, 2);
+    if (error instanceof CommanderError) return fail(`${usageError(error)} (see --help)`, 2);
     if (error instanceof ListenError) return fail(error.message, 1);
     throw error;
   }
+}
+
+/** Says what is wrong with the command line. Of an unknown option, it repeats only what can't be a token. */
+function usageError({ code, message }: CommanderError): string {
+  const text = message.replace(/^error: /, "");
+  if (code !== "commander.unknownOption") return text;
+  return text.replace(/ '.*'/s, (typed) => (/^ '--[a-z-]{1,30}'$/.test(typed) ? typed : ""));
 }
 
 /** One line that a person can copy from and a program can wait for. */
