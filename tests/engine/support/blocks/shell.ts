@@ -96,7 +96,7 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   stack.setEnv("ASKED_FOR", tokens.test);
   const lines = script.map((line) => {
     const filled = line
-      .replace(/https:\/\/…\/v2\/?/, service.url)
+      .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, service.url)
       .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
       .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
     // The command reads the value from stdin.
