@@ -132,9 +132,10 @@ export interface Emulator {
  * Rejects with an Error that names the option if one is wrong, or if the port is in use.
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { url, control, close } = await start({ provisioningSeconds: 0, ...options });
+  const emulator = await start({ provisioningSeconds: 0, ...options });
+  const { control } = emulator;
   return {
-    url,
+    url: emulator.url,
     token: "sk_test_emulator",
     instances: () => control.instances(),
     requests: () => [...control.requests()],
@@ -148,6 +149,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     clearFaults: () => {
       control.clearFaults();
     },
-    close,
+    close: () => emulator.close(),
   };
 }

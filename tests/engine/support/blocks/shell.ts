@@ -145,8 +145,8 @@ const rules: Readonly<Record<string, Rule>> = {
     return packageProblem(args, folder, [name, `./${name}-${metadata.version}-py3-none-any.whl`]);
   },
   node: async ([script = ""], folder) =>
-    // The code to evaluate is not checked.
-    ["-e", "-p"].includes(script) ? undefined : missingPath(script, folder),
+    // The code to evaluate is not checked, nor are the tests that Node finds by itself.
+    ["-e", "-p", "--test"].includes(script) ? undefined : missingPath(script, folder),
   exec: async ([program = "", ...args], folder) => {
     const rule = rules[basename(program)];
     return rule ? rule(args, folder) : `no rule says how to check ${program}`;
