@@ -6,8 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { createCommand, parseCommandLine } from "./cli";
+import { parseCommandLine } from "./cli";
 import { ControlClient } from "./control/client";
+import { startEmulator, type EmulatorOptions } from "./index";
+import { optionFlags } from "./options";
 import { caller } from "./testClient";
 
 const root = join(__dirname, "..");
@@ -109,11 +111,23 @@ describe("the process", () => {
     });
   });
 
+  test("an unknown option is reported without what may be a token", async () => {
+    for (const arg of ["--token-file=sk_live_Canary", "--sk_live_Canary"]) {
+      const { output, ended } = start(arg);
+      expect(await ended).toBe(2);
+      expect(output).toEqual({
+        stdout: "",
+        stderr: expect.stringMatching(/^emulator: unknown option(?!.*Canary).* \(see --help\)\n$/),
+      });
+    }
+  });
+
   test("--help names every option", async () => {
     const { output, ended } = start("--help");
     expect(await ended).toBe(0);
-    for (const { flags } of createCommand().options)
-      expect(output.stdout).toMatch(new RegExp(`^  ${flags.replace("|", "\\|")} `, "m"));
+    expect(output.stdout).toMatch(/^Usage: npm run emulator -- \[options\]$/m);
+    for (const { flag } of optionFlags)
+      expect(output.stdout).toMatch(new RegExp(`^  ${flag.replace("|", "\\|")} `, "m"));
     expect(output.stdout).toMatch(/^ {2}--port <number> .* \(default: 8420\)$/m);
   });
 
@@ -150,7 +164,7 @@ describe("the process", () => {
 });
 
 describe("the command line", () => {
-  const read = (...args: string[]) => parseCommandLine(args);
+  const read = (...args: string[]) => parseCommandLine(args, "emulator");
 
   test("sets the option of each flag", () => {
     expect(
@@ -175,15 +189,32 @@ describe("the command line", () => {
     expect(["db-1", "x", "web-1"].map(ends)).toEqual(["OFFLINE", "OFFLINE", "ACTIVE"]);
   });
 
+  test("without flags, each option has its default, and the port is always the same", () => {
+    const { clock, random, errorLog, ...settings } = read();
+    expect(settings).toMatchObject({ port: 8420, host: "127.0.0.1", provisioningSeconds: 5 });
+    expect([typeof clock.now(), typeof random(), typeof errorLog]).toEqual([
+      ...["number", "number", "function"],
+    ]);
+  });
+
   test.each([
-    ["--port", "http"],
-    ["--provisioning-seconds", "soon"],
-    ["--requests-per-minute", "-5"],
-    ["--rate-window", "round"],
-    ["--token", "sk_test_a=sometimes"],
-    ["--unknown"],
-    ["stray"],
-  ])("refuses %s %s", (...args) => {
-    expect(() => read(...args.filter((arg) => typeof arg === "string"))).toThrow();
+    ["--port", "http", '--port must be a whole number from 0 to 65535, not "http"'],
+    ["--port", "70000", "--port must be a whole number from 0 to 65535, not 70000"],
+    ["--provisioning-seconds", "soon", /^--provisioning-seconds must be seconds .* not "soon"$/],
+    ["--provisioning-seconds", "8-2", /^--provisioning-seconds must be .* not \[8,2\]$/],
+    ["--requests-per-minute=-5", "", '--requests-per-minute must be 1 or more, not "-5"'],
+    ["--rate-window", "round", '--rate-window must be one of sliding, fixed, not "round"'],
+    ["--cursor-parameter", "limit", /other than limit and status, not "limit"$/],
+    ["--destroy-path", "/v2/instances", /^--destroy-path must be a path .* contains \{id\}, not/],
+    ["--token", "sk_test_a=sometimes", /^--token must be (?!.*sk_test_a)/],
+    ["--unknown", "", /unknown option/],
+    ["stray", "", /too many arguments/],
+  ])("refuses %s %s", (flag, value, message) => {
+    expect(() => read(flag, ...(value === "" ? [] : [value]))).toThrow(message);
+  });
+
+  test("an option that does not exist is refused in code too", async () => {
+    const options = { ports: 1 } as EmulatorOptions;
+    await expect(startEmulator(options)).rejects.toThrow(/^there is no option ports; .* port, /);
   });
 });

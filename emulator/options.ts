@@ -1,26 +1,44 @@
 /**
- * The options of the emulator, their defaults and their validation. Quoted phrases are from the service's API
- * document.
+ * The one table of the emulator's options: types, defaults, validation, and the flags of the command line with their
+ * help. `npm run emulator`, the plugin's command `emulator`, the tests and the docs all read it. Quoted phrases are
+ * from the service's API document.
  */
+import * as z from "zod";
 import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
+import { matchesPattern } from "./pattern";
 import { cryptoRandom, type RandomSource } from "./random";
-import type { TokenDeclaration } from "./tokens";
+import { scopes } from "./tokens";
 
-export const listOrders = ["oldest", "newest", "shuffled"] as const;
+/** What a valid value is, and the flag that sets the option. */
+interface OptionInfo {
+  /** Completes "… must be" in error messages. */
+  must: string;
+  /** The flag, in the syntax of commander. Undefined for an option that only code sets. */
+  flag?: string;
+  /** The help of the flag. */
+  help?: string;
+  /** The default of the flag, if it is another one than that of the option. */
+  flagDefault?: number;
+  /** Whether the flag can be given several times. `parse` then gets all values. */
+  isRepeatable?: true;
+  /** Whether error messages must not repeat the value. */
+  isSecret?: true;
+  /** Makes the option's value from what was typed. It returns a wrong text as it is, so that the schema refuses it. */
+  parse?: (typed: never) => unknown;
+}
+
+const infos = z.registry<OptionInfo>();
+
+const listOrders = ["oldest", "newest", "shuffled"] as const;
 /** The order of the instances in a listing. */
 export type ListOrder = (typeof listOrders)[number];
 
-export const rateWindows = ["sliding", "fixed"] as const;
+const rateWindows = ["sliding", "fixed"] as const;
 /** The window of the rate limit: any 60 seconds (`sliding`), or each minute of the clock (`fixed`). */
 export type RateWindow = (typeof rateWindows)[number];
 
-export const rateScopes = ["endpoint", "path"] as const;
-/**
- * With `endpoint`, GET and POST of a path have a limit each, as the API document lists them. With `path`, they
- * share one.
- */
-type RateScope = (typeof rateScopes)[number];
+const rateScopes = ["endpoint", "path"] as const;
 
 /** The body of GET /v2/account: any JSON, or any string (also an empty one) with its content type. */
 export type AccountBody = { json: unknown } | { text: string; contentType?: string };
@@ -28,68 +46,239 @@ export type AccountBody = { json: unknown } | { text: string; contentType?: stri
 /** The status of an instance when provisioning ends. */
 type EndStatus = "ACTIVE" | "OFFLINE";
 
-/** The options that a test or the command line can set. */
-export interface EmulatorOptions {
-  /** The port to listen on. The default, 0, means any free port. */
-  port?: number;
-  host?: string;
-  /** `:memory:`, which is the default, or a file. The file is created if it is missing, and survives a restart. */
-  database?: string;
+const numberThat = (isValid: (value: number) => boolean) =>
+  z.custom<number>((value) => typeof value === "number" && isValid(value));
+const isFunction = (value: unknown) => typeof value === "function";
+const oneOf = (values: readonly string[]) => `one of ${values.join(", ")}`;
+
+const tokenDeclaration = z.object({
+  state: z.enum(["valid", "revoked", "expired"]).optional(),
+  expiresAt: z.number().optional(),
+  scopes: z.array(z.enum(scopes)).readonly().optional(),
+  tenant: z.string().optional(),
+});
+
+const definition = z.strictObject({
+  /** The port to listen on. 0 means any free port. */
+  port: numberThat((port) => Number.isInteger(port) && port >= 0 && port <= 65535)
+    .default(0)
+    .register(infos, {
+      must: "a whole number from 0 to 65535",
+      flag: "--port <number>",
+      help: "port to listen on; 0 takes any free one",
+      flagDefault: 8420,
+      parse: parseNumber,
+    }),
+
+  host: z.string().min(1).default("127.0.0.1").register(infos, {
+    must: "an address of this machine",
+    flag: "--host <address>",
+    help: "address to listen on",
+  }),
+
+  /** `:memory:` or a file. The file is created if it is missing, and survives a restart. */
+  database: z.string().min(1).default(":memory:").register(infos, {
+    must: "the path of a file, or :memory:",
+    flag: "--database <file>",
+    help: "keep the instances in a file, not in memory",
+  }),
+
   /**
    * How long an instance stays in PROVISIONING: seconds, a range of seconds, or a function from its name to seconds.
    * `Infinity` means until `control.settle()` is called.
    */
-  provisioningSeconds?: number | readonly [number, number] | ((name: string) => number);
-  /** The status after PROVISIONING. The default is ACTIVE. */
-  endStatus?: EndStatus | ((name: string) => EndStatus);
+  provisioningSeconds: z
+    .custom<number | readonly [number, number] | ((name: string) => number)>(isProvisioningTime)
+    .default(5)
+    .register(infos, {
+      must: 'seconds from 0, a range of them that goes upwards, such as 2-8, or "never" (in code: Infinity)',
+      flag: "--provisioning-seconds <n|n-m>",
+      help: 'time in PROVISIONING, or "never"',
+      parse: parseRange,
+    }),
+
+  /** The status after PROVISIONING. */
+  endStatus: z
+    .custom<EndStatus | ((name: string) => EndStatus)>(
+      (value) => value === "ACTIVE" || value === "OFFLINE" || isFunction(value),
+    )
+    .default("ACTIVE")
+    .register(infos, {
+      must: "ACTIVE, OFFLINE or a function",
+      flag: "--offline <pattern>",
+      help: "names of instances that end OFFLINE; * stands for any text; repeatable",
+      isRepeatable: true,
+      parse: (patterns: readonly string[]) => (name: string) =>
+        patterns.some((pattern) => matchesPattern(pattern, name)) ? "OFFLINE" : "ACTIVE",
+    }),
+
   /** "Present in one variant of the provisioning response": false sends the other variant. */
-  macAddresses?: boolean;
+  macAddresses: z.boolean().default(true).register(infos, {
+    must: "true or false",
+    flag: "--no-mac-addresses",
+    help: "leave mac_address out of networks",
+  }),
+
   /** "Present in list items": false leaves `ipv4_public` out while an instance is in PROVISIONING. */
-  ipv4WhilePending?: boolean;
+  ipv4WhilePending: z.boolean().default(true).register(infos, {
+    must: "true or false",
+    flag: "--no-ipv4-while-pending",
+    help: "leave ipv4_public out while in PROVISIONING",
+  }),
+
   /**
    * With `shuffled`, each listing has another order. If there is a cursor parameter, all listings have the same
    * random order.
    */
-  listOrder?: ListOrder;
+  listOrder: z
+    .enum(listOrders)
+    .default("oldest")
+    .register(infos, {
+      must: oneOf(listOrders),
+      flag: "--list-order <order>",
+      help: listOrders.join(", "),
+    }),
+
   /**
    * The cursor parameter, whose value is the id of the last item. "Pagination cursor parameter: not shown", so the
    * default is none.
    */
-  cursorParameter?: string | undefined;
-  requestsPerMinute?: number;
-  rateWindow?: RateWindow;
-  rateScope?: RateScope;
+  cursorParameter: z
+    .string()
+    .regex(/^(?!(?:limit|status)$)[A-Za-z0-9_.[\]-]+$/)
+    .optional()
+    .register(infos, {
+      must: "the name of a query parameter other than limit and status",
+      flag: "--cursor-parameter <name>",
+      help: "turn paging on: the parameter gets the last item's id",
+    }),
+
+  requestsPerMinute: numberThat((count) => count >= 1)
+    .default(documentedRequestsPerMinute)
+    .register(infos, {
+      must: "1 or more",
+      flag: "--requests-per-minute <number>",
+      help: "rate limit",
+      parse: parseNumber,
+    }),
+
+  rateWindow: z
+    .enum(rateWindows)
+    .default("sliding")
+    .register(infos, {
+      must: oneOf(rateWindows),
+      flag: "--rate-window <window>",
+      help: `${rateWindows.join(", ")}: any 60 seconds, or each minute of the clock`,
+    }),
+
+  /**
+   * With `endpoint`, GET and POST of a path have a limit each, as the API document lists them. With `path`, they
+   * share one.
+   */
+  rateScope: z
+    .enum(rateScopes)
+    .default("endpoint")
+    .register(infos, {
+      must: oneOf(rateScopes),
+      flag: "--rate-scope <scope>",
+      help: `${rateScopes.join(", ")}: count GET and POST of a path apart or not`,
+    }),
+
   /**
    * How long instances of a sandbox token live. "Resources are ephemeral", and the API document does not show for
    * how long.
    */
-  sandboxLifetimeSeconds?: number;
-  /** Declarations of single tokens. Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
-  tokens?: Readonly<Record<string, TokenDeclaration>>;
-  strictTokens?: boolean;
-  /**
-   * The path of DELETE, such as `/v2/instances/{id}`. This is an extension to test `compute:destroyPath`. Undefined
-   * for no DELETE.
-   */
-  destroyPath?: string | undefined;
-  /** The time from DELETE until the instance is gone. */
-  destroySeconds?: number;
-  /** The body of GET /v2/account ("Response: not shown"). The default is an id and a name. */
-  account?: AccountBody;
-  /** Serves the control API at `/control/...` on the same port, to this machine only. */
-  controlEndpoints?: boolean;
-  clock?: EmulatorClock;
-  random?: RandomSource;
-  /** Called with one line for each request, without tokens and bodies. */
-  log?: (line: string) => void;
-  /** Called with one line for each defect of the emulator itself. The default prints to stderr. */
-  errorLog?: (line: string) => void;
-}
+  sandboxLifetimeSeconds: numberThat((seconds) => seconds > 0)
+    .default(24 * 60 * 60)
+    .register(infos, {
+      must: "more than 0",
+      flag: "--sandbox-lifetime-seconds <n>",
+      help: "how long instances of sk_test_ tokens live",
+      parse: parseNumber,
+    }),
 
-type Optional = "cursorParameter" | "destroyPath" | "log" | "account";
+  /** Declarations of single tokens. Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
+  tokens: z
+    .record(z.string(), tokenDeclaration)
+    .default({})
+    .register(infos, {
+      must: `<token>=<what>, where <what> is revoked, expired, valid, or scopes (${scopes.join(",")})`,
+      flag: "--token <token>=<what>",
+      help: `revoked, expired, valid, or its scopes (${scopes.join(",")}); repeatable`,
+      isRepeatable: true,
+      isSecret: true,
+      parse: (typed: readonly string[]) => Object.fromEntries(typed.map(parseDeclaration)),
+    }),
+
+  strictTokens: z.boolean().default(false).register(infos, {
+    must: "true or false",
+    flag: "--strict-tokens",
+    help: "accept no other tokens than those of --token",
+  }),
+
+  /** The path of DELETE, for tests of `compute:destroyPath`. The service has none, so the default is none. */
+  destroyPath: z
+    .string()
+    .regex(/^\/v2\/[^?#]*\{id\}[^?#]*$/)
+    .optional()
+    .register(infos, {
+      must: "a path that starts with /v2/ and contains {id}",
+      flag: "--destroy-path <path>",
+      help: "offer DELETE there, such as /v2/instances/{id}",
+    }),
+
+  /** The time from DELETE until the instance is gone. */
+  destroySeconds: numberThat((seconds) => seconds >= 0)
+    .default(0)
+    .register(infos, {
+      must: "0 or more",
+      flag: "--destroy-seconds <n>",
+      help: "time from DELETE until gone",
+      parse: parseNumber,
+    }),
+
+  /** Serves the control API at `/control/...` on the same port, to this machine only. */
+  controlEndpoints: z.boolean().default(false).register(infos, {
+    must: "true or false",
+    flag: "--control",
+    help: "offer /control/... to tests on this machine",
+  }),
+
+  /** Called with one line for each request, without tokens and bodies. */
+  log: z
+    .custom<(line: string) => void>(isFunction)
+    .optional()
+    .register(infos, {
+      must: "a function",
+      flag: "--log",
+      help: "print a line for each request",
+      parse: () => (line: string) => void process.stdout.write(`${line}\n`),
+    }),
+
+  /** Called with one line for each defect of the emulator itself. */
+  errorLog: z
+    .custom<(line: string) => void>(isFunction)
+    .default(() => (line: string) => void process.stderr.write(`${line}\n`))
+    .register(infos, { must: "a function" }),
+
+  /** The body of GET /v2/account ("Response: not shown"). The default is an id and a name. */
+  account: z.custom<AccountBody>().optional().register(infos, { must: "a body" }),
+
+  clock: z.custom<EmulatorClock>().default(wallClock).register(infos, { must: "a clock" }),
+
+  random: z
+    .custom<RandomSource>(isFunction)
+    .default(() => cryptoRandom)
+    .register(infos, { must: "a function" }),
+});
+
+/** The options that a test or the command line can set. */
+export type EmulatorOptions = z.input<typeof definition>;
 
 /** The options with their defaults. */
-export type Settings = Required<Omit<EmulatorOptions, Optional>> & Pick<EmulatorOptions, Optional>;
+export type Settings = z.output<typeof definition>;
+
+type OptionName = keyof Settings;
 
 /** An option, or a request to the control API, is wrong. The message says which one and why. */
 export class OptionError extends Error {
@@ -97,54 +286,87 @@ export class OptionError extends Error {
 }
 
 /**
- * Fills in the defaults, and validates the options.
+ * Fills in the defaults, and validates the options. `nameOf` names an option in error messages.
  * @throws {OptionError} for an invalid value
  */
-export function validSettings(options: EmulatorOptions): Settings {
-  const settings: Settings = {
-    port: 0,
-    host: "127.0.0.1",
-    database: ":memory:",
-    provisioningSeconds: 5,
-    endStatus: "ACTIVE",
-    macAddresses: true,
-    ipv4WhilePending: true,
-    listOrder: "oldest",
-    requestsPerMinute: documentedRequestsPerMinute,
-    rateWindow: "sliding",
-    rateScope: "endpoint",
-    sandboxLifetimeSeconds: 24 * 60 * 60,
-    tokens: {},
-    strictTokens: false,
-    destroySeconds: 0,
-    controlEndpoints: false,
-    clock: wallClock,
-    random: cryptoRandom,
-    errorLog: (line) => process.stderr.write(`${line}\n`),
-    ...options,
-  };
-  validate(settings);
-  return settings;
+export function validSettings(
+  options: EmulatorOptions,
+  nameOf: (option: OptionName) => string = (option) => option,
+): Settings {
+  const { data, error } = definition.safeParse(options);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  const option = issue?.path[0] as OptionName | undefined;
+  if (option === undefined) {
+    const unknown = issue?.code === "unrecognized_keys" ? issue.keys.join(", ") : "";
+    const known = Object.keys(definition.shape).join(", ");
+    throw new OptionError(`there is no option ${unknown}; the options are ${known}`);
+  }
+  const { must, isSecret } = infoOf(option);
+  const value = options[option];
+  const given = typeof value === "number" ? String(value) : JSON.stringify(value);
+  throw new OptionError(
+    `${nameOf(option)} must be ${must}${isSecret === true ? "" : `, not ${given}`}`,
+  );
 }
 
-function validate(settings: Settings): void {
-  const { provisioningSeconds: time, destroyPath, cursorParameter, port } = settings;
-  const range = typeof time === "function" ? [] : typeof time === "number" ? [time] : [...time];
-  if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
-  if (range.some((seconds) => !(seconds >= 0)) || (range[1] ?? Infinity) < (range[0] ?? 0))
-    throw new OptionError("provisioningSeconds must be 0 or more, and a range must go upwards");
-  if (!(settings.sandboxLifetimeSeconds > 0))
-    throw new OptionError("sandboxLifetimeSeconds must be more than 0");
-  if (!(settings.destroySeconds >= 0)) throw new OptionError("destroySeconds must be 0 or more");
-  if (!(settings.requestsPerMinute >= 1))
-    throw new OptionError("requestsPerMinute must be 1 or more");
-  if (cursorParameter !== undefined && !/^[A-Za-z0-9_.[\]-]+$/.test(cursorParameter))
-    throw new OptionError("cursorParameter must be the name of a query parameter");
-  if (cursorParameter === "limit" || cursorParameter === "status")
-    throw new OptionError(
-      `cursorParameter cannot be ${cursorParameter}, which has another meaning`,
-    );
-  if (destroyPath !== undefined && !/^\/v2\/[^?#]*\{id\}[^?#]*$/.test(destroyPath))
-    throw new OptionError("destroyPath must start with /v2/ and contain {id}");
+function infoOf(option: OptionName): OptionInfo {
+  return infos.get(definition.shape[option]) ?? { must: "valid" };
+}
+
+/** One flag of the command line. */
+export interface OptionFlag {
+  /** The option that the flag sets. */
+  option: OptionName;
+  /** The flag with its value, such as `--port <number>`. */
+  flag: string;
+  /** The help, with the default. */
+  help: string;
+  isRepeatable: boolean;
+  /** Makes the option's value from what was typed. It is not valid yet. */
+  parse: (typed: unknown) => unknown;
+  /** The value if the flag is not given. Undefined for the default of the option. */
+  flagDefault: number | undefined;
+}
+
+/** The flags of all options, in the order of the help. */
+export const optionFlags: readonly OptionFlag[] = (
+  Object.keys(definition.shape) as OptionName[]
+).flatMap((option) => {
+  const { flag, help = "", parse, flagDefault, isRepeatable = false } = infoOf(option);
+  if (flag === undefined) return [];
+  const usual = flagDefault ?? definition.shape[option].safeParse(undefined).data;
+  // The defaults of switches and of repeatable flags say nothing.
+  const isTold = !isRepeatable && (typeof usual === "number" || typeof usual === "string");
+  return {
+    ...{ option, flag, isRepeatable, flagDefault },
+    help: isTold ? `${help} (default: ${usual})` : help,
+    parse: (parse as OptionFlag["parse"] | undefined) ?? ((typed) => typed),
+  };
+});
+
+function isProvisioningTime(value: unknown): boolean {
+  if (typeof value === "function") return true;
+  const [from = NaN, to = from] = (Array.isArray(value) ? value : [value]) as number[];
+  return typeof from === "number" && typeof to === "number" && from >= 0 && to >= from;
+}
+
+/** Returns the number that a text says. Any other text is returned as it is. */
+function parseNumber(typed: string): number | string {
+  return /^\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
+}
+
+/** Parses the seconds of `--provisioning-seconds`: "5", "2-8" or "never". */
+function parseRange(typed: string): unknown {
+  if (typed === "never") return Infinity;
+  const numbers = typed.split("-").map(parseNumber);
+  if (numbers.length > 2 || numbers.some((it) => typeof it === "string")) return typed;
+  return numbers.length === 1 ? numbers[0] : numbers;
+}
+
+/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the token is valid. */
+function parseDeclaration(typed: string): [token: string, declaration: unknown] {
+  const [token = "", what = "valid"] = typed.split(/=(?=[^=]*$)/);
+  if (what === "revoked" || what === "expired" || what === "valid") return [token, { state: what }];
+  return [token, { scopes: what === "" ? [] : what.split(",") }];
 }

@@ -1,9 +1,11 @@
 /**
  * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles
- * the Node.js SDK. The command does nothing if nothing has changed.
+ * the Node.js SDK, with the emulator for tests. The command does nothing if nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
+import ts from "typescript";
+import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
 import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
@@ -14,7 +16,15 @@ import { root } from "./support/paths";
 
 const launcher = `bin/${executable}`;
 const bundleFile = "bin/provider.js";
+const emulatorFile = "bin/emulator.js";
 const sdk = "sdk/nodejs";
+/** The files of `pulumi-compute-instances/testing`. */
+const testing = `${sdk}/bin/testing`;
+
+/** The oldest Node that the plugin and the emulator of the npm package run on. */
+export const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
+/** The oldest Node that the entry points run on, which say so if the Node is older than `pluginTarget`. */
+export const entryTarget = "node18";
 
 /** A change of these files changes the products. */
 const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
@@ -23,7 +33,7 @@ const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
-    outputs: [launcher, "bin/start.js", bundleFile],
+    outputs: [launcher, "bin/start.js", bundleFile, emulatorFile],
     stamp: ".tools/stamps/provider",
     make: buildProvider,
   });
@@ -34,7 +44,7 @@ export async function ensureBuilt(): Promise<string> {
 export async function ensureSdkBuilt(): Promise<string> {
   await ensureProduct({
     name: "the Node.js SDK",
-    outputs: [`${sdk}/bin/index.js`, `${sdk}/bin/package.json`],
+    outputs: [`${sdk}/bin/index.js`, `${sdk}/bin/package.json`, `${testing}/index.js`],
     stamp: ".tools/stamps/sdk-nodejs",
     make: buildSdk,
   });
@@ -46,18 +56,21 @@ async function buildProvider(): Promise<readonly string[]> {
     sourcemap: "linked",
     legalComments: "linked",
   });
+  const emulator = await bundle("emulator/bundled.ts", emulatorFile);
   const start = await bundle("provider/start/launched.ts", "bin/start.js");
+  const bundles = [provider, emulator, start];
 
   const bin = join(root, "bin");
   // Removes the code cache that V8 has written for the previous bundle.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
-  for (const { path, text } of [...provider.files, ...start.files]) writeWhole(path, text);
+  for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
   const schema = join(root, "schema.json");
   if (existsSync(schema)) writeWhole(join(bin, "schema.json"), readFileSync(schema));
   writeWhole(join(root, launcher), shellLauncher(process.execPath), 0o755);
   writeWhole(join(root, `${launcher}.cmd`), windowsLauncher(process.execPath));
 
-  return [...toolSources, ...provider.inputs, ...start.inputs, "schema.json", "tsconfig.json"];
+  const inputs = bundles.flatMap((it) => it.inputs);
+  return [...toolSources, ...inputs, "schema.json", "tsconfig.json"];
 }
 
 async function buildSdk(): Promise<readonly string[]> {
@@ -72,7 +85,28 @@ async function buildSdk(): Promise<readonly string[]> {
   await captured(process.execPath, [tsc, "-p", project], { cwd: project });
   // The compiled code reads its version from this file, which also names the plugin.
   writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
-  return [...toolSources, ...sources];
+  return [...toolSources, ...sources, ...(await buildTesting())];
+}
+
+/** Writes `pulumi-compute-instances/testing`, and returns the files it was made from. */
+async function buildTesting(): Promise<readonly string[]> {
+  const bundles = [
+    await bundle("provider/start/testing.ts", `${testing}/index.js`, { target: entryTarget }),
+    await bundle("emulator/bundled.ts", `${testing}/emulator.js`, { target: pluginTarget }),
+  ];
+  for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
+  const types = "emulator/testing.ts";
+  const source = readFileSync(join(root, types), "utf8");
+  const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {
+    fileName: types,
+    reportDiagnostics: true,
+  });
+  if (diagnostics.length > 0) {
+    const [{ messageText }] = diagnostics as [ts.Diagnostic];
+    throw new ToolError(`${types}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`);
+  }
+  writeWhole(join(root, testing, "index.d.ts"), outputText);
+  return bundles.flatMap((it) => it.inputs);
 }
 
 function sdkSources(): string[] {

@@ -1,6 +1,6 @@
 /** `npm run emulator`: starts the emulator. emulator/cli.ts parses the options. */
 import { main } from "../emulator/cli";
 
-void main(process.argv.slice(2)).then((code) => {
+void main(process.argv.slice(2), "npm run emulator --").then((code) => {
   process.exitCode = code;
 });

@@ -1,7 +1,7 @@
 /** List faults: they change a listing into one that is not true. emulatedService.ts applies them. */
 import type { ServiceResponse } from "../http/response";
+import { matchesPattern } from "../pattern";
 import type { ListFault } from "./kinds";
-import { matchesPattern } from "./script";
 
 interface Item {
   id: string;

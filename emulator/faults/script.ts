@@ -3,6 +3,7 @@
  * `FaultScripts.take` selects the faults that apply to a request.
  */
 import { OptionError } from "../options";
+import { matchesPattern } from "../pattern";
 import type { RandomSource } from "../random";
 import type { LoggedRequest } from "../requestLog";
 import {
@@ -157,10 +158,4 @@ function isMatch(match: Match, request: LoggedRequest): boolean {
       ([name, value]) => (request.query[name] ?? null) === value,
     )
   );
-}
-
-/** Whether a string matches a pattern in which `*` stands for any characters. Undefined matches no pattern. */
-export function matchesPattern(pattern: string, value: string | undefined): boolean {
-  const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");
-  return value !== undefined && new RegExp(`^${source}$`, "s").test(value);
 }

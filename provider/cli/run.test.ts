@@ -36,7 +36,7 @@ test("--help and help list the commands, --version prints only the version", asy
   for (const help of ["--help", "-h", "help"]) {
     const { code, lines } = await run(help);
     const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
-    expect(found).toEqual(["doctor", "discard", "audit", "import-plan", "help"]);
+    expect(found).toEqual(["doctor", "discard", "audit", "import-plan", "emulator", "help"]);
     expect(code).toBe(0);
   }
   expect(await run("--version")).toEqual({ code: 0, lines: [metadata.version], warnings: [] });

@@ -10,6 +10,7 @@ import { executable, pluginDescription } from "../executable";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
+import { addEmulator } from "./emulator";
 import { addImportPlan } from "./importPlan";
 import { processTerminal, type Terminal } from "./terminal";
 
@@ -44,7 +45,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
-  for (const add of [addDoctor, addDiscard, addAudit, addImportPlan]) add(program, io);
+  for (const add of [addDoctor, addDiscard, addAudit, addImportPlan, addEmulator]) add(program, io);
 
   try {
     await program.parseAsync(argv, { from: "user" });

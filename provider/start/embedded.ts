@@ -13,8 +13,7 @@ import { cacheDirectory } from "./cacheDirectory";
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
-// The build makes sure that the bundle is all ASCII.
-const source = Buffer.from(getRawAsset("provider.js")).toString("latin1");
+const source = readScript("provider.js");
 const cache = cacheFile();
 const cachedData = cache === undefined ? undefined : readCache(cache);
 const script = new Script(source, { filename: "provider.js", cachedData });
@@ -24,8 +23,30 @@ const isCached = cachedData !== undefined && script.cachedDataRejected === false
 if (cache !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
   process.on("exit", () => writeCache(cache));
 }
-const start = script.runInThisContext() as (require: NodeJS.Require, folder: string) => void;
-start(require, folder);
+const start = script.runInThisContext() as (
+  require: (name: string) => unknown,
+  folder: string,
+) => void;
+const nodeRequire: (name: string) => unknown = require;
+start(requireFromBundle, folder);
+
+/** Reads a bundle from the executable. The build makes sure that it is all ASCII. */
+function readScript(name: string): string {
+  return Buffer.from(getRawAsset(name)).toString("latin1");
+}
+
+/** The `require` of the bundle: of Node's own modules, and of the emulator, which is a bundle of its own. */
+function requireFromBundle(name: string): unknown {
+  if (name !== "./emulator.js") return nodeRequire(name);
+  const emulator = new Script(readScript("emulator.js"), { filename: "emulator.js" });
+  const load = emulator.runInThisContext() as (
+    require: (name: string) => unknown,
+    module: { exports: unknown },
+  ) => void;
+  const module = { exports: undefined };
+  load(nodeRequire, module);
+  return module.exports;
+}
 
 function cacheFile(): string | undefined {
   try {

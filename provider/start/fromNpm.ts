@@ -5,13 +5,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
+import { isNodeTooOld, oldestNode } from "./nodeVersion";
 
-/** The version of the oldest Node that undici and `@pulumi/pulumi` run on. */
-const oldestNode = metadata.sdk.nodejs.pluginNode;
-
-const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split(".").map(Number);
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+if (!isNodeTooOld()) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
   // Before this message, the engine prints that the plugin has a bug.

@@ -142,6 +142,26 @@ test("by hand it says what it is, and knows its commands", async () => {
   expect(machine.run(["no-such-command"], env)).toMatchObject({ status: 2 });
 });
 
+test("the emulator inside it answers, and ends at Ctrl-C", async () => {
+  using machine = await Machine.create();
+  const child = spawn(machine.executable, ["emulator", "--port", "0"], {
+    ...{ cwd: machine.home, stdio: ["ignore", "pipe", "inherit"], env: { HOME: machine.home } },
+  });
+  const ended = once(child, "exit");
+  const line = await firstLine(child.stdout);
+  const url = /http:\S+/.exec(line)?.[0] ?? "";
+  const headers = { Authorization: "Bearer sk_test_emulator" };
+  const { status } = await fetch(`${url}/instances`, { headers });
+  child.kill("SIGINT");
+
+  expect(status).toBe(200);
+  expect(await ended).toEqual([0, null]);
+  expect(machine.run(["emulator", "--help"])).toMatchObject({
+    status: 0,
+    output: expect.stringMatching(/^Usage: pulumi-resource-compute emulator \[options\]$/m),
+  });
+});
+
 test("the engine gets the schema from inside it", async () => {
   using machine = await Machine.create();
   const { stdout } = spawnSync(

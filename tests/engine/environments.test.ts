@@ -1,7 +1,10 @@
 /** examples/environments: its own tests, and the life of its stacks through the real engine. */
-import { join } from "node:path";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
+import { ownPulumi } from "../../tools/support/ownPulumi";
 import { root } from "../../tools/support/paths";
 import { pathWithRandom } from "./support/random/plugin";
 import { canaries } from "./support/secrets";
@@ -15,6 +18,17 @@ interface Server {
   role: string;
   ipv4: string;
   privateIpv4: string;
+}
+
+/** A folder for the Pulumi home of a program that starts the engine itself. */
+function temporaryHome() {
+  const folder = mkdtempSync(join(tmpdir(), "compute-home-"));
+  return {
+    folder,
+    [Symbol.dispose]: () => {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** The stack of dev is there, and selected; its network is not there yet. */
@@ -44,6 +58,13 @@ const namesOf = (servers: readonly Server[], role: string) =>
 
 test("its own tests pass, with the engine mocked", async () => {
   await captured("npm", ["test"], { cwd: program });
+});
+
+test("its test of a whole stack passes, with the real engine and the emulator of the npm package", async () => {
+  using home = temporaryHome();
+  const PATH = [join(root, "bin"), pathWithRandom()].join(delimiter);
+  const env = { ...process.env, ...ownPulumi(home.folder), PATH };
+  await captured("npm", ["run", "test:stack"], { cwd: program, env });
 });
 
 describe("on the network of dev", () => {

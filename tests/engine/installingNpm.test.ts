@@ -1,12 +1,17 @@
 /** What `npm install` of the SDK gives a project: the plugin too, for the Node that it has. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist";
+import { blocksOf } from "../../tools/docs/markdown";
+import { pages } from "../../tools/docs/pages";
+import { captured, firstLine } from "../../tools/support/command";
+import { ownPulumi } from "../../tools/support/ownPulumi";
 import { testUnless } from "../../tools/support/unless";
-import { guests, hindrance, installed } from "./support/installing";
+import { guests, hindrance, installed, WorkingCopy } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { Fixture } from "./support/fixture";
@@ -74,6 +79,49 @@ testHere("`npx pulumi-compute` runs its commands", () => {
   const options = { cwd: program, env, encoding: "utf8" } as const;
   const said = execFileSync("npx", ["--no-install", "pulumi-compute", "--version"], options);
   expect(said.trim()).toBe(metadata.version);
+});
+
+testHere("`npx pulumi-compute emulator` starts the service, without the repository", async () => {
+  const env = { ...process.env, PATH: process.env["COMPUTE_TEST_PATH"] };
+  const args = ["--no-install", "pulumi-compute", "emulator", "--port", "0"];
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  // In a group of its own, so that a signal reaches what npx starts, as Ctrl-C at a terminal does.
+  const child = spawn("npx", args, { cwd: program, env, stdio: [...stdio], detached: true });
+  const ended = once(child, "exit");
+  try {
+    const line = await firstLine(child.stdout);
+    const [url] = /http:\S+(?= \(in memory)/.exec(line) ?? [];
+    const [, token] = /COMPUTE_API_TOKEN=(\S+)/.exec(line) ?? [];
+    const headers = { Authorization: `Bearer ${token}` };
+    const listing = await fetch(`${url}/instances`, { headers });
+    expect(await listing.json()).toMatchObject({ data: [], has_more: false });
+  } finally {
+    process.kill(-(child.pid ?? 0), "SIGINT");
+    await ended;
+  }
+});
+
+testHere("the test in docs/testing.md passes with the package that npm installs", async () => {
+  const page = pages.find(({ name }) => name === "docs/testing.md");
+  const block = page && blocksOf(page).find(({ language }) => language === "typescript");
+  using copy = new WorkingCopy(await installed(guests.TypeScript));
+  const { project: cwd } = copy;
+  writeFileSync(join(cwd, "program.test.ts"), block?.text ?? "");
+  const project = readFileSync(join(cwd, "Pulumi.yaml"), "utf8");
+  const path = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
+  writeFileSync(join(cwd, "Pulumi.yaml"), project.replace("../../bin", path));
+  const env = { ...process.env, ...ownPulumi(cwd), PATH: process.env["COMPUTE_TEST_PATH"] };
+  const output = await captured(process.execPath, ["--test", "--test-reporter=tap"], { cwd, env });
+  expect(output).toMatch(/^# pass 3$/m);
+  expect(existsSync(join(cwd, "Pulumi.test.yaml"))).toBe(true);
+});
+
+testHere("a Node that is too old for the emulator says so", () => {
+  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
+  const source = `require("${metadata.sdk.nodejs.package}/testing")`;
+  const options = { cwd: program, encoding: "utf8" } as const;
+  const { stderr } = spawnSync(process.execPath, ["--import", older, "-e", source], options);
+  expect(stderr).toMatch(/testing needs Node\.js 22\.19 or later, and this is 22\.18\.0/);
 });
 
 testHere("a Node that is too old for it says so, and what to do", () => {

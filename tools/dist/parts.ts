@@ -15,10 +15,11 @@ export interface Parts {
   inputs: readonly string[];
 }
 
-/** Bundles the start script and the provider. */
+/** Bundles the start script, the provider and the emulator. */
 export async function makeParts(): Promise<Parts> {
   const provider = await bundle("provider/main.ts", "provider.js");
   const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
+  const emulator = await bundle("emulator/bundled.ts", "emulator.js");
   const start = await bundle("provider/start/embedded.ts", "start.js", {
     define: { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) },
   });
@@ -26,9 +27,16 @@ export async function makeParts(): Promise<Parts> {
     start: codeOf(start),
     assets: {
       "provider.js": Buffer.from(source),
+      "emulator.js": Buffer.from(`(function (require, module) {${codeOf(emulator)}\n})`),
       "schema.json": readFileSync(join(root, "schema.json")),
     },
-    inputs: [...provider.inputs, ...start.inputs, "schema.json", "tsconfig.json"],
+    inputs: [
+      ...provider.inputs,
+      ...emulator.inputs,
+      ...start.inputs,
+      "schema.json",
+      "tsconfig.json",
+    ],
   };
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { format } from "prettier";
 import metadata from "../../metadata.json";
 import { tableRows } from "../../bench/figure";
+import { optionFlags } from "../../emulator/options";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
 import { inputNames, isRequired, outputs, traitsOf } from "../../provider/instance/definition";
 import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
@@ -43,6 +44,13 @@ export const docsPages: Readonly<Record<string, Tables>> = {
       table(
         ["Output", "Meaning"],
         Object.entries(outputs).map(([name, { description }]) => [`\`${name}\``, description]),
+      ),
+  },
+  "docs/try.md": {
+    options: () =>
+      table(
+        ["Option", "Meaning"],
+        optionFlags.map(({ flag, help }) => [`\`${flag}\``, help]),
       ),
   },
   "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },

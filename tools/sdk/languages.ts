@@ -40,6 +40,16 @@ export const sdkLanguages = {
           author: publisher,
           main: "bin/index.js",
           types: "bin/index.d.ts",
+          exports: {
+            ".": { types: "./bin/index.d.ts", default: "./bin/index.js" },
+            "./testing": {
+              types: "./bin/testing/index.d.ts",
+              default: "./bin/testing/index.js",
+            },
+            "./package.json": "./package.json",
+          },
+          // For `moduleResolution: node` of TypeScript, which does not read `exports`.
+          typesVersions: { "*": { testing: ["bin/testing/index.d.ts"] } },
           files: ["bin"],
           engines: { node: nodejs.node },
         },

@@ -7,13 +7,12 @@ import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
-import { ensureSdkBuilt } from "../build";
+import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
 import { packageNotices } from "../dist/notices";
 import { bundle } from "../support/bundle";
 import { writeWhole } from "../support/files";
 import { root, toolsDir } from "../support/paths";
 
-const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
 /**
  * The file that starts the plugin. The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows
  * can't start the file itself. On Windows, `PulumiPlugin.yaml` tells the engine to start the file with Node.
@@ -31,7 +30,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
 
   const bundles = [
     await bundle("provider/start/fromNpm.ts", start, {
-      target: "node18",
+      target: entryTarget,
       banner: { js: "#!/usr/bin/env node" },
     }),
     await bundle("provider/start/launched.ts", "plugin/start.js", { target: pluginTarget }),
@@ -40,6 +39,11 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   for (const { path, text } of bundles.flatMap(({ files }) => files)) {
     writeWhole(join(directory, path.slice(root.length)), text);
   }
+  // The emulator is in the package once, beside the entry point for tests.
+  writeWhole(
+    join(directory, "plugin", "emulator.js"),
+    'module.exports = require("../bin/testing/emulator.js");\n',
+  );
   const inputs = bundles.flatMap((it) => it.inputs);
   writeWhole(join(directory, "plugin", "schema.json"), readFileSync(join(root, "schema.json")));
   writeWhole(join(directory, "plugin", "THIRD-PARTY-NOTICES.txt"), packageNotices(inputs));

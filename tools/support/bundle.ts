@@ -1,5 +1,5 @@
 /** Bundles a TypeScript file and all that it imports into one JavaScript file for Node. */
-import type { BuildOptions } from "esbuild";
+import type { BuildOptions, Plugin } from "esbuild";
 import { ToolError } from "./main";
 import { root } from "./paths";
 
@@ -9,6 +9,17 @@ interface Bundle {
   /** The files that the bundle was made from, as paths from the root. */
   inputs: readonly string[];
 }
+
+/** The emulator is not part of the bundle that imports it, but a file beside it, which is loaded when it is needed. */
+const emulatorBeside: Plugin = {
+  name: "emulator-beside",
+  setup(build) {
+    build.onResolve({ filter: /\/emulator\/bundled\.js$/ }, () => ({
+      path: "./emulator.js",
+      external: true,
+    }));
+  },
+};
 
 /** @throws {ToolError} if the file does not build */
 export async function bundle(
@@ -28,6 +39,9 @@ export async function bundle(
       format: "cjs",
       target: `node${process.versions.node}`,
       metafile: true,
+      plugins: [emulatorBeside],
+      // `require` works in the single executable too, where the script can't import files.
+      supported: { "dynamic-import": false },
       write: false,
       logLevel: "silent",
       ...options,

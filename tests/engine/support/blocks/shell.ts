@@ -96,7 +96,7 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   stack.setEnv("ASKED_FOR", tokens.test);
   const lines = script.map((line) => {
     const filled = line
-      .replace(/https:\/\/…\/v2\/?/, service.url)
+      .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, service.url)
       .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
       .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
     // The command reads the value from stdin.
@@ -145,8 +145,8 @@ const rules: Readonly<Record<string, Rule>> = {
     return packageProblem(args, folder, [name, `./${name}-${metadata.version}-py3-none-any.whl`]);
   },
   node: async ([script = ""], folder) =>
-    // The code to evaluate is not checked.
-    ["-e", "-p"].includes(script) ? undefined : missingPath(script, folder),
+    // The code to evaluate is not checked, nor are the tests that Node finds by itself.
+    ["-e", "-p", "--test"].includes(script) ? undefined : missingPath(script, folder),
   exec: async ([program = "", ...args], folder) => {
     const rule = rules[basename(program)];
     return rule ? rule(args, folder) : `no rule says how to check ${program}`;

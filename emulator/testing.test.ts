@@ -1,0 +1,83 @@
+/** The emulator as tests of Pulumi programs see it. */
+import { expect, test } from "@jest/globals";
+import { caller } from "./testClient";
+import { startEmulator, type Misbehavior } from "./testing";
+
+test("an instance is ready at once, and shows what the program asked for", async () => {
+  const emulator = await startEmulator();
+  try {
+    await caller(emulator, emulator.token).create("web", { ssh_keys: ["key"] });
+    expect(emulator.instances()).toMatchObject([
+      { name: "web", status: "ACTIVE", tokenKind: "test", request: { ssh_keys: ["key"] } },
+    ]);
+    expect(emulator.requests()).toMatchObject([
+      { method: "POST", path: "/v2/instances", name: "web", status: 202, acted: true },
+    ]);
+    emulator.forgetRequests();
+    expect(emulator.requests()).toEqual([]);
+  } finally {
+    await emulator.close();
+  }
+});
+
+test("with Infinity, an instance is ready when the test says so", async () => {
+  const emulator = await startEmulator({ provisioningSeconds: Infinity });
+  try {
+    const { create, statuses } = caller(emulator, emulator.token);
+    await create("web");
+    expect(await statuses()).toEqual(["PROVISIONING"]);
+    emulator.settle();
+    expect(await statuses()).toEqual(["ACTIVE"]);
+  } finally {
+    await emulator.close();
+  }
+});
+
+test("a fault applies to the requests it names, until it is switched off", async () => {
+  const emulator = await startEmulator();
+  try {
+    const { ask, create } = caller(emulator, emulator.token);
+    const busy = emulator.fault({
+      ...{ kind: "status", status: 429, retryAfter: 2 },
+      ...{ method: "POST", name: "web-*", after: 1, times: Infinity },
+    });
+    expect((await create("web-1")).status).toBe(202);
+    expect((await create("web-2")).status).toBe(429);
+    await busy.firstHit;
+    expect((await create("db-1")).status).toBe(202);
+    expect((await ask("GET", "/account")).status).toBe(200);
+    expect(busy.hits).toBe(1);
+    busy.remove();
+    expect((await create("web-2")).status).toBe(202);
+
+    emulator.fault({ kind: "reset", acted: true, times: Infinity });
+    await expect(create("lost")).rejects.toThrow();
+    emulator.clearFaults();
+    await create("last");
+    expect(emulator.instances().map(({ name }) => name)).toEqual([
+      ...["web-1", "db-1", "web-2", "lost", "last"],
+    ]);
+  } finally {
+    await emulator.close();
+  }
+});
+
+test("each declared misbehavior exists, and no other", async () => {
+  const emulator = await startEmulator();
+  try {
+    const all: { [Kind in Misbehavior["kind"]]: Extract<Misbehavior, { kind: Kind }> } = {
+      status: { kind: "status", status: 503, message: "busy", retryAfter: 1, acted: true },
+      reset: { kind: "reset", acted: true },
+      delay: { kind: "delay", milliseconds: 1, acted: true },
+      neverLeavesProvisioning: { kind: "neverLeavesProvisioning" },
+      endsAs: { kind: "endsAs", status: "OFFLINE" },
+      appearsAfter: { kind: "appearsAfter", seconds: 1 },
+      omitItem: { kind: "omitItem", instance: "web" },
+    };
+    for (const fault of Object.values(all)) expect(emulator.fault(fault).hits).toBe(0);
+    const unknown = { kind: "earthquake" } as unknown as Misbehavior;
+    expect(() => emulator.fault(unknown)).toThrow(/^fault: /);
+  } finally {
+    await emulator.close();
+  }
+});

@@ -1,0 +1,154 @@
+/**
+ * The emulator for tests of Pulumi programs: what `pulumi-compute-instances/testing` exports from the npm package.
+ * The declarations that a user's editor shows are made from this file, so it names no type of another file.
+ */
+import { startEmulator as start } from "./index";
+
+/** The options of `startEmulator`. */
+export interface EmulatorOptions {
+  /** The port to listen on. The default is any free port. */
+  port?: number;
+  /**
+   * How long a new instance stays in PROVISIONING, in seconds. The default is 0: an instance is ready at once. With
+   * `Infinity`, it is ready when the test calls `settle()`.
+   */
+  provisioningSeconds?: number;
+  /** The rate limit for each endpoint, as the service has it. The default is the documented limit, 1000. */
+  requestsPerMinute?: number;
+  /** Offers a DELETE at this path, such as `/v2/instances/{id}`. The service has none, so the default is none. */
+  destroyPath?: string;
+}
+
+/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any text. */
+export interface FaultConditions {
+  /** Such as `POST` (a create) or `GET` (a listing). The default is any method. */
+  method?: string;
+  /** Such as `/v2/instances`. The default is any path. */
+  path?: string;
+  /** The name in the body of a POST. The default is any name. */
+  name?: string;
+  /** How many of these requests pass before the fault begins. The default is 0. */
+  after?: number;
+  /** How many requests the fault applies to. The default is 1. With `Infinity`, it lasts until it is removed. */
+  times?: number;
+}
+
+/** A way in which the service misbehaves. `acted` says whether it does first what the request asks for. */
+export type Misbehavior =
+  /** An error response, such as 429 with `retryAfter` in seconds, or 503. */
+  | { kind: "status"; status: number; retryAfter?: number; message?: string; acted?: boolean }
+  /** A lost answer: the connection breaks. With `acted: true`, the service has made the instance before. */
+  | { kind: "reset"; acted?: boolean }
+  /** The answer comes after a delay. */
+  | { kind: "delay"; milliseconds: number; acted?: boolean }
+  /** The instance of a POST never becomes ready. */
+  | { kind: "neverLeavesProvisioning" }
+  /** The instance of a POST ends with this status, such as `OFFLINE`. */
+  | { kind: "endsAs"; status: string }
+  /** Listings do not show the instance of a POST for so long. */
+  | { kind: "appearsAfter"; seconds: number }
+  /** A listing lacks an instance, which `instance` names by its id or name (`*` stands for any text). */
+  | { kind: "omitItem"; instance?: string };
+
+/** A misbehavior, and the requests that meet it. */
+export type Fault = Misbehavior & FaultConditions;
+
+/** A fault that was switched on. */
+export interface ActiveFault {
+  /** How many requests have met the fault. */
+  readonly hits: number;
+  /** Resolves when a request meets the fault for the first time. */
+  readonly firstHit: Promise<void>;
+  /** Switches the fault off. */
+  remove(): void;
+}
+
+/** A request that the emulator got. It never holds a token or a body. */
+export interface EmulatorRequest {
+  method: string;
+  path: string;
+  /** The query parameters. */
+  query: Record<string, string>;
+  /** When the request came, in milliseconds since 1970. */
+  at: number;
+  /** The name in the body of a POST. */
+  name: string | undefined;
+  /** The HTTP status of the response. Undefined as long as there is none, and after a broken connection. */
+  status: number | undefined;
+  /** Whether the service has acted on the request. A fault can prevent that. */
+  acted: boolean;
+}
+
+/** An instance of the emulated service, with the names that the service uses. */
+export interface EmulatedInstance {
+  id: string;
+  name: string;
+  /** `PROVISIONING`, `ACTIVE` or `OFFLINE`. */
+  status: string;
+  /** `live` or `test`, after the token that made the instance. */
+  tokenKind: string;
+  ipv4_public: string;
+  networks: { type: string; ipv4: string; mac_address: string }[];
+  /** When the instance was made: ISO 8601, UTC. */
+  created_at: string;
+  /** The body of the POST that made the instance. `user_data` is Base64. */
+  request: {
+    name?: string;
+    flavor_id?: string;
+    image_id?: string;
+    vpc_id?: string;
+    ssh_keys?: string[] | undefined;
+    user_data?: string | undefined;
+  };
+}
+
+/** A running emulator. */
+export interface Emulator {
+  /** The address for `compute:baseUrl` or COMPUTE_BASE_URL, such as `http://127.0.0.1:41234/v2`. */
+  readonly url: string;
+  /** A test token for `compute:apiToken` or COMPUTE_API_TOKEN. The emulator accepts any `sk_test_…` and `sk_live_…`. */
+  readonly token: string;
+  /** Returns the instances that exist now, oldest first. */
+  instances(): EmulatedInstance[];
+  /** Returns the requests since the start or the last `forgetRequests`, oldest first. */
+  requests(): EmulatorRequest[];
+  /** Forgets the requests that came so far. */
+  forgetRequests(): void;
+  /** Makes all instances ready that are in PROVISIONING now, except those that never become ready. */
+  settle(): void;
+  /**
+   * Switches a fault on.
+   * @throws {Error} for a fault that does not exist. The message names what is wrong with it.
+   */
+  fault(fault: Fault): ActiveFault;
+  /** Switches all faults off. */
+  clearFaults(): void;
+  /** Stops the emulator, and breaks open connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an emulator of the Compute Instances Service in this process. Its instances are in memory, and cost nothing.
+ * Rejects with an Error that names the option if one is wrong, or if the port is in use.
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const emulator = await start({ provisioningSeconds: 0, ...options });
+  const { control } = emulator;
+  return {
+    url: emulator.url,
+    token: "sk_test_emulator",
+    instances: () => control.instances(),
+    requests: () => [...control.requests()],
+    forgetRequests: () => {
+      control.forgetRequests();
+    },
+    settle: () => {
+      control.settle();
+    },
+    fault: (fault) => control.fault(fault),
+    clearFaults: () => {
+      control.clearFaults();
+    },
+    close: () => emulator.close(),
+  };
+}

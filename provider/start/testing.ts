@@ -1,0 +1,21 @@
+/**
+ * The entry point `pulumi-compute-instances/testing` of the npm package. It runs on any Node, and says so if the Node is
+ * too old for the emulator. emulator/testing.ts has the types.
+ */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import metadata from "../../metadata.json";
+import { isNodeTooOld, oldestNode } from "./nodeVersion";
+
+if (isNodeTooOld()) {
+  throw new Error(
+    `${metadata.sdk.nodejs.package}/testing needs Node.js ${oldestNode} or later, and this is ${process.versions.node}. Run the tests with a newer Node.js.`,
+  );
+}
+
+const emulator = createRequire(__filename)(join(__dirname, "emulator.js")) as {
+  startEmulator: unknown;
+};
+
+/** Starts an emulator. See emulator/testing.ts. */
+export const startEmulator = emulator.startEmulator;
