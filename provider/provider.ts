@@ -6,7 +6,7 @@ import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
-import { checkConfig, hideToken, resolveSettings } from "./config/configuration";
+import { checkConfig, resolveSettings } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
@@ -49,16 +49,11 @@ export function createProvider(ctx: ProviderContext): Provider {
   };
 
   return {
-    checkConfig: (request) =>
-      perform(request, () => {
-        hideToken(ctx, request.news);
-        return checkConfig(request.news, ctx.env);
-      }),
+    checkConfig: (request) => perform(request, () => checkConfig(request.news, ctx)),
 
     configure: (request) =>
       perform(request, () => {
-        hideToken(ctx, request.args);
-        const settings = resolveSettings(request.args, ctx.env);
+        const settings = resolveSettings(request.args, ctx);
         const { urn, scope } = request;
         const configurationKey = JSON.stringify({ settings, urn, scope });
         if (current) {

@@ -119,7 +119,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
     "Base address of the service; ends in `/v2`. Plain http only on loopback. Environment: `COMPUTE_BASE_URL`.",
   apiToken:
-    "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.",
+    "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.",
   requireTokenKind:
     "`live` or `test`: refuse a token of the other kind, for example in previews and review stacks.",
   requestsPerMinute: `The service's limit on requests a minute to one endpoint; the provider stays 5 % below. Default ${defaults.requestsPerMinute}.`,
@@ -148,6 +148,8 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
 export interface Settings {
   baseUrl: string;
   apiToken: string;
+  /** The file that the token was read from, if it was. The file is read anew when the service refuses the token. */
+  apiTokenFile: string | undefined;
   tokenKind: TokenKind;
   requestsPerMinute: number;
   requestTimeoutMs: number;
@@ -164,12 +166,13 @@ export interface Settings {
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * Makes the settings of a run from checked values.
+ * Makes the settings of a run from checked values. `apiTokenFile` is the file that the token was read from, if it was.
  *
  * @throws Error if the token is neither a live nor a test token, which the check refuses
  */
 export function settingsFrom(
   given: SettingValues & { baseUrl: string; apiToken: string },
+  apiTokenFile: string | undefined,
 ): Settings {
   const { baseUrl, apiToken, destroyPath, cursorParameter } = given;
   const values = { ...defaults, ...given };
@@ -178,7 +181,7 @@ export function settingsFrom(
   if (!tokenKind) throw new Error("apiToken was not checked");
   const defaultPolicy = destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
   return {
-    ...{ baseUrl, apiToken, tokenKind, destroyPath, cursorParameter },
+    ...{ baseUrl, apiToken, apiTokenFile, tokenKind, destroyPath, cursorParameter },
     ...{ requestsPerMinute, validateCredentials, leftovers },
     requestTimeoutMs: values.requestTimeoutSeconds * 1000,
     pollIntervalMs: values.pollIntervalSeconds * 1000,

@@ -2,6 +2,8 @@
  * A scene: a configured session with a fake service, a virtual clock and recorded messages. The unit tests of the
  * provider use it.
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
@@ -78,13 +80,18 @@ export function scene(
     apiToken: new Secret(liveToken),
     ...args,
   });
-  const session = new Session(resolveSettings(all, {}), ctx, () => cancellation.signal, {
-    sessionId: `session${++sessions}`,
-    scope: scopeId,
-    stateless: false,
-    providerUrn: undefined,
-    ...owner,
-  });
+  const session = new Session(
+    resolveSettings(all, { ...ctx, env: {} }),
+    ctx,
+    () => cancellation.signal,
+    {
+      sessionId: `session${++sessions}`,
+      scope: scopeId,
+      stateless: false,
+      providerUrn: undefined,
+      ...owner,
+    },
+  );
   cleanups.push(() => void session.ledger.close());
   const begin = session.ledger.begin.bind(session.ledger);
   session.ledger.begin = async (fields) => {
@@ -114,6 +121,18 @@ function newWorld(): Shared {
   const autoAdvance = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
   cleanups.push(() => autoAdvance[Symbol.dispose]());
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
+}
+
+/** Lets the service refuse the token of this scene, whose file then has another one. Comes before the first request. */
+export async function renewToken({ session, ctx, service }: Scene): Promise<void> {
+  const file = join(temporaryFolder(), "token");
+  writeFileSync(file, "sk_live_renewed_canary1");
+  session.settings.apiTokenFile = file;
+  ctx.createApi = (options) => {
+    options.renewToken?.(liveToken);
+    return service;
+  };
+  await session.connection.api();
 }
 
 /** The URN of an instance resource. */
