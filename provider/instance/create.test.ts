@@ -6,7 +6,7 @@ import { isEnded } from "../abort";
 import type { PropertyValue } from "../propertyValue";
 import { isPending } from "../ledger/record";
 import { answered, fail, failed, post, type FakeService } from "../testing/fakeService";
-import { errorOf, inputsOf, renewToken, scene, urnOf, type Scene } from "../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, withTokenFile, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
@@ -246,7 +246,7 @@ test("an incomplete listing without the instance proves nothing, so there is no 
 
 test("after the token was renewed, a listing without the instance proves nothing, so there is no second POST", async () => {
   const world = scene();
-  await renewToken(world);
+  await withTokenFile(world)();
   world.service.posts.push(post(answered(500), { acts: false }));
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);

@@ -8,7 +8,7 @@ import {
   acceptedOutputs,
   errorOf,
   inputsOf,
-  renewToken,
+  withTokenFile,
   scene,
   testToken,
   urnOf,
@@ -164,7 +164,7 @@ test("an instance made with the other token is no witness for that tenant (G3)",
 
 test("after the token was renewed in the run, gone also needs another instance of ours in the listing (G3)", async () => {
   const world = scene();
-  await renewToken(world);
+  await withTokenFile(world)();
   const outputs = stateOf(world);
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);

@@ -123,16 +123,23 @@ function newWorld(): Shared {
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
 }
 
-/** Lets the service refuse the token of this scene, whose file then has another one. Comes before the first request. */
-export async function renewToken({ session, ctx, service }: Scene): Promise<void> {
+/**
+ * Gives the scene a token from a file, before its first request. Returns a function that lets the service refuse the
+ * token when the file has another one.
+ */
+export function withTokenFile({ session, ctx, service }: Scene): () => Promise<void> {
   const file = join(temporaryFolder(), "token");
-  writeFileSync(file, "sk_live_renewed_canary1");
   session.settings.apiTokenFile = file;
+  let renewToken: ((refused: string) => string | undefined) | undefined;
   ctx.createApi = (options) => {
-    options.renewToken?.(liveToken);
+    ({ renewToken } = options);
     return service;
   };
-  await session.connection.api();
+  return async () => {
+    await session.connection.api();
+    writeFileSync(file, "sk_live_renewed_canary1");
+    renewToken?.(liveToken);
+  };
 }
 
 /** The URN of an instance resource. */
