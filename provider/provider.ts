@@ -12,7 +12,13 @@ import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { instanceResource } from "./instance";
 import { secretTexts, type PropertyValue } from "./propertyValue";
-import { isRefresh, type Provider, type Scope } from "./requests";
+import {
+  isRefresh,
+  type CheckRequest,
+  type CheckResponse,
+  type Provider,
+  type Scope,
+} from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider of a process. It serves one configuration at a time, which is a `Session`. */
@@ -36,6 +42,16 @@ export function createProvider(ctx: ProviderContext): Provider {
     for (const value of Object.values(values) as PropertyValue[]) {
       for (const text of secretTexts(value)) ctx.redactor.hide(text);
     }
+  };
+
+  /** Warns of user data that cloud-init would ignore, once for each resource, since a replacement is checked twice. */
+  const warnOfUserData = async (
+    { urn, olds }: CheckRequest,
+    { inputs }: CheckResponse,
+  ): Promise<void> => {
+    const warning = await instanceResource.userDataWarning(inputs, olds);
+    if (warning === undefined || current?.session.isFirst(`user data of ${urn}`) === false) return;
+    ctx.messages.warning(warning, urn);
   };
 
   /** Hides the secrets of the request, runs the operation, and translates the errors that it throws. */
@@ -72,11 +88,12 @@ export function createProvider(ctx: ProviderContext): Provider {
       }),
 
     check: (request) =>
-      perform(request, () => {
+      perform(request, async () => {
         // A Diff after a Check is part of an update, and a Diff after a Read is part of a refresh.
         current?.session.state.beginUpdate(request.urn);
         const checked = instanceResource.check(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
+        if (checked.failures.length === 0) await warnOfUserData(request, checked);
         return checked;
       }),
 
