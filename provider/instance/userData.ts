@@ -45,7 +45,7 @@ export async function userDataWarning(
     : headerProblem(userData);
   return reason === undefined
     ? undefined
-    : `cloud-init would ignore ${userData.name}: ${reason}. (This is no problem if the image reads its user data with another program)`;
+    : `cloud-init would ignore ${userData.name}: ${reason}. Ignore this warning if the image reads its user data with another program`;
 }
 
 function readUserData(inputs: PropertyMap): UserData | undefined {
