@@ -37,6 +37,7 @@ async function createProject(
   const projectEnv = toolchain.env({
     ...ownPulumi(folder),
     ...(service && { COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: token }),
+    COMPUTE_API_TOKEN_FILE: "",
     ...moreEnv,
     PATH: [toolsFolder, toolchain.env()["PATH"]].join(":"),
   });

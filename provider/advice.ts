@@ -25,7 +25,7 @@ export function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken` or COMPUTE_API_TOKEN. `pulumi refresh` and `pulumi destroy` use the settings that the last `pulumi up` recorded: run them with --run-program to use the current ones.";
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, or in the file of COMPUTE_API_TOKEN_FILE. `pulumi refresh` and `pulumi destroy` use the settings that the last `pulumi up` recorded: run them with --run-program to use the current ones.";
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";

@@ -59,6 +59,24 @@ test("the token is never printed, wherever it came from (G8)", async () => {
   expect(ctx.redactor.redact(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
 });
 
+test("Check warns once of user data that cloud-init would ignore, and answers as ever", async () => {
+  const { provider, messages } = await configured();
+  const news = inputsOf({ userData: "hostname: canary" });
+  const request = { ...common, news, randomSeed: new Uint8Array() };
+  // A replacement is checked twice: with the old inputs, and without.
+  for (const olds of [inputsOf({ userData: "#!/bin/sh" }), propertyMap({})]) {
+    expect((await provider.check({ ...request, olds })).failures).toEqual([]);
+  }
+  expect(messages.all).toEqual([
+    expect.stringMatching(/^warning cloud-init would ignore userData: it does not begin with/),
+  ]);
+  // An input that is refused is reported as such, and by nothing else.
+  const wrong = inputsOf({ userDataBase64: "canary!" });
+  const other = { ...request, urn: urnOf("other"), news: wrong, olds: propertyMap({}) };
+  expect((await provider.check(other)).failures).toHaveLength(1);
+  expect(messages.all).toHaveLength(1);
+});
+
 test("secrets of a request are removed from messages, whichever call it is (G8)", async () => {
   const { provider, ctx } = await configured();
   const secret = (text: string) => inputsOf({ userData: new Secret(text) });

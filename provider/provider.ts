@@ -6,7 +6,7 @@ import * as crypto from "node:crypto";
 import { Canceled, TimedOut } from "./abort";
 import { explain, explicitProvider } from "./advice";
 import { RequestError } from "./api/errors";
-import { checkConfig, hideToken, resolveSettings } from "./config/configuration";
+import { checkConfig, resolveSettings } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
@@ -16,8 +16,15 @@ import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
+import { userDataWarning } from "./instance/userData";
 import { secretTexts, type PropertyValue } from "./propertyValue";
-import { isRefresh, type Provider, type Scope } from "./requests";
+import {
+  isRefresh,
+  type CheckRequest,
+  type CheckResponse,
+  type Provider,
+  type Scope,
+} from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider of a process. It serves one configuration at a time, which is a `Session`. */
@@ -43,6 +50,16 @@ export function createProvider(ctx: ProviderContext): Provider {
     }
   };
 
+  /** Warns of user data that cloud-init would ignore, once for each resource, since a replacement is checked twice. */
+  const warnOfUserData = async (
+    { urn, olds }: CheckRequest,
+    { inputs }: CheckResponse,
+  ): Promise<void> => {
+    const warning = await userDataWarning(inputs, olds);
+    if (warning === undefined || current?.session.isFirst(`user data of ${urn}`) === false) return;
+    ctx.messages.warning(warning, urn);
+  };
+
   /** Hides the secrets of the request, runs the operation, and translates the errors that it throws. */
   const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
     try {
@@ -54,16 +71,11 @@ export function createProvider(ctx: ProviderContext): Provider {
   };
 
   return {
-    checkConfig: (request) =>
-      perform(request, () => {
-        hideToken(ctx, request.news);
-        return checkConfig(request.news, ctx.env);
-      }),
+    checkConfig: (request) => perform(request, () => checkConfig(request.news, ctx)),
 
     configure: (request) =>
       perform(request, () => {
-        hideToken(ctx, request.args);
-        const settings = resolveSettings(request.args, ctx.env);
+        const settings = resolveSettings(request.args, ctx);
         const { urn, scope } = request;
         const configurationKey = JSON.stringify({ settings, urn, scope });
         if (current) {
@@ -82,11 +94,12 @@ export function createProvider(ctx: ProviderContext): Provider {
       }),
 
     check: (request) =>
-      perform(request, () => {
+      perform(request, async () => {
         // A Diff after a Check is part of an update, and a Diff after a Read is part of a refresh.
         current?.session.state.beginUpdate(request.urn);
         const checked = checkInstance(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
+        if (checked.failures.length === 0) await warnOfUserData(request, checked);
         return checked;
       }),
 

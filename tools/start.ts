@@ -108,6 +108,8 @@ async function pulumi(
     PULUMI_STACK: "demo",
     COMPUTE_BASE_URL: emulator.url,
     COMPUTE_API_TOKEN: token,
+    // A file that holds another token would be an error.
+    COMPUTE_API_TOKEN_FILE: "",
   });
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });

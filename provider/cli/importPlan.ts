@@ -6,7 +6,9 @@ import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
+import { closest } from "../closest";
 import { OperationFailed } from "../errors";
+import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
 import { isSamePlace, originDifference } from "../origin";
 import { instanceToken } from "../pulumiNames";
@@ -23,11 +25,22 @@ interface Options extends SettingOptions {
   name?: string;
   /** The wanted statuses in upper case. */
   status?: string[];
+  /** What the program has as inputs, each as `name=value`. */
+  input?: string[];
   /** The URN of the component that becomes the parent of the instances. */
   parent?: string;
   /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider?: string;
 }
+
+/** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
+const oldestEngineWithInputs = "3.254";
+
+/**
+ * The inputs that `--input` takes. The name comes from the listing. A secret has no option, since every program on the
+ * machine can read the options, and the plan is not encrypted.
+ */
+const claimable = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
 /** Adds the command `import-plan`. */
 export function addImportPlan(program: Command, io: Terminal): void {
@@ -49,6 +62,11 @@ export function addImportPlan(program: Command, io: Terminal): void {
       "--status <status>",
       "Only instances with this status. The option can be given several times. By default, all instances are in the plan except PROVISIONING ones, which a run may be creating right now.",
       (status: string, others: string[] = []) => [...others, status.toUpperCase()],
+    )
+    .option(
+      "--input <name=value>",
+      `An input of all instances in the plan, which the service does not list: ${claimable.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+      (assignment: string, others: string[] = []) => [...others, assignment],
     )
     .option(
       "--parent <urn>",
@@ -75,6 +93,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
  */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { stack, out, parent: parentUrn, provider: providerUrn, status: statuses = [] } = options;
+  const inputs = parseInputs(options.input ?? []);
   const settings = await readSettings(stack, options, io);
   const inStack = stack === undefined ? [] : (await readState(stack, io.env)).instances;
   const { listing, origin } = await listService(createSession(settings, io));
@@ -121,6 +140,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
         id,
         // The file names other resources by the keys of its `nameTable`.
         ...Object.fromEntries(references.map(([key]) => [key, key])),
+        ...(Object.keys(inputs).length > 0 ? { inputs } : {}),
       });
     }
   }
@@ -142,6 +162,43 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const next = resources.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
   const noun = resources.length === 1 ? "instance is" : "instances are";
   io.warn(`${resources.length} ${noun} in the plan${already}.${next}`);
+}
+
+/**
+ * Reads the values of `--input`. The values are not repeated in errors, since any of them may be a secret (G8).
+ *
+ * @throws OperationFailed if an input is wrong. The lines name all that is wrong.
+ */
+function parseInputs(assignments: readonly string[]): Partial<Record<InputName, unknown>> {
+  const inputs: Partial<Record<InputName, unknown>> = {};
+  const problems: string[] = [];
+  for (const assignment of assignments) {
+    const [, typedName, value = ""] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
+    const name = inputNames.find((it) => it === typedName);
+    if (typedName === undefined) problems.push("one has no =");
+    else if (name === undefined) {
+      const guess = closest(typedName, claimable);
+      problems.push(`one is no input of an instance${guess ? `; did you mean ${guess}?` : ""}`);
+    } else if (!claimable.includes(name)) {
+      problems.push(
+        name === "name"
+          ? "name: the name comes from the listing"
+          : `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`,
+      );
+    } else if (name === "sshKeys")
+      inputs.sshKeys = [...((inputs.sshKeys as string[]) ?? []), value];
+    else if (name in inputs) problems.push(`${name} is given more than once`);
+    else inputs[name] = value;
+  }
+  for (const [name, value] of Object.entries(inputs)) {
+    const parsed = inputTypes[name as InputName].safeParse(value);
+    if (!parsed.success) problems.push(`${name} ${parsed.error.issues[0]?.message ?? "is wrong"}`);
+  }
+  if (problems.length === 0) return inputs;
+  throw new OperationFailed([
+    ...problems.map((problem) => `--input: ${problem}`),
+    `→ Give each as NAME=VALUE, where NAME is one of ${claimable.join(", ")}.`,
+  ]);
 }
 
 /** Makes a RegExp of the pattern of `--name`. It ignores case, since hostnames are compared like that. */

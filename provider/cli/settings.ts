@@ -3,7 +3,7 @@
  * `audit` and `import-plan` use it.
  */
 import { type Command, Option } from "commander";
-import { checkConfig, resolveSettings, hideToken } from "../config/configuration";
+import { checkConfig, resolveSettings } from "../config/configuration";
 import {
   secretSettings,
   settingDescriptions,
@@ -12,6 +12,7 @@ import {
   type SettingName,
   type Settings,
 } from "../config/settings";
+import { tokenFileVariable } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { PulumiError, readConfig } from "./pulumi";
@@ -31,6 +32,9 @@ const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAl
 
 /** The settings that have an option. No secret has one: every program on the machine can read the options. */
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
+
+/** The environment variables that a token may come from. */
+const tokenVariables = ["COMPUTE_API_TOKEN", tokenFileVariable];
 
 /** The settings that have no effect on a command that only lists instances. */
 const unusedForListing: readonly SettingName[] = ["deletePolicy", "destroyPath", "leftovers"];
@@ -81,7 +85,6 @@ export async function checkSettings(
     const settingCount = Object.keys(stackConfig).length;
     findings.push(ok("stack", `${stack}: ${count(settingCount, "setting")} of compute`));
   }
-  hideToken(io, stackConfig);
 
   const optionValues = propertyMap(
     Object.fromEntries(optionNames.map((name) => [name, options[name]])),
@@ -91,22 +94,26 @@ export async function checkSettings(
   const labelOf = (name: string) =>
     Object.hasOwn(optionValues, name) ? optionOf(name) : `compute:${name}`;
 
-  const problems = checkConfig(args, env).failures.map(({ property, reason }) => ({
+  const problems = checkConfig(args, io).failures.map(({ property, reason }) => ({
     // Some failures have no property, for example those of a secret. Then only the reason names the setting.
     check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
     found: property ? `${labelOf(property)}: ${reason}` : reason,
   }));
   for (const name of ["baseUrl", "apiToken"] as const) {
-    const variable = settingEnvironment[name] ?? "";
-    if (Object.hasOwn(args, name) || env[variable]) continue;
-    const option = secretSettings.has(name) ? "" : `${optionOf(name)}, `;
-    const found = `it is not set in ${option}${variable} or a stack's configuration (--stack NAME)`;
+    const variables = name === "apiToken" ? tokenVariables : [settingEnvironment[name] ?? ""];
+    if (Object.hasOwn(args, name) || variables.some((variable) => env[variable])) continue;
+    const option = secretSettings.has(name) ? [] : [optionOf(name)];
+    const places = [...option, ...variables].join(", ");
+    const found = `it is not set in ${places} or a stack's configuration (--stack NAME)`;
     problems.push({ check: checkOf(name), found });
   }
-  const settings = problems.length === 0 ? resolveSettings(args, env) : undefined;
+  const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
 
-  const sourceOf = (name: SettingName) =>
-    Object.hasOwn(args, name) ? labelOf(name) : settingEnvironment[name];
+  const sourceOf = (name: SettingName) => {
+    if (Object.hasOwn(args, name)) return labelOf(name);
+    const isFromFile = name === "apiToken" && settings?.apiTokenFile !== undefined;
+    return isFromFile ? `${tokenFileVariable}: ${settings.apiTokenFile}` : settingEnvironment[name];
+  };
   const explicitSettings = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
     .map((name) => `${name} (${labelOf(name)})`);

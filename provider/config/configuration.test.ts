@@ -1,14 +1,19 @@
 /** Tests of how the settings are read and checked. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { MissingSettings, OperationFailed } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { Redactor } from "../redaction";
+import { temporaryFolder } from "../testing/temporaryFolder";
 import { checkConfig, resolveSettings } from "./configuration";
 
 const required = { baseUrl: "https://api.example.com/v2", apiToken: new Secret("sk_live_abcdef") };
+const source = (env: NodeJS.ProcessEnv = {}) => ({ env, redactor: new Redactor() });
 const settings = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
-  resolveSettings(propertyMap({ ...required, ...more }), env);
+  resolveSettings(propertyMap({ ...required, ...more }), source(env));
 const failures = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
-  checkConfig(propertyMap({ ...required, ...more }), env).failures;
+  checkConfig(propertyMap({ ...required, ...more }), source(env)).failures;
 
 test("with only an address and a token, all other settings have their defaults", () => {
   expect(settings({})).toEqual({
@@ -156,7 +161,7 @@ test.each([
 
 test("the environment is used only for settings that the configuration leaves out", () => {
   const env = { COMPUTE_BASE_URL: "https://e.example/v2", COMPUTE_API_TOKEN: "sk_test_env123" };
-  expect(resolveSettings(propertyMap({}), env)).toMatchObject({
+  expect(resolveSettings(propertyMap({}), source(env))).toMatchObject({
     baseUrl: "https://e.example/v2",
     apiToken: "sk_test_env123",
   });
@@ -167,7 +172,7 @@ test.each([{}, { baseUrl: null }])(
   "a bad value from the environment is reported with its variable",
   (given) => {
     const args = propertyMap({ apiToken: required.apiToken, ...given });
-    const [failure] = checkConfig(args, { COMPUTE_BASE_URL: "nonsense" }).failures;
+    const [failure] = checkConfig(args, source({ COMPUTE_BASE_URL: "nonsense" })).failures;
     expect(failure?.reason).toMatch(
       /^compute:baseUrl \(from COMPUTE_BASE_URL\) must be an address/,
     );
@@ -175,26 +180,97 @@ test.each([{}, { baseUrl: null }])(
 );
 
 test("an empty environment variable counts as not set", () => {
-  expect(() => resolveSettings(propertyMap({}), { COMPUTE_API_TOKEN: "" })).toThrow(
+  expect(() => resolveSettings(propertyMap({}), source({ COMPUTE_API_TOKEN: "" }))).toThrow(
     MissingSettings,
   );
 });
 
 test("each missing setting has its name in `pulumi config`", () => {
   try {
-    resolveSettings(propertyMap({}), {});
+    resolveSettings(propertyMap({}), source());
     throw new Error("it ended well");
   } catch (error) {
     expect(error).toBeInstanceOf(MissingSettings);
     const names = (error as MissingSettings).settings.map((setting) => setting.name);
     expect(names).toEqual(["compute:baseUrl", "compute:apiToken"]);
   }
-  expect(checkConfig(propertyMap({}), {}).failures).toEqual([]);
+  expect(checkConfig(propertyMap({}), source()).failures).toEqual([]);
 });
 
 test("a plain token becomes a secret for the state, and nothing else is added (G8)", () => {
   const given = propertyMap({ baseUrl: "https://a.example/v2", apiToken: "sk_live_abcdef" });
-  const { inputs } = checkConfig(given, { COMPUTE_API_TOKEN: "sk_live_other1" });
+  const { inputs } = checkConfig(given, source({ COMPUTE_API_TOKEN: "sk_live_other1" }));
   expect(inputs).toEqual({ ...given, apiToken: new Secret("sk_live_abcdef") });
-  expect(checkConfig(propertyMap({}), { COMPUTE_API_TOKEN: "sk_live_other1" }).inputs).toEqual({});
+  expect(
+    checkConfig(propertyMap({}), source({ COMPUTE_API_TOKEN: "sk_live_other1" })).inputs,
+  ).toEqual({});
+});
+
+/** The path of a file with this content. */
+function fileOf(content: string): string {
+  const file = join(temporaryFolder(), "token");
+  writeFileSync(file, content);
+  return file;
+}
+const resolve = (args: Record<string, PropertyValue>, env: NodeJS.ProcessEnv) =>
+  resolveSettings(propertyMap({ baseUrl: required.baseUrl, ...args }), source(env));
+const fileToken = "sk_test_fromFileCanary";
+
+test("the token is read from the file of COMPUTE_API_TOKEN_FILE, without the line break at its end", () => {
+  const file = fileOf(`${fileToken}\n`);
+  expect(resolve({}, { COMPUTE_API_TOKEN_FILE: file })).toMatchObject({
+    apiToken: fileToken,
+    apiTokenFile: file,
+    tokenKind: "test",
+  });
+  const args = propertyMap({ baseUrl: required.baseUrl });
+  const checked = checkConfig(args, source({ COMPUTE_API_TOKEN_FILE: file }));
+  expect(checked).toEqual({ inputs: args, failures: [] });
+});
+
+test("a token of the configuration wins over the file, which is then not read", () => {
+  const env = { COMPUTE_API_TOKEN_FILE: "/no/such/file" };
+  const { apiToken, apiTokenFile } = resolve({ apiToken: required.apiToken }, env);
+  expect({ apiToken, apiTokenFile }).toEqual({ apiToken: "sk_live_abcdef" });
+});
+
+test("COMPUTE_API_TOKEN and a file with another token are an error that names both, and no token", () => {
+  const file = fileOf(fileToken);
+  const env = { COMPUTE_API_TOKEN: "sk_test_otherCanary", COMPUTE_API_TOKEN_FILE: file };
+  expect(checkConfig(propertyMap({ baseUrl: required.baseUrl }), source(env)).failures).toEqual([
+    {
+      property: "",
+      reason: `compute:apiToken: COMPUTE_API_TOKEN and the file of COMPUTE_API_TOKEN_FILE (${file}) hold different tokens; unset one of the two variables`,
+    },
+  ]);
+  expect(() => resolve({}, env)).toThrow(OperationFailed);
+  expect(resolve({}, { ...env, COMPUTE_API_TOKEN: fileToken })).toMatchObject({
+    apiTokenFile: file,
+  });
+});
+
+test.each([
+  ["a file that does not exist", () => "/no/such/file", "(/no/such/file) does not exist"],
+  ["an empty file", () => fileOf(" \n"), "is empty"],
+  ["a folder", () => temporaryFolder(), "is not a regular file"],
+  ["a path that depends on the folder", () => "secrets/token", "must be an absolute path"],
+  ["a wrong prefix", () => fileOf("pk_live_Canary"), "must start with sk_live_ or sk_test_"],
+  ["two tokens", () => fileOf("sk_test_Canary1\nsk_test_Canary2"), "without spaces or line breaks"],
+  ["a path below a file", () => join(fileOf("x"), "y"), "can't be read (ENOTDIR)"],
+  ["a token in place of a path", () => "sk_live_Canary", "holds a token, but must be the path"],
+])("%s is one clear error, which never shows what the file holds (G8, G9)", (_, make, why) => {
+  const path = make();
+  const { failures: told } = checkConfig(
+    propertyMap({ baseUrl: required.baseUrl }),
+    source({ COMPUTE_API_TOKEN_FILE: path }),
+  );
+  expect(told).toEqual([{ property: "", reason: expect.stringContaining(why) }]);
+  expect(told[0]?.reason).toMatch(/^compute:apiToken: COMPUTE_API_TOKEN_FILE/);
+  expect(told[0]?.reason).not.toContain("Canary");
+});
+
+test("from then on, the token of the file is removed from messages (G8)", () => {
+  const { env, redactor } = source({ COMPUTE_API_TOKEN_FILE: fileOf(fileToken) });
+  checkConfig(propertyMap({}), { env, redactor });
+  expect(redactor.redact(`a ${fileToken} b`)).toBe("a [secret] b");
 });

@@ -28,46 +28,38 @@ import {
   type Settings,
   type SettingValues,
 } from "./settings";
+import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 
-/**
- * From now on, messages are shown without the token, because secrets stay secret (G8). This function must be called
- * before the settings are used in any other way.
- */
-export function hideToken(
-  { redactor, env }: { redactor: Redactor; env: NodeJS.ProcessEnv },
-  settings: PropertyMap,
-): void {
-  for (const token of [...secretTexts(settings["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
-    if (!token) continue;
-    redactor.hide(token);
-    // The prefix is left out: it only says which kind of token this is, which is not a secret.
-    redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
-  }
+/** The environment that settings are read from, and the redactor that removes the token from messages (G8). */
+export interface SettingsSource {
+  env: NodeJS.ProcessEnv;
+  redactor: Redactor;
 }
 
 /**
  * Returns the settings with the token as a secret, and what is wrong with the settings, for CheckConfig. A setting
  * that is not known yet is not checked, so that a preview works without it (G10). A missing setting is no failure.
+ * From now on, messages are shown without the token.
  */
-export function checkConfig(news: PropertyMap, env: NodeJS.ProcessEnv): CheckResponse {
+export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
   const token = news["apiToken"];
   return {
     // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.
     inputs:
       typeof token === "string" ? propertyMap({ ...news, apiToken: new Secret(token) }) : news,
-    failures: readSettings(news, env).failures,
+    failures: readSettings(news, source).failures,
   };
 }
 
 /**
  * Returns the settings of this run, for Configure. A setting that the configuration leaves out is read from the
- * environment, if it has a variable.
+ * environment, if it has a variable. From now on, the token is removed from messages.
  *
  * @throws OperationFailed if a setting is wrong. The message has a line for each.
  * @throws MissingSettings if a required setting is missing or not known yet
  */
-export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Settings {
-  const { values, failures } = readSettings(args, env);
+export function resolveSettings(args: PropertyMap, source: SettingsSource): Settings {
+  const { values, failures, apiTokenFile } = readSettings(args, source);
   if (failures.length > 0) {
     const lines = failures.map(({ property, reason }) =>
       property ? `  compute:${property}: ${reason}` : `  ${reason}`,
@@ -85,7 +77,7 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
       missing.map((name) => ({ name: `compute:${name}`, description: howToSet(name) })),
     );
   }
-  return settingsFrom({ ...values, baseUrl, apiToken });
+  return settingsFrom({ ...values, baseUrl, apiToken }, apiTokenFile);
 }
 
 /**
@@ -94,7 +86,7 @@ export function resolveSettings(args: PropertyMap, env: NodeJS.ProcessEnv): Sett
  */
 function howToSet(name: "baseUrl" | "apiToken"): string {
   const secretAdvice = secretSettings.has(name)
-    ? `A secret: use \`pulumi config set --secret compute:${name}\` or ${settingEnvironment[name]}. `
+    ? `A secret: use \`pulumi config set --secret compute:${name}\`, ${settingEnvironment[name]}, or a file that ${tokenFileVariable} names. `
     : "";
   return `${secretAdvice}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
 }
@@ -102,8 +94,9 @@ function howToSet(name: "baseUrl" | "apiToken"): string {
 /** Returns the values of the settings that are given and right, and what is wrong with the others. */
 function readSettings(
   args: PropertyMap,
-  env: NodeJS.ProcessEnv,
-): { values: SettingValues; failures: CheckFailure[] } {
+  source: SettingsSource,
+): { values: SettingValues; failures: CheckFailure[]; apiTokenFile?: string | undefined } {
+  hideTokens(args, source);
   const failures: CheckFailure[] = [];
   for (const key of Object.keys(args)) {
     if ((settingNames as string[]).includes(key)) continue;
@@ -114,26 +107,62 @@ function readSettings(
     failures.push({ property: "", reason });
   }
   const values: Partial<Record<SettingName, unknown>> = {};
+  let apiTokenFile: string | undefined;
   for (const name of settingNames) {
     const given = args[name];
     if (hasUnknown(given)) continue;
-    const variable = settingEnvironment[name];
-    const value = isGiven(given) ? reveal(given) : variable && (env[variable] || undefined);
-    if (value === undefined) continue;
-    const parsed = settingTypes[name].safeParse(value);
+    const isFromArgs = isGiven(given);
+    const found: Found = isFromArgs ? { value: reveal(given) } : readEnvironment(name, source);
+    if ("problem" in found) {
+      failures.push({ property: "", reason: `compute:${name}: ${found.problem}` });
+      continue;
+    }
+    if (found.value === undefined) continue;
+    const parsed = settingTypes[name].safeParse(found.value);
     if (parsed.success) {
       values[name] = parsed.data;
+      apiTokenFile ??= found.file;
     } else {
       const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
       failures.push(
-        isGiven(given)
+        isFromArgs
           ? makeFailure(name, given, reason)
-          : { property: "", reason: `compute:${name} (from ${variable}) ${reason}` },
+          : {
+              property: "",
+              reason: `compute:${name} (from ${settingEnvironment[name]}) ${reason}`,
+            },
       );
     }
   }
   failures.push(...findConflicts(values as SettingValues, args));
-  return { values: values as SettingValues, failures };
+  return { values: values as SettingValues, failures, apiTokenFile };
+}
+
+/** Removes the token of the configuration and the one of COMPUTE_API_TOKEN from messages from now on. */
+function hideTokens(args: PropertyMap, { env, redactor }: SettingsSource): void {
+  for (const token of [...secretTexts(args["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
+    if (token) hideToken(redactor, token);
+  }
+}
+
+/** The value of a setting, and the file that it was read from, if it was. Or the problem of the place that has it. */
+type Found = { value: unknown; file?: string } | { problem: string };
+
+/** Returns the value that the environment gives a setting, if any. The token may come from a file. */
+function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): Found {
+  const variable = settingEnvironment[name];
+  // An empty variable counts as not set.
+  const value = (variable && env[variable]) || undefined;
+  const file = (name === "apiToken" && env[tokenFileVariable]) || undefined;
+  if (file === undefined) return { value };
+  const content = readTokenFile(file, redactor);
+  if ("problem" in content) return content;
+  if (value !== undefined && value !== content.token) {
+    return {
+      problem: `${variable} and the file of ${tokenFileVariable} (${file}) hold different tokens; unset one of the two variables`,
+    };
+  }
+  return { value: content.token, file };
 }
 
 /** Whether the setting is given. A null counts as left out. */

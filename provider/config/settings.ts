@@ -121,7 +121,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   baseUrl:
     "Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.",
   apiToken:
-    "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.",
+    "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.",
   requireTokenKind:
     "The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.",
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
@@ -150,6 +150,8 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
 export interface Settings {
   baseUrl: string;
   apiToken: string;
+  /** The file that the token was read from, if it was. The file is read anew when the service refuses the token. */
+  apiTokenFile: string | undefined;
   tokenKind: TokenKind;
   requestsPerMinute: number;
   requestTimeoutMs: number;
@@ -166,12 +168,13 @@ export interface Settings {
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * Makes the settings of a run from checked values.
+ * Makes the settings of a run from checked values. `apiTokenFile` is the file that the token was read from, if it was.
  *
  * @throws Error if the token is neither a live nor a test token, which the check refuses
  */
 export function settingsFrom(
   given: SettingValues & { baseUrl: string; apiToken: string },
+  apiTokenFile: string | undefined,
 ): Settings {
   const { baseUrl, apiToken, destroyPath, cursorParameter } = given;
   const values = { ...defaults, ...given };
@@ -182,6 +185,7 @@ export function settingsFrom(
   return {
     baseUrl,
     apiToken,
+    apiTokenFile,
     tokenKind,
     destroyPath,
     cursorParameter,

@@ -104,6 +104,16 @@ test("an input that an import could not read is recorded in place, and never rep
   expect(assertedInputs(detailed)).toEqual(["flavorId", "imageId", "vpcId", "sshKeys", "userData"]);
 });
 
+test("an input that an import file added is recorded in the outputs, too, and never replaces (G5)", () => {
+  const inputs = inputsOf({ sshKeys: ["a"] });
+  const oldOutputs = propertyMap({ name: "web", status: "ACTIVE" });
+  const detailed = changedInputs({ oldInputs: inputs, oldOutputs, news: inputs });
+  expect(detailed).toEqual({ flavorId: "add", imageId: "add", vpcId: "add", sshKeys: "add" });
+  const news = inputsOf({ flavorId: "other", sshKeys: ["a"] });
+  const changed = changedInputs({ oldInputs: inputs, oldOutputs, news });
+  expect(replacedInputs(changed)).toEqual(["flavorId"]);
+});
+
 test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
   const script = new Secret("#!/bin/sh");
   const { userData: _, ...inputs } = inputsOf({ userData: script });

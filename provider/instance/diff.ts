@@ -89,7 +89,7 @@ export function replacedInputs(changed: ChangedInputs): InputName[] {
 
 /**
  * Returns the inputs that an import could not read and that the program now asserts. They are recorded in
- * place. The outputs of a created instance have a key for every input (null if unset). The outputs of an
+ * the outputs, in place. The outputs of a created instance have a key for every input (null if unset). The outputs of an
  * imported instance lack the key.
  */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
@@ -117,7 +117,9 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
     traitsOf(name).comparison === "set"
       ? isDeepStrictEqual(asSet(before), asSet(after))
       : isDeepStrictEqual(before, after);
-  return isSame ? undefined : "update-replace";
+  if (!isSame) return "update-replace";
+  // An import file may add inputs, which the engine puts into the inputs of the state alone.
+  return name in oldOutputs ? undefined : "add";
 }
 
 /** The value without its secrecy. Undefined for null and for an empty list, since neither is sent to the service. */

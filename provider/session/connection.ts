@@ -8,7 +8,9 @@ import { raceAbort } from "../abort";
 import { explain } from "../advice";
 import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
+import { tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
+import { readTokenFile, tokenFileVariable } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
@@ -22,9 +24,15 @@ export class Connection {
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token, which is running, was successful or has failed for good. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
+  /** The token that the client uses. */
+  #token: string;
+  #renewals = 0;
+  /** The last warning about the file of the token. */
+  #warned: string | undefined;
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
     this.#settings = settings;
+    this.#token = settings.apiToken;
     this.#ctx = ctx;
     this.#canceled = canceled;
   }
@@ -61,10 +69,52 @@ export class Connection {
     await api?.close();
   }
 
+  /**
+   * How often the token was renewed from its file. A new token may be another tenant's. So after a renewal, a listing
+   * that lacks an instance needs the proof that G3 asks for with another token. The session keeps the origin of the
+   * token that it began with, so the next run needs that proof, too, until it has seen the instance.
+   */
+  get renewals(): number {
+    return this.#renewals;
+  }
+
   /** Returns the origin of the instances of this session, without the account, for which a request is needed. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
+  }
+
+  /**
+   * Reads the file of the token anew, after the service refused a token. Returns the token in the file, or undefined
+   * if the file has no other usable token.
+   */
+  #renewToken(file: string, refused: string): string | undefined {
+    const { messages, redactor } = this.#ctx;
+    const { tokenKind } = this.#settings;
+    const content = readTokenFile(file, redactor);
+    if ("problem" in content) return this.#warn(content.problem);
+    const { token } = content;
+    if (token === refused) return undefined;
+    if (token === this.#token) return token;
+    const newKind = tokenKindOf(token);
+    // The policies of the session were chosen for the kind of the token that it began with.
+    if (newKind !== tokenKind) {
+      return this.#warn(
+        `${tokenFileVariable} (${file}) holds a ${newKind} token now, but this run began with a ${tokenKind} one`,
+      );
+    }
+    this.#token = token;
+    this.#renewals++;
+    messages.info(`the service refused the token; the run continues with the new one in ${file}`);
+    return token;
+  }
+
+  #warn(problem: string): undefined {
+    if (this.#warned === problem) return;
+    this.#warned = problem;
+    this.#ctx.messages.warning(
+      `the service refused the token, and there is no new one: ${problem}`,
+    );
   }
 
   async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
@@ -89,13 +139,18 @@ export class Connection {
     // Loaded with the first request: previews send no request, and loading undici would slow down every start.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
-    const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
+    const { baseUrl, apiTokenFile, requestTimeoutMs, requestsPerMinute, destroyPath } =
+      this.#settings;
     const options: ClientOptions = {
       baseUrl,
-      token: apiToken,
+      token: this.#token,
       requestTimeoutMs,
       requestsPerMinute,
       destroyPath,
+      renewToken:
+        apiTokenFile === undefined
+          ? undefined
+          : (refused) => this.#renewToken(apiTokenFile, refused),
       userAgent: `pulumi-compute/${metadata.version}`,
       clock,
       env,

@@ -80,17 +80,19 @@ export class Session {
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
-        return collect(
-          api,
-          {
-            cursorParameter: settings.cursorParameter,
-            onCursorFailed: (why) => {
-              if (!this.isFirst("cursor")) return;
-              ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
-            },
+        const options = {
+          cursorParameter: settings.cursorParameter,
+          onCursorFailed: (why: string) => {
+            if (!this.isFirst("cursor")) return;
+            ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
           },
-          signal,
-        );
+        };
+        for (;;) {
+          const { renewals } = this.connection;
+          const content = await collect(api, options, signal);
+          // The pages of one listing must not come from two tenants.
+          if (renewals === this.connection.renewals) return content;
+        }
       },
       ctx.clock,
       canceled,

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { required } from "./support/programs";
-import { plugin } from "./support/stack";
+import { instances, required } from "./support/programs";
+import { isOldest, plugin } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 test("a hundred servers: import-plan, pulumi import, and the program that it writes replaces none", async () => {
@@ -51,6 +51,46 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   expect(again.output).toContain('"name": "web-0-i-late"');
   expect(again.output).toContain("1 instance is in the plan; 100 are in the stack already.");
 });
+
+// The oldest engine ignores the inputs of the file.
+(isOldest ? test.skip : test)(
+  "--input: the program that Pulumi writes is complete, and up replaces nothing",
+  async () => {
+    await using fixture = await Fixture.create({ program: "resources: {}\n" });
+    const { stack, service } = fixture;
+    service.control.insert({ id: "i-1", name: "web" });
+    service.control.insert({ id: "i-2", name: "db" });
+    const inputs = { ...required, sshKeys: "key-1" };
+    const options = Object.entries(inputs).map(
+      ([name, value]) => `--input ${name}=${String(value)}`,
+    );
+    const planned = await stack.type(
+      `'${plugin}' import-plan --stack dev --out plan.json ${options.join(" ")}`,
+    );
+    expect(planned.code).toBe(0);
+    const importing = "pulumi import --file plan.json --yes --skip-preview --out written.yaml";
+    const imported = await stack.type(importing);
+    expect(imported.output).toMatch(/= 2 imported/);
+    expect(imported.output).not.toMatch(/warning/);
+
+    const written = readFileSync(join(stack.project, "written.yaml"), "utf8");
+    stack.program(`${written}\noutputs:\n  flavor: \${web.flavorId}\n`);
+    const up = await stack.up();
+    expect(up.output).toMatch(/~ 2 updated/);
+    expect(up.output).toContain("so the state records what the program says, unchecked");
+    expect(up.code).toBe(0);
+    expect(await stack.outputs()).toEqual({ flavor: required["flavorId"] });
+    await stack.expectNothingToDo();
+    for (const { inputs: held } of await stack.instances()) {
+      expect(held).toMatchObject({ ...required, sshKeys: ["key-1"] });
+    }
+    expect(fixture.posts()).toBe(0);
+
+    // From then on, a change is a change.
+    stack.program(instances({ web: { inputs: { name: "web", flavorId: "other" } } }));
+    expect((await stack.preview("--diff")).output).toMatch(/~ flavorId *: "standard-2" => "other"/);
+  },
+);
 
 test("--parent and --provider: they become children of a component, by the program's own provider", async () => {
   await using fixture = await Fixture.create({ program: "resources: {}\n" });

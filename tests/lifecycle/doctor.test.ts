@@ -15,6 +15,7 @@ import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { systemClock } from "../../provider/clock";
 import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { TlsFront } from "../support/tlsFront";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
@@ -177,7 +178,13 @@ test("each missing or wrong setting is named with the places where it is looked 
     expect(missing.checks["base URL"]).toMatch(
       /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
     );
-    expect(missing.checks["token"]).toMatch(/^FAILED: it is not set in COMPUTE_API_TOKEN/);
+    expect(missing.checks["token"]).toMatch(
+      /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or a stack/,
+    );
+    const noFile = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: join(world.home, "none") };
+    expect((await diagnose(world, [], noFile)).checks["token"]).toMatch(
+      /^FAILED: compute:apiToken: COMPUTE_API_TOKEN_FILE \(.*none\) does not exist → /,
+    );
     const wrong = await diagnose(world, [
       ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
       ...["--delete-policy", "destroy"],
@@ -187,6 +194,17 @@ test("each missing or wrong setting is named with the places where it is looked 
     expectSkipped(wrong);
     expect(wrong.code).toBe(1);
     expect(world.service.counts()).toEqual({});
+  });
+});
+
+test("a token from a file is named with its file", async () => {
+  await withWorld({}, async (world) => {
+    const file = join(temporaryFolder(), "token");
+    writeFileSync(file, testToken);
+    const env = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: file };
+    const { code, checks } = await diagnose(world, [], env);
+    expect(checks["token"]).toMatch(/^ok: test: .* \(COMPUTE_API_TOKEN_FILE: .*token\)$/);
+    expect(code).toBe(0);
   });
 });
 

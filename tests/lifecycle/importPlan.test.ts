@@ -113,6 +113,61 @@ test("the plan does not show the token, even if an instance has the token as its
   });
 });
 
+test("--input adds the inputs that the listing lacks to each instance of the plan", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ id: "i-1", name: "web" });
+    const file = join(world.home, "plan.json");
+    const given = ["flavorId=standard-2", "imageId=a=b", "sshKeys=one", "sshKeys=two"];
+    const options = given.flatMap((it) => ["--input", it]);
+    await plan(world, "--out", file, ...options);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      resources: [
+        {
+          type: "compute:index:Instance",
+          name: "web",
+          id: "i-1",
+          inputs: { flavorId: "standard-2", imageId: "a=b", sshKeys: ["one", "two"] },
+        },
+      ],
+    });
+  });
+});
+
+test.each([
+  ["flavour_id=CanaryToken", "--input: one is no input of an instance; did you mean flavorId?"],
+  ["CanaryToken", "--input: one has no ="],
+  ["imageId=", "--input: imageId must not be empty"],
+  ["sshKeys=", "--input: sshKeys must not be empty"],
+  ["name=CanaryToken", "--input: name: the name comes from the listing"],
+  [
+    "userData=CanaryToken",
+    "--input: userData is a secret, which the plan would hold in clear text",
+  ],
+])(
+  "--input %s is refused without its value, before anything is asked (G8, G9)",
+  async (given, why) => {
+    await withWorld({}, async (world) => {
+      const { code, warnings } = await plan(world, "--input", "vpcId=v", "--input", given);
+      expect(code).toBe(1);
+      expect(warnings).toEqual([
+        expect.stringContaining(why),
+        expect.stringMatching(/^→ Give each as NAME=VALUE, .* flavorId, imageId, vpcId, sshKeys\./),
+      ]);
+      expect(world.service.counts()).toEqual({});
+    });
+  },
+);
+
+test("an input that is given twice is refused", async () => {
+  await withWorld({}, async (world) => {
+    const twice = await plan(world, "--input", "vpcId=a", "--input", "vpcId=b");
+    expect(twice).toMatchObject({
+      code: 1,
+      warnings: ["--input: vpcId is given more than once", expect.stringMatching(/^→/)],
+    });
+  });
+});
+
 test("--out writes the file; each error is printed with the next step, and the exit code is 1", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;

@@ -15,7 +15,7 @@ const firstDelayMs = 500;
 /**
  * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or
  * with the reason of the signal that cancelled the request. Without a `permit`, each try first waits for
- * the rate limit. A POST is sent at most once (no create is blindly retried, G2).
+ * the rate limit. A POST is sent at most once (no create is blindly retried, G2), except after a refused token.
  */
 export type Send = <T>(
   request: HttpRequest,
@@ -29,7 +29,9 @@ export function createSend(
   acquire: AcquirePermit,
   transport: Transport,
 ): Send {
-  const { clock, random, onFailedTry } = options;
+  const { clock, random, onFailedTry, renewToken } = options;
+  /** The token of the next request. */
+  let { token } = options;
 
   const sendOnce: Send = async (request, read, createPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
@@ -43,7 +45,7 @@ export function createSend(
     let end: RequestEnd = { sent: false };
     try {
       // Send the request, wait for the whole response, and write the debug log.
-      const sending = transport.send(request, () => (end = { sent: true }));
+      const sending = transport.send(request, token, () => (end = { sent: true }));
       const response = await logged(request, sending, options);
       const { status } = response;
       const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
@@ -58,12 +60,26 @@ export function createSend(
     }
   };
 
-  return async (request, read, permit) => {
+  return async (request, read, createPermit) => {
+    let permit = createPermit;
+    let mayRenewToken = renewToken !== undefined;
     for (let failedTries = 0; ;) {
+      const sentToken = token;
       try {
         return await sendOnce(request, read, permit);
       } catch (error) {
-        if (request.method === "POST" || !(error instanceof RequestError)) throw error;
+        if (!(error instanceof RequestError)) throw error;
+        if (mayRenewToken && isTokenRefusal(error)) {
+          mayRenewToken = false;
+          const newToken = renewToken?.(sentToken);
+          if (newToken !== undefined) {
+            token = newToken;
+            // The POST's permit is used up, so the next try waits for the rate limit.
+            permit = undefined;
+            continue;
+          }
+        }
+        if (request.method === "POST") throw error;
         onFailedTry?.(error);
         // A 429 never fails a GET or DELETE (G6). The rate limit holds the next try back for as long as needed.
         if (error.status === 429) continue;
@@ -74,6 +90,14 @@ export function createSend(
       }
     }
   };
+}
+
+/**
+ * Whether the service has refused the token, and so did nothing. The 401 of a POST proves that only with the error
+ * envelope of the service's API document: without it, something else between here and the service may have answered.
+ */
+function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): boolean {
+  return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
 }
 
 /**

@@ -42,13 +42,13 @@ export interface HttpResponse {
 /** Sends requests to the service. */
 export interface Transport {
   /**
-   * Calls `onSend` when the first byte is about to leave. Rejects with a `RequestError`, or with the reason
-   * of the signal that cancelled the request. A POST that is cancelled after `onSend` never rejects with that
-   * reason, but with a `RequestError`, because the service may have acted (an unclear create is never blindly
-   * retried, G2). Resolves, with a truncated body, if the response breaks off after a 429, or after the success of
-   * a DELETE.
+   * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
+   * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
+   * never rejects with that reason, but with a `RequestError`, because the service may have acted (an unclear create is
+   * never blindly retried, G2). Resolves, with a truncated body, if the response breaks off after a 429, or after the
+   * success of a DELETE.
    */
-  send(request: HttpRequest, onSend: () => void): Promise<HttpResponse>;
+  send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
@@ -64,8 +64,7 @@ const maxBodyBytes = 8 * 1024 * 1024;
 export function createTransport(baseUrl: URL, options: ClientOptions): Transport {
   const { clock, requestTimeoutMs } = options;
   const { origin, host } = baseUrl;
-  const headers = {
-    authorization: `Bearer ${options.token}`,
+  const commonHeaders = {
     accept: "application/json",
     "accept-encoding": "identity",
     "user-agent": options.userAgent,
@@ -76,12 +75,12 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   const sharedDispatcher = makeDispatcher();
 
   return {
-    async send(request, onSend) {
+    async send(request, token, onSend) {
       // A POST opens a connection of its own. If a POST on an idle connection met a reset, nobody would know
       // whether the service had read the POST (G2).
       const postDispatcher = request.method === "POST" ? makeDispatcher() : undefined;
       try {
-        return await sendOver(postDispatcher ?? sharedDispatcher, request, onSend);
+        return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
       } finally {
         void postDispatcher?.destroy();
       }
@@ -92,9 +91,11 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   function sendOver(
     dispatcher: Dispatcher,
     request: HttpRequest,
+    token: string,
     onSend: () => void,
   ): Promise<HttpResponse> {
     const { method, path, body, cancelUnsent, cancelSent } = request;
+    const headers = { authorization: `Bearer ${token}`, ...commonHeaders };
     const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
     /** Aborted when the outcome is known. This stops the time-out and the listeners below. */
     const settled = new AbortController();

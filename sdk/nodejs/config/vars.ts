@@ -8,7 +8,7 @@ declare var exports: any;
 const __config = new pulumi.Config("compute");
 
 /**
- * Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.
+ * Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
  */
 export declare const apiToken: string | undefined;
 Object.defineProperty(exports, "apiToken", {

@@ -54,12 +54,16 @@ export class Plugin {
 
   /**
    * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than
-   * real time the clock of the plugin runs. Sockets are not accelerated.
+   * real time the clock of the plugin runs. Sockets are not accelerated. `env` is added to the environment.
    */
   static async start(
     home: string,
     settings: Settings,
-    { scope = "a-provider", speed = 1 } = {},
+    {
+      scope = "a-provider",
+      speed = 1,
+      env = {},
+    }: { scope?: string; speed?: number; env?: NodeJS.ProcessEnv } = {},
   ): Promise<Plugin> {
     const clock = new PluginClock(speed);
     const redactor = new Redactor();
@@ -71,7 +75,7 @@ export class Plugin {
       messages: log,
       redactor,
       clock,
-      env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1" },
+      env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
     });
     const server = createServer({
       loadProvider: async () => provider,

@@ -43,11 +43,11 @@ export class World {
       .filter(isPending);
   }
 
-  /** Starts a plugin, as each `pulumi up` does. */
-  async plugin(settings: Settings = {}, speed = 1): Promise<Plugin> {
-    const required = { baseUrl: this.service.url, apiToken: testToken };
+  /** Starts a plugin, as each `pulumi up` does. A setting that is null is left to the environment. */
+  async plugin(settings: Settings = {}, speed = 1, env: NodeJS.ProcessEnv = {}): Promise<Plugin> {
+    const all = { baseUrl: this.service.url, apiToken: testToken, ...settings };
     const { scope } = this.stack;
-    const plugin = await Plugin.start(this.home, { ...required, ...settings }, { scope, speed });
+    const plugin = await Plugin.start(this.home, all, { scope, speed, env });
     this.plugins.push(plugin);
     return plugin;
   }

@@ -16,7 +16,7 @@ from .. import _utilities
 
 apiToken: Optional[str]
 """
-Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.
+Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
 """
 
 baseUrl: Optional[str]

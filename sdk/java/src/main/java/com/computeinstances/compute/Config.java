@@ -14,7 +14,7 @@ public final class Config {
 
     private static final com.pulumi.Config config = com.pulumi.Config.of("compute");
 /**
- * Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`.
+ * Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
  * 
  */
     public Optional<String> apiToken() {

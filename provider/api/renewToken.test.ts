@@ -1,0 +1,117 @@
+/** Tests what the client does when the service refuses the token, and there may be a new one. */
+import { expect, test } from "@jest/globals";
+import { VirtualClock } from "../testing/virtualClock";
+import { answer, reset, type Step } from "./testing/scriptedServer";
+import { create, failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
+
+const newToken = "sk_test_canary_new1";
+const envelope = { error: { code: "unauthorized", message: "no" } };
+const refused = answer(401, envelope);
+const account = "GET /v2/account";
+const post = "POST /v2/instances";
+const accepted = answer(202, { id: "i-1" });
+
+/** Runs a test, and returns the tokens of the requests, and those for which a new one was asked. */
+async function tokensOf(
+  script: Step[],
+  renewed: string | undefined,
+  run: (client: ReturnType<typeof testClient>) => Promise<void>,
+): Promise<{ sent: (string | undefined)[]; asked: string[] }> {
+  const asked: string[] = [];
+  const renewToken = (token: string) => {
+    asked.push(token);
+    return renewed;
+  };
+  return await withServer(script, async ({ baseUrl, seen }) => {
+    await run(testClient(baseUrl, { renewToken }));
+    return { sent: seen.map(({ headers }) => headers["authorization"]), asked };
+  });
+}
+const [old, renewed] = [`Bearer ${testToken}`, `Bearer ${newToken}`];
+
+test("after a 401, a GET is sent once more with the new token, and so are all later requests", async () => {
+  const ok = { expect: account, react: answer(200, {}) };
+  const tokens = await tokensOf(
+    [{ expect: account, react: refused }, ok, ok],
+    newToken,
+    async (client) => {
+      await client.account(never);
+      await client.account(never);
+    },
+  );
+  expect(tokens).toEqual({ sent: [old, renewed, renewed], asked: [testToken] });
+});
+
+test("a GET whose new token is refused, too, fails: the file is read once a request", async () => {
+  const step = { expect: account, react: refused };
+  const tokens = await tokensOf([step, step], newToken, async (client) => {
+    expect(await failureOf(client.account(never))).toMatchObject({ status: 401 });
+  });
+  expect(tokens).toEqual({ sent: [old, renewed], asked: [testToken] });
+});
+
+test("without a new token, the request is not repeated", async () => {
+  const script = [account, post].map((expected) => ({ expect: expected, react: refused }));
+  const tokens = await tokensOf(script, undefined, async (client) => {
+    expect(await failureOf(client.account(never))).toMatchObject({ status: 401 });
+    expect(await create(client)).toMatchObject({ kind: "refused" });
+  });
+  expect(tokens.sent).toEqual([old, old]);
+});
+
+test("a POST that was refused with the error envelope is sent once more, over a connection of its own", async () => {
+  const script = [
+    { expect: post, react: refused },
+    { expect: post, react: accepted },
+  ];
+  const tokens = await tokensOf(script, newToken, async (client) => {
+    expect(await create(client)).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
+  });
+  expect(tokens.sent).toEqual([old, renewed]);
+});
+
+test("a POST whose 401 has no error envelope is not repeated: another server may have answered (G2)", async () => {
+  const script = [{ expect: post, react: answer(401, "<html>Sign in</html>") }];
+  const tokens = await tokensOf(script, newToken, async (client) => {
+    expect(await create(client)).toMatchObject({ kind: "unclear" });
+  });
+  expect(tokens).toEqual({ sent: [old], asked: [] });
+});
+
+test("the repeated POST has an outcome of its own, and is not repeated again (G2)", async () => {
+  for (const [react, kind] of [
+    [refused, "refused"],
+    [reset, "unclear"],
+    [answer(503, envelope), "unclear"],
+    [answer(429, envelope), "rateLimited"],
+  ] as const) {
+    const script = [
+      { expect: post, react: refused },
+      { expect: post, react },
+    ];
+    await tokensOf(script, newToken, async (client) => {
+      expect(await create(client)).toMatchObject({ kind });
+    });
+  }
+});
+
+test("the repeated POST waits for a permit of its own, so the rate limit is kept (G6)", async () => {
+  const script = [
+    { expect: post, react: refused },
+    { expect: post, react: accepted },
+  ];
+  await withServer(script, async ({ baseUrl, seen }) => {
+    const clock = new VirtualClock();
+    const asked = Promise.withResolvers<void>();
+    const renewToken = () => {
+      asked.resolve();
+      return newToken;
+    };
+    const outcome = create(testClient(baseUrl, { clock, requestsPerMinute: 1, renewToken }));
+    await asked.promise;
+    await clock.advance(60_000);
+    expect(seen).toHaveLength(1);
+    await clock.advance(1);
+    expect(await outcome).toMatchObject({ kind: "accepted" });
+  });
+});
