@@ -4,7 +4,7 @@
  */
 import type { Clock } from "./clock";
 
-/** The engine sent Cancel (Ctrl-C), or a signal has asked the plugin to end, or the engine is gone. */
+/** The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the engine is gone. */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {
@@ -42,7 +42,7 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal that a timer aborts (or, with `deadline`, the outer signal). Disposing of the `Ending` stops the timer. */
+/** A signal that is aborted by a timer. With `deadline`, the outer signal aborts it too. Disposing of the `Ending` stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
 /** Returns a signal that is aborted when `outer` is aborted, with its reason, or after `seconds`, with `TimedOut`. */

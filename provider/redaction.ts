@@ -68,7 +68,7 @@ export class Redactor {
 
   /**
    * Returns the text as one printable line without secrets. An id, a name or a status from the service must
-   * not be able to add a line to a message. The caller passes a message of several lines line by line.
+   * not be able to add a line to a message. To keep its line breaks, a caller passes a message line by line.
    */
   redact(text: string): string {
     const line = printable(this.#redact(text));

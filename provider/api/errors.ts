@@ -46,6 +46,11 @@ export class RequestError extends Error {
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
+  /**
+   * Whether the service may have carried out the request, or an earlier try of it. `request.ts` sets it for the earlier
+   * tries.
+   */
+  mayHaveActed: boolean;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
     super(messageOf(failure), options);
@@ -55,6 +60,7 @@ export class RequestError extends Error {
     this.status = failure.status;
     this.service = failure.service ?? {};
     this.lasting = failure.lasting ?? false;
+    this.mayHaveActed = this.transient && this.kind !== "unreachable" && this.status !== 429;
   }
 
   /** Whether the response carried an error envelope with a code or a message. */

@@ -23,7 +23,7 @@ export type PostOutcome =
    * other error is the reason of the signal that cancelled the POST.
    */
   | { kind: "notSent"; failure: RequestError | Error }
-  /** The service answered with a 429 and made nothing. The rate limit already holds back the next permit for a POST. */
+  /** The service answered with a 429 and made nothing. The client's own rate limit already delays the next POST. */
   | { kind: "rateLimited"; failure: RequestError }
   /** The service refused with a 4xx and the error envelope of its API document, and made nothing. */
   | { kind: "refused"; failure: RequestError }
@@ -34,15 +34,15 @@ export type PostOutcome =
 const unclear4xx: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
 
 /**
- * Returns the outcome of a POST that ended with `error`. If the error is the reason of the signal `unsent`, the
- * signal cancelled the POST before a byte was sent. Any other error that is not a `RequestError` is a defect of
- * the provider, and whether the POST was sent before the defect is not known.
+ * Returns the outcome of a POST that ended with `error`. The transport rejects with the reason of `cancelSignal` only if
+ * no byte was sent. Any other error that is not a `RequestError` is a defect of the provider, and whether the POST was
+ * sent before the defect is not known.
  */
 export function outcomeOf(
   error: unknown,
-  unsent: AbortSignal,
+  cancelSignal: AbortSignal,
 ): Exclude<PostOutcome, { kind: "accepted" }> {
-  if (unsent.aborted && error === unsent.reason) {
+  if (cancelSignal.aborted && error === cancelSignal.reason) {
     return { kind: "notSent", failure: error instanceof Error ? error : new Error(String(error)) };
   }
   if (!(error instanceof RequestError)) {
@@ -51,6 +51,7 @@ export function outcomeOf(
     return { kind: "unclear", failure: new RequestError(failure, { cause: error }) };
   }
   const { kind, status = 0 } = error;
+  // The request could not be formed or had no permit, or no connection was made.
   if (kind === "unsendable" || kind === "unreachable") return { kind: "notSent", failure: error };
   if (kind !== "answered") return { kind: "unclear", failure: error };
   if (status === 429) return { kind: "rateLimited", failure: error };

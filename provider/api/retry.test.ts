@@ -117,6 +117,23 @@ test("a DELETE is repeated after a reset, and a 404 to it is an error", async ()
   );
 });
 
+test("a refusal after a DELETE that got no response leaves open whether the service acted", async () => {
+  const tries = [
+    { expect: destroy, react: reset },
+    { expect: destroy, react: answer(403) },
+  ];
+  await withServer(tries, async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { destroyPath });
+    const failure = await failureOf(client.destroyInstance("i-1", never));
+    expect(failure).toMatchObject({ status: 403, mayHaveActed: true });
+  });
+  await withServer([{ expect: destroy, react: answer(403) }], async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { destroyPath });
+    const failure = await failureOf(client.destroyInstance("i-1", never));
+    expect(failure).toMatchObject({ status: 403, mayHaveActed: false });
+  });
+});
+
 test("an id is encoded as one segment of the path, or refused", async () => {
   const expected = "DELETE /v2/instances/a%2F..%3Fb%23%24%26";
   await withServer([{ expect: expected, react: answer(204) }], async ({ baseUrl }) => {

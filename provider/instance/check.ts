@@ -67,6 +67,7 @@ function chooseName(
   }
   // Without the scope, the tag in the name can't be computed.
   if (scope.kind === "unknown") return propertyMap({ name: Unknown.value });
+  // Before Configure (`none`) there is no stack to tell apart.
   const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
   return propertyMap({ name, [generatedKey]: name });
 }

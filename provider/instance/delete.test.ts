@@ -215,6 +215,10 @@ test.each([
   ],
   [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
   [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
+  [
+    Object.assign(failed("unreachable", "refused after a cut", "DELETE"), { mayHaveActed: true }),
+    "whether instance i-1 was destroyed is not known",
+  ],
 ])(
   "the error of a failed destroy call says what is known of the instance: %s",
   async (error, words) => {

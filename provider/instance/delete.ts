@@ -24,14 +24,15 @@ import {
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance alone that this run has taken over.
  *
- * @throws OperationFailed if the instance still exists or may exist, unless the policy is "retain", and if
- *   it lives elsewhere. RequestError if a listing fails. The error that ended the operation before a DELETE.
+ * @throws OperationFailed if the instance lives elsewhere, or if it exists or may exist (not with the policy "retain").
+ *   RequestError if a listing before the DELETE fails. The error that ended the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   const { ledger, settings } = session;
   if (session.creates.hasTakenOver(id)) {
-    // The engine only removes an older entry of the instance from the state.
+    // This run has given the instance to a resource of the program already. The engine now deletes an older entry of the
+    // same instance from the state, so the instance must stay.
     session.ctx.messages.warning(
       `instance ${id} was not destroyed, because this run took it over for a resource of the program`,
       urn,
@@ -115,9 +116,11 @@ async function destroyInstance(
       await clock.sleep(pollIntervalMs, signal);
     }
   } catch (error) {
-    if (!isEnded(error)) throw error;
+    if (!isEnded(error) && !(error instanceof RequestError)) throw error;
+    const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
     throw new OperationFailed(
-      `DELETE was sent for instance ${id}, but ${endOf(error)} before it was proven that the instance is gone. The instance stays in the state. Run again to check it again`,
+      `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. Run again to check it again`,
+      { cause: error },
     );
   }
 }
@@ -141,10 +144,9 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
     }
     if (!(error instanceof RequestError)) throw error;
     if (error.status === 404) return false;
-    const outcome =
-      error.transient && error.kind !== "unreachable"
-        ? `whether instance ${id} was destroyed is not known`
-        : `instance ${id} was not destroyed`;
+    const outcome = error.mayHaveActed
+      ? `whether instance ${id} was destroyed is not known`
+      : `instance ${id} was not destroyed`;
     throw new OperationFailed(`${outcome}: ${explain(error)}`, { cause: error });
   } finally {
     session.listings.markWrite();
@@ -175,8 +177,8 @@ const sessionsWithoutLook = new WeakSet<Session>();
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-  // `pulumi do --stateless`, and a stack that only read the instance with `.get()`, also call Delete, although
-  // another state may hold the instance. So only the record of an instance that a state surely held is settled.
+  // `pulumi do --stateless` also calls Delete, although a state may hold the instance. So only the record of an instance
+  // that a state surely held is settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
   const remains = describeRetained(oldOutputs, session.settings.tokenKind);
   const consequence = {

@@ -47,7 +47,7 @@ export const recordSchema = z.object({
    * - `unknown`: the POST has ended, and whether the service acted is not known.
    * - `accepted`: the instance's id is known, but no engine has it yet.
    * - `replied`: an engine was sent the id, in the reply to a Create or an import, and has possibly saved it.
-   * - `delivered`: the session ended in order after the reply.
+   * - `delivered`: after the reply, the session ended normally.
    * - `settled`: the record is of no further use, for the reason in `settled`.
    * - `refused`: the service refused the create and made nothing.
    */
@@ -72,7 +72,8 @@ export const recordSchema = z.object({
     .optional(),
   /**
    * Why the record is settled.
-   * - `state`: another session's stamp proved that a state held the instance, or the record is delivered, and its
+   * - `state`: the outputs that the engine sent had the id of another session (`__run`), which proves that a state held
+   *   the instance, or the record is delivered, and its
    *   POST ended more than 30 days ago.
    * - `gone`: the instance is proven gone.
    * - `dropped`: a Delete reported that it leaves the instance running.

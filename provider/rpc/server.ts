@@ -18,7 +18,7 @@ import type { Redactor } from "../redaction";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 
-/** `UntypedServiceImplementation` without its index signature, which would let any name pass. */
+/** The calls of `IResourceProviderServer`, all of them optional, without its index signature, which would let any name pass. */
 export type ProviderCalls = Partial<{
   [
     Name in keyof IResourceProviderServer as string extends Name ? never : Name
@@ -76,12 +76,18 @@ export class ProviderServer {
     return this.#running.size;
   }
 
-  /** Has the provider, if it is loaded, end its waits (see `Provider.cancel`). Never throws. */
+  /**
+   * Tells the provider to end its waits, if it is loaded. `isOrderly` says that the engine has received every reply. Never
+   * throws.
+   */
   cancel(isOrderly: boolean, isEngineGone = false): void {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
 
-  /** Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. */
+  /**
+   * Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. The provider
+   * then drops the configuration of an engine that has sent Cancel (`renew`).
+   */
   attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
     this.#tellProvider((provider) => provider.renew());

@@ -22,7 +22,7 @@ export class Connection {
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
   #api: Promise<ComputeApi> | undefined;
-  /** The check of the token, which is running, was successful or has failed for good. */
+  /** The check of the token: still running, successful, or failed for good. Undefined if the next call must check. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
@@ -39,8 +39,8 @@ export class Connection {
 
   /**
    * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
-   * /v2/account, unless compute:validateCredentials is false. If that request fails in a way that may pass, such
-   * as a time-out, the next call checks the token again. If the service answers with an error that will not pass
+   * /v2/account, unless compute:validateCredentials is false. If that request fails, for
+   * example by a time-out, the next call checks the token again. If the service answers with an error that will not pass
    * and is no 401, such as a 403, a warning is shown and the token is used.
    *
    * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
@@ -51,7 +51,7 @@ export class Connection {
     if (!this.#opened) {
       this.#opened = this.#open();
       this.#opened.catch((error: unknown) => {
-        // After an OperationFailed, every later call fails too. Any other failure may pass.
+        // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
         if (!(error instanceof OperationFailed)) this.#opened = undefined;
       });
     }
@@ -136,7 +136,7 @@ export class Connection {
   }
 
   async #createApi(): Promise<ComputeApi> {
-    // Loaded with the first request: previews send no request, and loading undici would slow down every start.
+    // Loaded with the first request: many previews send no request, and loading undici would slow down every start.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, apiTokenFile, requestTimeoutMs, requestsPerMinute, destroyPath } =

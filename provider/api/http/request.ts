@@ -63,6 +63,7 @@ export function createSend(
   return async (request, read, createPermit) => {
     let permit = createPermit;
     let mayRenewToken = renewToken !== undefined;
+    let mayHaveActed = false;
     for (let failedTries = 0; ;) {
       const sentToken = token;
       try {
@@ -80,6 +81,8 @@ export function createSend(
           }
         }
         if (request.method === "POST") throw error;
+        mayHaveActed ||= error.mayHaveActed;
+        error.mayHaveActed = mayHaveActed;
         onFailedTry?.(error);
         // A 429 never fails a GET or DELETE (G6). The rate limit holds the next try back for as long as needed.
         if (error.status === 429) continue;
