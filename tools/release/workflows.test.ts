@@ -8,14 +8,14 @@ import lock from "../../package-lock.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { lackOfGo, testUnless } from "../support/unless";
+import { missingGo, testUnless } from "../support/unless";
 
 const directory = join(root, ".github", "workflows");
 const workflows = globSync("*.yml", { cwd: directory }).map(
   (name) => [name, readFileSync(join(directory, name), "utf8")] as const,
 );
 
-testUnless(lackOfGo(), "actionlint finds nothing", async () => {
+testUnless(missingGo(), "actionlint finds nothing", async () => {
   const found = await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: root });
   expect(found).toBe("");
 });

@@ -10,7 +10,7 @@ import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
 /** A language whose programs the tests run. */
-export interface Guest {
+export interface ExampleLanguage {
   /** The example's directory in examples/. */
   example: string;
   /** Commands that must be on PATH. */
@@ -20,7 +20,7 @@ export interface Guest {
 }
 
 /** The languages. Each installs the SDK from a local package, as if it came from the registry. */
-export const guests = {
+export const exampleLanguages = {
   TypeScript: {
     example: "instance",
     needs: ["npm"],
@@ -82,10 +82,10 @@ export const guests = {
       return env;
     },
   },
-} satisfies Readonly<Record<string, Guest>>;
+} satisfies Readonly<Record<string, ExampleLanguage>>;
 
 /** Why programs of this language can't run on this machine. Undefined if they can. */
-export function hindrance({ needs }: Guest): string | undefined {
+export function reasonToSkip({ needs }: ExampleLanguage): string | undefined {
   const missing = needs.filter((command) => !isInstalled(command));
   return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
 }
@@ -108,22 +108,22 @@ export interface Installed {
 }
 
 /** Returns a copy of an example with its dependencies. It is made once per test run, and tests only read it. */
-export async function installed(guest: Guest): Promise<Installed> {
+export async function installed(language: ExampleLanguage): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
-  const project = join(folder, guest.example);
+  const project = join(folder, language.example);
   const done = `${project}.json`;
   await withLock(
-    `installing ${guest.example}`,
+    `installing ${language.example}`,
     () => undefined,
     async () => {
       if (existsSync(done)) return;
       const committed = (file: string) =>
         !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
-      cpSync(join(root, "examples", guest.example), project, {
+      cpSync(join(root, "examples", language.example), project, {
         recursive: true,
         filter: committed,
       });
-      writeFileSync(done, JSON.stringify(await guest.install(project)));
+      writeFileSync(done, JSON.stringify(await language.install(project)));
     },
   );
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };

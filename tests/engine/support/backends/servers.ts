@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { ensureGoTool } from "../../../../tools/go/tools";
 import { captured } from "../../../../tools/support/command";
 import { onPath } from "../../../../tools/support/onPath";
-import { lackOfGo } from "../../../../tools/support/unless";
+import { missingGo } from "../../../../tools/support/unless";
 import { canaries } from "../secrets";
 import * as fromNpm from "./postgresFromNpm";
 import { startProgram } from "./program";
@@ -36,7 +36,7 @@ export interface BackendServer extends AsyncDisposable {
 export interface BackendKind {
   title: string;
   /** Why this kind can't be used on this machine. Undefined if it can. */
-  hindrance?(): string | undefined;
+  reasonToSkip?(): string | undefined;
   start(): Promise<BackendServer>;
 }
 
@@ -68,7 +68,7 @@ const password = `word-${canaries.password}`;
 
 export const postgres: BackendKind = {
   title: "PostgreSQL",
-  hindrance: () => (installedPrograms() === undefined ? fromNpm.hindrance() : undefined),
+  reasonToSkip: () => (installedPrograms() === undefined ? fromNpm.reasonToSkip() : undefined),
   async start() {
     const folder = mkdtempSync(join(tmpdir(), "compute-postgres-"));
     const data = join(folder, "data");
@@ -123,7 +123,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
 export const s3: BackendKind = {
   title: "S3-compatible",
-  hindrance: lackOfGo,
+  reasonToSkip: missingGo,
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));

@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
-import { guests, hindrance, installed, type Installed } from "../installing";
+import { exampleLanguages, installed, reasonToSkip, type Installed } from "../installing";
 import { tokens } from "../stack";
 import { Fixture } from "../fixture";
 import type { Check, Report, Sample } from "./samples";
 
 export const python: Check = {
-  hindrance: () => hindrance(guests.Python),
+  reasonToSkip: () => reasonToSkip(exampleLanguages.Python),
 
   async run(samples, report) {
     await preview(
-      await installed(guests.Python),
+      await installed(exampleLanguages.Python),
       samples,
       (sample, project) => {
         writeFileSync(join(project, "__main__.py"), sample.text);
