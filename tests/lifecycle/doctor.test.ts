@@ -252,9 +252,7 @@ test("the cursor parameter is not tried until there is a second page, and a wron
     const listingWith = async (cursor: string) =>
       (await diagnose(world, ["--cursor-parameter", cursor])).checks["listing"];
     insert(world, 3);
-    expect(await listingWith("after")).toMatch(
-      /^ok: 3 instances; compute:cursorParameter was not/,
-    );
+    expect(await listingWith("after")).toMatch(/^ok: 3 instances; compute:cursorParameter was not/);
     insert(world, 100);
     expect(await listingWith("after")).toBe("ok: 103 instances");
     expect(await listingWith("before")).toMatch(

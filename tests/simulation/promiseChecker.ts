@@ -123,7 +123,7 @@ export class PromiseChecker {
     if (!made) {
       // After a POST with an unknown outcome, the provider adopted the id of a listing that a fault had changed.
       if (metFaults.has("ids that change")) return;
-      return this.violated(`${id}, which no run made, is given for ${urn}`);
+      return this.violated(`${id}, which no run created, was returned for ${urn}`);
     }
     if (made.urn !== urn || made.stack !== stack) {
       this.violated(

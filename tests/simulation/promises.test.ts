@@ -1,5 +1,5 @@
 /**
- * Random histories from fixed seeds: no instance is lost (G1), doubled (G2) or wrongly reported as deleted (G3).
+ * Random histories from fixed seeds: no instance is lost (G1), created twice (G2) or wrongly reported as deleted (G3).
  * They run in processes of `npm run simulate`, because they are slower inside Jest.
  */
 import { expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { runToolProcess } from "../support/tool";
 
 const histories = 20_000;
 
-test(`${histories} histories from fixed seeds: nothing is lost, doubled or forgotten`, async () => {
+test(`in ${histories} histories from fixed seeds, no instance is lost, created twice or forgotten`, async () => {
   const { code, printed } = await runToolProcess("simulate", [
     "--histories",
     `${histories}`,

@@ -162,8 +162,7 @@ class HistoryRun {
     const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
     // The backend locks a stack for one engine. Breaking the lock of a living engine loses its saves, and no
-    // provider can
-    // prevent that.
+    // provider can prevent that.
     if (stack.isLocked) return;
     await this.#act(plan);
     const run = this.#begin(stack, machine, plan);
@@ -318,9 +317,8 @@ class HistoryRun {
 
   async #act({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks change together, and when no instance is new: a machine whose clock is an hour ahead of another
-      // takes a
-      // new instance for an old one.
+      // All clocks change together, and only when no instance is new. A machine whose clock is an hour ahead of
+      // another would treat a new instance as an old one.
       await this.#allOver();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
