@@ -392,7 +392,7 @@ function acts(model: Model, world: World): Change[] {
     for (const name of ["web", "proposed-s1"]) {
       add(
         "stranger",
-        `a stranger makes one named ${name}`,
+        `a stranger creates an instance named ${name}`,
         (copy) => void copy.instances.push(newInstance(copy, { name })),
       );
     }
