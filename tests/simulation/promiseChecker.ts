@@ -85,14 +85,16 @@ export class PromiseChecker {
   makes(made: Made, poster: Poster): void {
     this.made.set(made.id, made);
     this.figures.made++;
-    if (poster.plan?.operation === "preview") this.violated(`a preview made ${made.id}`);
+    if (poster.plan?.operation === "preview") this.violated(`a preview created ${made.id}`);
     for (const other of this.made.values()) {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
       if (other.namedAt !== undefined) continue;
       if (!this.#mayBeUnnamed(other, poster)) {
-        this.violated(`${made.id} is made for ${made.urn}, and ${other.id} was not named before`);
+        this.violated(
+          `${made.id} is created for ${made.urn}, but ${other.id} was not named before`,
+        );
       }
     }
   }
@@ -127,18 +129,19 @@ export class PromiseChecker {
     }
     if (made.urn !== urn || made.stack !== stack) {
       this.violated(
-        `${id} was made for ${made.urn} of ${made.stack.name}, and is given for ${urn}`,
+        `${id} was created for ${made.urn} of ${made.stack.name}, but returned for ${urn}`,
       );
     }
     const holder = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
-    if (holder) this.violated(`${id} is held by ${holder.name}, and is given to ${stack.name}`);
+    if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
   /** Called when a state is saved. An instance that it drops must be gone or let go (3). */
   saves(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
-      if (this.made.get(id)?.letGo === undefined) this.violated(`a state drops ${id}, which runs`);
+      if (this.made.get(id)?.letGo === undefined)
+        this.violated(`a state drops ${id}, which exists`);
     }
   }
 
@@ -147,7 +150,7 @@ export class PromiseChecker {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
-    if (other) this.violated(`${id} is destroyed, and ${other.name} holds it`);
+    if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);
   }
 
   /**
@@ -169,9 +172,10 @@ export class PromiseChecker {
       // Its ledger is lost with its machine. In the same scope, the next create finds the instance by its name. In
       // another scope nothing shows whose it is, so nothing is promised.
       else if (this.goneDisks.has(made.disk)) continue;
-      else this.violated(`${id} (${name}) runs, and nobody knows of it`);
+      else this.violated(`${id} (${name}) exists, but no state, record or message has it`);
     }
-    for (const id of held) if (!this.isAlive(id)) this.violated(`${id} is held, and is not there`);
+    for (const id of held)
+      if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);
     for (const id of new Set(held)) {
       if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
     }

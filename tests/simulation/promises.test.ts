@@ -17,16 +17,16 @@ test(`in ${histories} histories from fixed seeds, no instance is lost, created t
   ]);
   if (code !== 0) throw new Error(printed);
   const [, played, runs, instances, named] =
-    /^(\d+) histories of (\d+) runs in \d+ s: (\d+) instances made, (\d+) of them named/m.exec(
+    /^(\d+) histories of (\d+) runs in \d+ s: (\d+) instances created, (\d+) of them named/m.exec(
       printed,
     ) ?? [];
   expect(Number(played)).toBe(histories);
-  expect(printed).toContain("lost 0, doubled 0, wrongly forgotten 0");
+  expect(printed).toContain("lost 0, created twice 0, wrongly forgotten 0");
   reportFigures("simulated histories", {
     histories,
     runs: Number(runs),
     instances: Number(instances),
-    "named to the person": Number(named),
-    ...{ lost: 0, doubled: 0, "wrongly forgotten": 0 },
+    "named in a message": Number(named),
+    ...{ lost: 0, "created twice": 0, "wrongly forgotten": 0 },
   });
 });

@@ -234,7 +234,7 @@ class HistoryRun {
   #start(run: Run, operation: () => Promise<void>): void {
     run.stack.isLocked = true;
     const over = () => {
-      this.#tell(`${run.name} is over: ${run.engine.did.join(", ")}`);
+      this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
         this.#onMessage(
           error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
@@ -494,7 +494,7 @@ class HistoryRun {
       if (wrong === "") return;
       for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
     }
-    this.#checker.violated(`${stack.name} does not come to rest: ${wrong}`);
+    this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${wrong}`);
   }
 
   /** Plays a run without faults. */
@@ -558,7 +558,7 @@ class HistoryRun {
 
   /** Called with each message that a person reads. */
   #onMessage(text: string, resource = ""): void {
-    this.#tell(`${resource} told: ${text}`);
+    this.#tell(`${resource} message: ${text}`);
     this.#messages.push(text);
     this.#checker.told(text);
   }

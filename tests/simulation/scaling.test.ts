@@ -7,7 +7,7 @@ import { share, type Sharing } from "./sharing";
 
 test("runners with their share of the limit configured get no 429", async () => {
   const { refused, failed, done } = await share({
-    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", told: true },
+    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", shareConfigured: true },
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
   // The first minute is not enough for the 75 creates of each runner.
