@@ -37,8 +37,8 @@ test("up, up again, preview, refresh and destroy of an instance", async () => {
   await using recording = await CallRecording.create({ program: oneInstance() });
   const { stack } = recording.fixture;
   await recording.expectCalls("up, with its preview", () => stack.succeed("up", "--yes"));
-  await recording.expectCalls("up of what is there", () => stack.expectNothingToDo());
-  await recording.expectCalls("preview of what is there", () => stack.succeed("preview"));
+  await recording.expectCalls("up without changes", () => stack.expectNothingToDo());
+  await recording.expectCalls("preview without changes", () => stack.succeed("preview"));
   await recording.expectCalls("refresh", () => stack.succeed("refresh", "--yes", "--skip-preview"));
   await recording.expectCalls("destroy", () => stack.succeed("destroy", "--yes", "--skip-preview"));
 });
@@ -61,7 +61,7 @@ test("replacements because of a changed input, `--replace` and a taint", async (
     stack.succeed(...up, "--replace", urnOf("web")),
   );
   await stack.succeed("state", "taint", urnOf("web"), "--yes");
-  await recording.expectCalls("up of what is tainted", () => stack.succeed(...up));
+  await recording.expectCalls("up of a tainted resource", () => stack.succeed(...up));
 });
 
 test("an alias, a renamed stack, a moved resource, and retainOnDelete", async () => {
@@ -91,9 +91,9 @@ test("an alias, a renamed stack, a moved resource, and retainOnDelete", async ()
 test("up of an existing, a new and a removed resource", async () => {
   await using recording = await CallRecording.create({ program: instances({ a: {}, b: {} }) });
   const { stack } = recording.fixture;
-  await recording.expectCalls("up of two", () => stack.succeed(...up));
+  await recording.expectCalls("up of two new resources", () => stack.succeed(...up));
   stack.program(instances({ a: {}, c: {} }));
-  await recording.expectCalls("up of one that is there, one new, one dropped", () =>
+  await recording.expectCalls("up of an existing, a new and a removed resource", () =>
     stack.succeed(...up),
   );
 });
@@ -114,7 +114,7 @@ testUnless(noTerminals, "`pulumi import`, declined at its prompt", async () => {
   await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id } = service.control.insert({ name: "web-main" });
-  await recording.expectCalls("import, answered no", async () => {
+  await recording.expectCalls("import, declined at the prompt", async () => {
     // The prompt appears only on a terminal.
     const command = `pulumi ${importing("web", id).join(" ")} --color=never`;
     const answering =
@@ -144,12 +144,12 @@ test("`.get()`, without a state and with one", async () => {
   getting({ id });
   await recording.expectCalls("preview of a get", () => stack.succeed("preview"));
   await recording.expectCalls("up of a get", () => stack.succeed(...up));
-  await recording.expectCalls("up of a get that is there", () => stack.succeed(...up));
+  await recording.expectCalls("second up of a get", () => stack.succeed(...up));
   await recording.expectCalls("refresh of a get", () => stack.refresh());
   getting({ id, state: { ...required, name, status: "ACTIVE" } });
   await recording.expectCalls("up of a get with a state", () => stack.succeed(...up));
   stack.program(oneInstance());
-  await recording.expectCalls("up of a create in the place of a get", () => stack.succeed(...up));
+  await recording.expectCalls("up of a create in place of a get", () => stack.succeed(...up));
 });
 
 test("a destroy that the provider refuses", async () => {
@@ -172,7 +172,7 @@ test("Ctrl-C during the wait, and the up that continues it", async () => {
     await running.printed("PROVISIONING");
     expect((await running.end("Ctrl-C")).code).not.toBe(0);
   });
-  await recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", async () => {
+  await recording.expectCalls("up of an unfinished instance, Ctrl-C during the wait", async () => {
     const running = stack.start(...up);
     await running.printed("PROVISIONING");
     expect((await running.end("Ctrl-C")).code).not.toBe(0);
@@ -184,7 +184,7 @@ test("Ctrl-C during the wait, and the up that continues it", async () => {
     expect((await running.ended).code).toBe(0);
   };
   await stack.configure({ requestTimeoutSeconds: "20" });
-  await recording.expectCalls("up of what is unfinished, with other settings", upThatGetsReady);
+  await recording.expectCalls("up of an unfinished instance, with other settings", upThatGetsReady);
 });
 
 test("Ctrl-C twice while the service does not answer", async () => {
@@ -217,7 +217,7 @@ test.each(["engine killed", "plugin killed"] as const)(
     });
     service.control.settle();
     if (end === "engine killed") await stack.succeed("cancel", "--yes");
-    await recording.expectCalls(`up after one with ${end}`, () => stack.succeed(...up));
+    await recording.expectCalls(`up after ${end} during the wait`, () => stack.succeed(...up));
   },
 );
 
@@ -276,7 +276,7 @@ test("an error hook makes the engine repeat a create", async () => {
   service.control.fault({ method: "POST", kind: "endsAs", status: "MIGRATING" });
   stack.javascript("");
   writeFileSync(join(stack.project, "hook.js"), errorHookProgram);
-  await recording.expectCalls("up with an error hook that asks once more", () =>
+  await recording.expectCalls("up with an error hook that repeats the create", () =>
     stack.type(`'${process.execPath}' hook.js`),
   );
   expect((await stack.instances()).map(({ id }) => id)).toEqual(recording.fixture.ids());

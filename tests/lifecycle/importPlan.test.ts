@@ -113,7 +113,7 @@ test("the plan does not show the token, even if an instance has the token as its
   });
 });
 
-test("--out writes the file; each error is printed with the next step, and the exit code is 1", async () => {
+test("--out writes the file, and each error is printed with the next step and exit code 1", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.insert({ id: "i-1", name: "web" });

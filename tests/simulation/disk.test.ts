@@ -145,7 +145,7 @@ test("files that were made or removed since the last sync of a folder may be as 
   expect(afterPowerCut(memory, see)).toEqual(["y", "y,z"]);
 });
 
-test("a sync that has ended keeps what was appended before it began; the sync of a dead process never ends", async () => {
+test("a sync that has ended keeps what was appended before it began, and the sync of a dead process never ends", async () => {
   const ends: (() => void)[] = [];
   const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
   const see = (it: Disk) => contentOf(it, "/folder/x").replace("synced\n", "");

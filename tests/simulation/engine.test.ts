@@ -110,9 +110,9 @@ test("up, up again, preview, refresh and destroy of an instance", async () => {
   await recording.run((engine) => engine.up(web));
   recording.expectCalls("up, with its preview");
   await recording.run((engine) => engine.up(web));
-  recording.expectCalls("up of what is there");
+  recording.expectCalls("up without changes");
   await recording.run((engine) => engine.up(web, { preview: true }));
-  recording.expectCalls("preview of what is there");
+  recording.expectCalls("preview without changes");
   await recording.run((engine) => engine.refresh());
   recording.expectCalls("refresh");
   await recording.run((engine) => engine.destroy());
@@ -133,9 +133,9 @@ test("replacements because of a changed input and `--replace`", async () => {
 test("up of an existing, a new and a removed resource", async () => {
   const recording = new RecordedRuns();
   await recording.run((engine) => engine.up({ a: inputs(), b: inputs() }));
-  recording.expectCalls("up of two");
+  recording.expectCalls("up of two new resources");
   await recording.run((engine) => engine.up({ a: inputs(), c: inputs() }));
-  recording.expectCalls("up of one that is there, one new, one dropped");
+  recording.expectCalls("up of an existing, a new and a removed resource");
 });
 
 test("`pulumi import`, previewed and executed", async () => {
@@ -165,7 +165,7 @@ test("Ctrl-C during the wait, and the up that continues it", async () => {
   await cancelDuringWait(recording, first);
   recording.expectCalls("up, Ctrl-C during the wait");
   await cancelDuringWait(recording, recording.engine());
-  recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", true);
+  recording.expectCalls("up of an unfinished instance, Ctrl-C during the wait", true);
 });
 
 test("up of an engine that is killed during the wait", async () => {

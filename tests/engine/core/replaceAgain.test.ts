@@ -33,7 +33,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   },
 );
 
-test("with compute:leftovers fail, --replace creates nothing; with warn, it works, and a sandbox's leftover is no warning", async () => {
+test("--replace creates nothing with compute:leftovers fail, and works with warn, without a warning about a sandbox's leftover", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance(),
     config: { leftovers: "fail" },
