@@ -126,7 +126,7 @@ test("in a read-only directory the plugin starts, and keeps its compiled code in
   expect(readdirSync(machine.plugin)).toEqual(before);
 });
 
-test("typed by hand, the executable prints its version and help, and runs its commands", async () => {
+test("run by hand, the executable prints its version and help, and runs its commands", async () => {
   using machine = await Machine.create();
   // Such a variable is meant for a Node program that runs Pulumi. The file does not exist here.
   const env = { NODE_OPTIONS: "--require=/not/there.cjs" };

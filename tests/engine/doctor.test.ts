@@ -71,7 +71,7 @@ async function onATerminal(...args: string[]): Promise<string> {
 
 testUnless(
   noTerminals,
-  "started by hand on a terminal, the plugin prints a greeting and the port; started by the engine, only the port",
+  "the plugin prints a greeting and the port when started by hand on a terminal, and only the port when started by the engine",
   async () => {
     const greeting = await onATerminal();
     expect(greeting).toMatch(

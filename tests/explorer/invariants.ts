@@ -57,7 +57,7 @@ function isKnown(model: Model, world: World, it: Instance): boolean {
       if (unanswered && row.made.includes(it.id)) return true;
     }
   }
-  // A generated name has the tag, and an explicit name is in the program. A proposed name leads nowhere.
+  // A generated name has the tag, and an explicit name is in the program. No search uses a proposed name.
   return it.kind === "generated" || (it.kind === "explicit" && !it.name.startsWith("renamed"));
 }
 
@@ -104,7 +104,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
       continue;
     }
     if (it.namedBy === run.session) continue;
-    // This machine has no record of it, and no listing needs to show it yet, or its name leads nowhere.
+    // This machine has no record of it, and no listing needs to show it yet, or no search uses its name.
     if (isWithoutRecord && (!it.settled || it.kind === "proposed")) continue;
     if (call.reportedPartial) continue;
     throw new Violation(

@@ -6,7 +6,7 @@ import { until, userData, withWorld } from "./support/world";
 
 const account = "GET /v2/account";
 
-test("an instance is created, unchanged by a second up and a refresh, and deleted, with one POST", async () => {
+test("an instance is created with one POST, unchanged by a second up and a refresh, and dropped by a destroy", async () => {
   await withWorld({}, async (world) => {
     const { stack, service } = world;
     const plugin = await world.plugin();

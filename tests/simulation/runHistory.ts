@@ -117,7 +117,7 @@ class HistoryRun {
     this.#shared = this.#emptyService();
     this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
-    const onSave = (before: string[], after: string[]) => this.#checker.saves(before, after);
+    const onSave = (before: string[], after: string[]) => this.#checker.onSave(before, after);
     this.#stacks = [new CheckedStack("dev", onSave), new CheckedStack("prod", onSave)];
     this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
@@ -138,7 +138,7 @@ class HistoryRun {
       await this.#allOver();
       await this.#heal();
       const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
-      this.#checker.ends(records.map(({ record }) => record));
+      this.#checker.onEnd(records.map(({ record }) => record));
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
     }
@@ -196,7 +196,7 @@ class HistoryRun {
       saves: 0,
       scope: stack.scope,
       metFaults: new Set(),
-      toldPartial: false,
+      reportedPartial: false,
       counts: { account: 0, list: 0, post: 0, delete: 0 },
       get replacing() {
         return this.engine.replacing;
@@ -219,7 +219,7 @@ class HistoryRun {
       ),
     };
     plugin.onMessage = (text) => {
-      run.toldPartial ||= text === partialNotice;
+      run.reportedPartial ||= text === partialNotice;
       this.#onMessage(text);
     };
     plugin.onStep = (step) => {
@@ -350,7 +350,8 @@ class HistoryRun {
   /** Returns the calls of the plugin, and passes the ids that the engine gets to the checker. */
   #checkedCalls(runOf: () => Run): Calls {
     const calls = () => runOf().plugin.calls;
-    const onId = (urn: string, id: string) => this.#checker.gives(urn, runOf().stack, id, runOf());
+    const onId = (urn: string, id: string) =>
+      this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
     return {
       configure: (request) => calls().configure(request),
       check: (request) => calls().check(request),
@@ -432,12 +433,12 @@ class HistoryRun {
     if (!run || this.#isHealed) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
-    const strike = run.plan?.faults.find(
+    const scripted = run.plan?.faults.find(
       (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
     );
-    if (!strike) return undefined;
-    run.metFaults.add(strike.fault);
-    return faultNamed(strike.fault);
+    if (!scripted) return undefined;
+    run.metFaults.add(scripted.fault);
+    return faultNamed(scripted.fault);
   }
 
   #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
@@ -456,10 +457,10 @@ class HistoryRun {
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
       const { scope } = run;
-      this.#checker.makes({ id, name, urn, stack, disk, scope, listedFrom }, run);
+      this.#checker.onCreate({ id, name, urn, stack, disk, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
-      this.#checker.destroys(path.split("/").at(-1) ?? "", run.stack);
+      this.#checker.onDestroy(path.split("/").at(-1) ?? "", run.stack);
     }
   }
 
@@ -560,7 +561,7 @@ class HistoryRun {
   #onMessage(text: string, resource = ""): void {
     this.#tell(`${resource} message: ${text}`);
     this.#messages.push(text);
-    this.#checker.told(text);
+    this.#checker.onMessage(text);
   }
 
   /** Writes a line to the trace, with the time in seconds. */
