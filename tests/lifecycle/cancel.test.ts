@@ -9,7 +9,7 @@ import { withWorld } from "./support/world";
 
 const web = { web: inputs() };
 
-test("after Ctrl-C before the POST, no POST is sent and creates fail with CANCELLED until a new engine configures the plugin", () =>
+test("after Ctrl-C before the POST, no POST is sent and creates fail with CANCELLED until a new engine connects", () =>
   withWorld({}, async (world) => {
     const plugin = await world.plugin();
     const hang = world.service.control.fault({ kind: "hang", method: "GET", path: "/v2/account" });

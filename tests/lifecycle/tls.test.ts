@@ -60,7 +60,7 @@ test.concurrent.each(refused)(
 );
 
 test.concurrent.each(refused)(
-  "with a certificate that is %s from the POST on, the create fails without a pending create, a listing or a wait (G2)",
+  "with a certificate that is %s from the POST on, the create fails without a pending create or another listing (G2)",
   async (_, certificate, says) => {
     await withFront(testServer, async (world, front) => {
       const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);

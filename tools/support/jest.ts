@@ -84,7 +84,7 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
       {
         cwd: root,
         env: { ...process.env, ...env, [figuresVariable]: figures },
-        // `--watch` reads keys. On stdout jest prints its JSON again; its report for people goes to stderr.
+        // `--watch` reads keys. On stdout jest prints its JSON again. Its report for people goes to stderr.
         stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
       },
     );
