@@ -6,13 +6,13 @@ import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist";
 import { testUnless } from "../../tools/support/unless";
-import { exampleLanguages, installed, reasonToSkip } from "./support/installing";
+import { guests, hindrance, installed } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 // The first run spends most of its time on downloads.
-const skipReason = reasonToSkip(exampleLanguages.TypeScript);
+const skipReason = hindrance(guests.TypeScript);
 const testWithNpm = testUnless.bind(undefined, skipReason);
 
 const plugin = `pulumi-resource-${metadata.name}`;
@@ -22,7 +22,7 @@ let modules: string;
 
 beforeAll(async () => {
   if (skipReason !== undefined) return;
-  ({ project: program } = await installed(exampleLanguages.TypeScript));
+  ({ project: program } = await installed(guests.TypeScript));
   modules = join(program, "node_modules");
 });
 

@@ -4,13 +4,13 @@
  */
 import { expect } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
-import { exampleLanguages, installed, reasonToSkip } from "./support/installing";
+import { guests, hindrance, installed } from "./support/installing";
 import { Fixture } from "./support/fixture";
 
 // The first run spends most of its time on downloads.
-for (const [name, language] of Object.entries(exampleLanguages)) {
+for (const [name, language] of Object.entries(guests)) {
   const title = `the ${name} example is previewed, brought up with its outputs, unchanged by a second up, refreshed and destroyed`;
-  testUnless(reasonToSkip(language), title, async () => {
+  testUnless(hindrance(language), title, async () => {
     const { project, env } = await installed(language);
     await using fixture = await Fixture.create({ program: project, env });
     const { stack, service } = fixture;

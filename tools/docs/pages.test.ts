@@ -49,15 +49,12 @@ test.each(subjects)("%s: each compute:NAME exists", (subject) => {
   expect(unknown).toEqual([]);
 });
 
-test.each(pages.filter(isOnRegistry))(
-  "$name has the front matter that the Registry requires",
-  ({ text }) => {
-    const [, head = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
-    for (const key of ["title", "meta_desc", "layout"]) {
-      expect(head).toMatch(new RegExp(`^${key}: \\S`, "m"));
-    }
-  },
-);
+test.each(pages.filter(isOnRegistry))("$name has what the Registry asks for", ({ text }) => {
+  const [, head = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
+  for (const key of ["title", "meta_desc", "layout"]) {
+    expect(head).toMatch(new RegExp(`^${key}: \\S`, "m"));
+  }
+});
 
 const page = (text: string, name = "docs/page.md"): Page => ({ name, text });
 const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith(link, subject));

@@ -11,7 +11,7 @@ export function missingGo(): Reason {
 }
 
 /** Checks venv as well as Python, since some systems install venv separately. */
-export function missingPython(): Reason {
+export function lackOfPython(): Reason {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
     return undefined;

@@ -10,7 +10,7 @@ import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
 /** A language whose programs the tests run. */
-export interface ExampleLanguage {
+export interface Guest {
   /** The example's directory in examples/. */
   example: string;
   /** Commands that must be on PATH. */
@@ -20,7 +20,7 @@ export interface ExampleLanguage {
 }
 
 /** The languages. Each installs the SDK from a local package, as if it came from the registry. */
-export const exampleLanguages = {
+export const guests = {
   TypeScript: {
     example: "instance",
     needs: ["npm"],
@@ -82,10 +82,10 @@ export const exampleLanguages = {
       return env;
     },
   },
-} satisfies Readonly<Record<string, ExampleLanguage>>;
+} satisfies Readonly<Record<string, Guest>>;
 
 /** Why programs of this language can't run on this machine. Undefined if they can. */
-export function reasonToSkip({ needs }: ExampleLanguage): string | undefined {
+export function hindrance({ needs }: Guest): string | undefined {
   const missing = needs.filter((command) => !isInstalled(command));
   return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
 }
@@ -108,7 +108,7 @@ export interface Installed {
 }
 
 /** Returns a copy of an example with its dependencies. It is made once per test run, and tests only read it. */
-export async function installed(language: ExampleLanguage): Promise<Installed> {
+export async function installed(language: Guest): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, language.example);
   const done = `${project}.json`;

@@ -5,16 +5,16 @@ import { captured } from "../../../../tools/support/command";
 import { readIfThere } from "../../../../tools/support/files";
 import { ToolError } from "../../../../tools/support/main";
 import { root, toolsDir } from "../../../../tools/support/paths";
-import { exampleLanguages, installed, reasonToSkip, WorkingCopy } from "../installing";
+import { guests, hindrance, installed, WorkingCopy } from "../installing";
 import { lineOf, reportLines, type Check } from "./samples";
 
 // ── Go: all blocks in one `go vet`, in a module with the SDK installed as a user does it.
 
 export const go: Check = {
-  reasonToSkip: () => reasonToSkip(exampleLanguages.Go),
+  hindrance: () => hindrance(guests.Go),
 
   async run(samples, report) {
-    const example = await installed(exampleLanguages.Go);
+    const example = await installed(guests.Go);
     using copy = new WorkingCopy(example);
     const { project: cwd } = copy;
     for (const [index, { text }] of samples.entries()) {
@@ -37,10 +37,10 @@ export const go: Check = {
 // ── Java: each block in turn as the program of a project with the SDK installed as a user does it.
 
 export const java: Check = {
-  reasonToSkip: () => reasonToSkip(exampleLanguages.Java),
+  hindrance: () => hindrance(guests.Java),
 
   async run(samples, report) {
-    const example = await installed(exampleLanguages.Java);
+    const example = await installed(guests.Java);
     using copy = new WorkingCopy(example);
     const { project: cwd } = copy;
     const sources = join(cwd, "src", "main", "java");

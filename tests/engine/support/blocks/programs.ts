@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
-import { exampleLanguages, installed, reasonToSkip, type Installed } from "../installing";
+import { guests, hindrance, installed, type Installed } from "../installing";
 import { tokens } from "../stack";
 import { Fixture } from "../fixture";
 import type { Check, Report, Sample } from "./samples";
 
 export const python: Check = {
-  reasonToSkip: () => reasonToSkip(exampleLanguages.Python),
+  hindrance: () => hindrance(guests.Python),
 
   async run(samples, report) {
     await preview(
-      await installed(exampleLanguages.Python),
+      await installed(guests.Python),
       samples,
       (sample, project) => {
         writeFileSync(join(project, "__main__.py"), sample.text);

@@ -18,7 +18,7 @@ export type Report = (sample: Sample, problem: string) => void;
 /** A check of all samples in one language. */
 export interface Check {
   /** Why the check can't run on this machine. Undefined if it can. */
-  reasonToSkip?: () => string | undefined;
+  hindrance?: () => string | undefined;
   /** What the check leaves out. It is shown as a skipped test. */
   leftOut?: string;
   /** Checks all samples of the language at once, and reports every problem. */
