@@ -13,7 +13,7 @@ import { Fixture } from "./support/fixture";
 
 // The first run spends most of its time on downloads.
 const skipReason = hindrance(guests.TypeScript);
-const testWithNpm = testUnless.bind(undefined, skipReason);
+const testHere = testUnless.bind(undefined, skipReason);
 
 const plugin = `pulumi-resource-${metadata.name}`;
 
@@ -39,7 +39,7 @@ async function npmRun(stack: Stack, command: string): Promise<string> {
   return output;
 }
 
-testWithNpm(
+testHere(
   "an npm script finds the plugin on the PATH that npm sets, and Pulumi reports its path",
   async () => {
     await using fixture = await createFixture();
@@ -51,7 +51,7 @@ testWithNpm(
   },
 );
 
-testWithNpm(
+testHere(
   "a project can name the plugin's directory in node_modules, and Pulumi prints no warning",
   async () => {
     await using fixture = await createFixture();
@@ -62,7 +62,7 @@ testWithNpm(
   },
 );
 
-testWithNpm(
+testHere(
   "if Pulumi ignores PATH and the project names no directory, it downloads the plugin that the SDK names",
   async () => {
     await using page = await ReleasePage.serve(await ensureArchive());
@@ -78,34 +78,31 @@ testWithNpm(
   },
 );
 
-testWithNpm("`npx pulumi-compute` runs the commands of the plugin", () => {
+testHere("`npx pulumi-compute` runs the commands of the plugin", () => {
   const env = { ...process.env, PATH: process.env["COMPUTE_TEST_PATH"] };
   const options = { cwd: program, env, encoding: "utf8" } as const;
   const version = execFileSync("npx", ["--no-install", "pulumi-compute", "--version"], options);
   expect(version.trim()).toBe(metadata.version);
 });
 
-testWithNpm(
-  "with a Node that is too old, the plugin prints the required version and what to do",
-  () => {
-    // The bundle reads Node's version from this property. Not every machine has an older Node.
-    const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
-    const file = join(modules, ".bin", plugin);
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ["--import", older, file, "--version"],
-      {
-        encoding: "utf8",
-      },
-    );
-    expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
-    expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
-    expect(stdout).toBe("");
-    expect(status).toBe(1);
-  },
-);
+testHere("with a Node that is too old, the plugin says what to do", () => {
+  // The bundle reads Node's version from this property. Not every machine has an older Node.
+  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
+  const file = join(modules, ".bin", plugin);
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", older, file, "--version"],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
+  expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
+  expect(stdout).toBe("");
+  expect(status).toBe(1);
+});
 
-testWithNpm(
+testHere(
   "PulumiPlugin.yaml names the runtime, and the package.json beside it names the bundle",
   () => {
     const directory = join(modules, metadata.sdk.nodejs.package, "plugin");
