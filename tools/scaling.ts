@@ -15,19 +15,19 @@ async function main(quick: boolean): Promise<void> {
   const creates = quick ? 200 : 2000;
   const rows: string[][] = [];
   for (const runners of [1, 10, 100]) {
-    for (const told of runners > 1 ? [false, true] : [false]) {
+    for (const shareConfigured of runners > 1 ? [false, true] : [false]) {
       const outcomes: Outcome[] = [];
       for (const window of ["sliding", "fixed"] as const) {
         const latecomers = runners > 1 ? 20 : 0;
-        outcomes.push(await share({ runners, creates, window, told, latecomers }));
+        outcomes.push(await share({ runners, creates, window, shareConfigured, latecomers }));
       }
-      rows.push(rowOf(runners, told, outcomes));
+      rows.push(rowOf(runners, shareConfigured, outcomes));
       say(rows.at(-1)?.join("  ") ?? "");
     }
   }
   const head = [
     "Runners",
-    "Told",
+    "Configured",
     "First–last done, s",
     "Latecomer's wait, s",
     "429s",
@@ -42,12 +42,12 @@ async function main(quick: boolean): Promise<void> {
 }
 
 /** Makes a row. Each cell shows the outcome with a sliding window, then "·", then the outcome with a fixed window. */
-function rowOf(runners: number, told: boolean, outcomes: readonly Outcome[]): string[] {
+function rowOf(runners: number, shareConfigured: boolean, outcomes: readonly Outcome[]): string[] {
   const cell = (show: (outcome: Outcome) => string) => outcomes.map(show).join(" · ");
   const seconds = (value = NaN) => String(Math.round(value));
   return [
     String(runners),
-    told ? "its share" : "the limit",
+    shareConfigured ? "its share" : "the limit",
     cell(({ done }) => `${seconds(done[0])}–${seconds(done.at(-1))}`),
     // The wait that nine of ten latecomers did not exceed.
     runners > 1 ? cell(({ waited }) => seconds(waited[Math.ceil(waited.length * 0.9) - 1])) : "–",

@@ -109,9 +109,9 @@ runTool(
     const seconds = Math.round((Date.now() - start) / 1000);
     const { histories: played, runs, instances, named } = sum;
     console.log(
-      `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances made, ${named} of them named to the person`,
+      `${played} histories of ${runs} runs in ${seconds} s: ${instances} instances created, ${named} of them named in a message`,
     );
-    if (!broken) return console.log("lost 0, doubled 0, wrongly forgotten 0");
+    if (!broken) return console.log("lost 0, created twice 0, wrongly forgotten 0");
     const { commandFor, tell } = await loadPlayer();
     for (const line of await tell(broken.history)) console.log(line);
     throw new ToolError(

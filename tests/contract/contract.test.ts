@@ -1,6 +1,6 @@
 /**
- * The document of the Compute Instances Service, sentence by sentence, under its own headings. What it
- * says it does not show is not tested, unless that the emulator adds nothing there.
+ * Tests the service's API document sentence by sentence, under the document's headings, with the emulator or the real
+ * service (service.ts). What the document leaves open is tested only with the emulator, which must add nothing there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
@@ -15,17 +15,17 @@ afterAll(async () => {
   await service.emulator?.close();
 });
 
-/** A test of what cannot be provoked at the real service. */
+/** Declares a test that can run only with the emulator. `why` says why. */
 function emulated(name: string, why: string, run: (emulator: Emulator) => Promise<void>): void {
-  testUnless(real ? `at the real service, ${why}` : undefined, name, () =>
+  testUnless(real ? `with the real service, ${why}` : undefined, name, () =>
     run(service.emulator as Emulator),
   );
 }
 
-/** A test that makes an instance. */
+/** Declares a test that creates an instance. */
 function creating(name: string, run: () => Promise<void>): void {
-  const lack = canCreate ? undefined : "needs COMPUTE_FLAVOR_ID, _IMAGE_ID and _VPC_ID";
-  testUnless(lack, name, run);
+  const reason = canCreate ? undefined : "needs COMPUTE_FLAVOR_ID, _IMAGE_ID and _VPC_ID";
+  testUnless(reason, name, run);
 }
 
 const bearer = (token: string) => `Bearer ${token}`;
@@ -47,7 +47,7 @@ const valid = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-/** A tenant of its own at the emulator. */
+/** Returns the token of a separate tenant in the emulator. */
 const tenantToken = (tenant: string) => `sk_test_${tenant}_1`;
 
 const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
@@ -90,7 +90,7 @@ async function list(query = "", token = service.token): Promise<List> {
 }
 const names = ({ data }: List) => data.map(({ name }) => name);
 
-describe("the suite itself", () => {
+describe("this test suite", () => {
   test("never sends a POST with a live token", async () => {
     await expect(post(valid(), "sk_live_acme_1")).rejects.toThrow("live token");
   });
@@ -106,14 +106,18 @@ describe("What the service does", () => {
     expect(service.base).toMatch(/\/v2$/);
   });
 
-  emulated("a list has the caller's tenant only", "one token, one tenant", async (emulator) => {
-    emulator.control.insert({ name: "of-red", tenant: "red" });
-    emulator.control.insert({ name: "of-blue", tenant: "blue" });
-    expect(names(await list("", tenantToken("red")))).toEqual(["of-red"]);
-    expect(names(await list("", tenantToken("blue")))).toEqual(["of-blue"]);
-  });
+  emulated(
+    "a list has only the instances of the caller's tenant",
+    "there is only one tenant",
+    async (emulator) => {
+      emulator.control.insert({ name: "of-red", tenant: "red" });
+      emulator.control.insert({ name: "of-blue", tenant: "blue" });
+      expect(names(await list("", tenantToken("red")))).toEqual(["of-red"]);
+      expect(names(await list("", tenantToken("blue")))).toEqual(["of-blue"]);
+    },
+  );
 
-  emulated("only listing and provisioning are there", "it may well have more", async () => {
+  emulated("only the calls to list and to provision exist", "there may be more calls", async () => {
     const reply = await call(service.base, "/instances/i-1", {
       method: "DELETE",
       authorization: bearer(service.token),
@@ -123,23 +127,27 @@ describe("What the service does", () => {
 });
 
 describe("Resources and their fields", () => {
-  emulated("and no others", "a field more breaks nobody", async () => {
-    expect((await post(valid())).body).toEqual(acceptedBody);
-  });
+  emulated(
+    "a created instance has only the documented fields",
+    "there may be more fields",
+    async () => {
+      expect((await post(valid())).body).toEqual(acceptedBody);
+    },
+  );
 
-  creating("ids are assigned by the service, each its own", async () => {
+  creating("the service assigns a different id to each instance", async () => {
     const first = await post(valid());
     const second = await post(valid({ id: "mine" }));
     const ids = [first, second].map(({ body }) => (body as { id: string }).id);
     expect(new Set([...ids, "mine"]).size).toBe(3);
   });
 
-  creating("the name is the one that was asked for", async () => {
+  creating("the instance has the requested name", async () => {
     const body = valid();
     expect((await post(body)).body).toMatchObject({ name: body.name });
   });
 
-  emulated("a network has mac_address in one variant", "there is no choosing there", async () => {
+  emulated("a network has a mac_address or not", "the variant can't be chosen", async () => {
     const { networks } = (await post(valid())).body as { networks: { mac_address: string }[] };
     expect(networks[0]?.mac_address).toMatch(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i);
     await using other = await startEmulator({ macAddresses: false });
@@ -161,11 +169,11 @@ describe("Resources and their fields", () => {
     });
   });
 
-  test("the error envelope has one key, and in it code, message, doc_url and request_id", async () => {
+  test("the error envelope has the key error with code, message, doc_url and request_id", async () => {
     expect((await post({})).body).toEqual(errorBody);
   });
 
-  test("each request has an identifier of its own", async () => {
+  test("each request has a different request_id", async () => {
     const replies = [await post({}), await post({})];
     const ids = replies.map(({ body }) => (body as typeof errorBody).error.request_id);
     expect(new Set(ids).size).toBe(2);
@@ -173,13 +181,17 @@ describe("Resources and their fields", () => {
 });
 
 describe("States and transitions", () => {
-  emulated("and leaves it as time goes by", "time cannot be moved there", async () => {
-    const token = tenantToken("transitions");
-    await post(valid({ name: "moving" }), token);
-    expect((await list("", token)).data).toMatchObject([{ status: "PROVISIONING" }]);
-    service.clock.advance(11);
-    expect((await list("", token)).data).toMatchObject([{ status: "ACTIVE" }]);
-  });
+  emulated(
+    "an instance leaves PROVISIONING after some time",
+    "the clock can't be advanced",
+    async () => {
+      const token = tenantToken("transitions");
+      await post(valid({ name: "moving" }), token);
+      expect((await list("", token)).data).toMatchObject([{ status: "PROVISIONING" }]);
+      service.clock.advance(11);
+      expect((await list("", token)).data).toMatchObject([{ status: "ACTIVE" }]);
+    },
+  );
 
   test.each(["ACTIVE", "OFFLINE", "PROVISIONING"])("the filter accepts %s", async (status) => {
     service.emulator?.control.insert({ name: `now-${status}`, tenant: "contract", status });
@@ -195,7 +207,7 @@ describe("States and transitions", () => {
 });
 
 describe("GET /v2/account", () => {
-  test("checks the account using the token", async () => {
+  test("answers 200 for a valid token and 401 for an invalid one", async () => {
     const good = await call(service.base, "/account", { authorization: bearer(service.token) });
     const bad = await call(service.base, "/account", { authorization: bearer("sk_nope_1") });
     expect([good.status, bad.status]).toEqual([200, 401]);
@@ -203,49 +215,53 @@ describe("GET /v2/account", () => {
 });
 
 describe("GET /v2/instances", () => {
-  test("each item carries id, name, status and ipv4_public", async () => {
+  test("each item has id, name, status and ipv4_public", async () => {
     service.emulator?.control.insert({ name: "listed", tenant: "contract" });
     for (const item of (await list()).data) expect(item).toEqual(expect.objectContaining(anItem));
   });
 
-  emulated("and no other fields", "a field more breaks nobody", async (emulator) => {
+  emulated("an item has no other fields", "there may be more fields", async (emulator) => {
     emulator.control.insert({ name: "exact", tenant: "exact" });
     expect((await list("", tenantToken("exact"))).data).toEqual([{ ...anItem, name: "exact" }]);
   });
 
-  test.each([1, 2, 100])("limit may be %d, and no page is longer", async (limit) => {
+  test.each([1, 2, 100])("with limit %d, a page has no more items than that", async (limit) => {
     expect((await list(`?limit=${String(limit)}`)).data.length).toBeLessThanOrEqual(limit);
   });
 
-  test.each(["0", "101", "-1", "1.5", "abc", ""])("limit may not be %j", async (limit) => {
+  test.each(["0", "101", "-1", "1.5", "abc", ""])("limit %j is refused", async (limit) => {
     const reply = await get(`/instances?limit=${limit}`);
     expect(reply.status).toBeGreaterThanOrEqual(400);
     expect(reply.status).toBeLessThan(500);
     expect(reply.body).toEqual(errorBody);
   });
 
-  test("a page has no more than 20 when no limit is given", async () => {
+  test("without a limit, a page has at most 20 items", async () => {
     expect((await list()).data.length).toBeLessThanOrEqual(20);
   });
 
-  emulated("exactly 20, 1 or 100 of 101", "needs 101 instances", async (emulator) => {
-    for (let n = 0; n < 101; n++)
-      emulator.control.insert({ name: `n-${String(n)}`, tenant: "many" });
-    const sizes = [];
-    for (const query of ["", "?limit=1", "?limit=100"]) {
-      const page = await list(query, tenantToken("many"));
-      sizes.push([page.data.length, page.has_more]);
-    }
-    expect(sizes).toEqual([
-      [20, true],
-      [1, true],
-      [100, true],
-    ]);
-  });
+  emulated(
+    "of 101 instances, a page has 20 by default, or 1 or 100 by limit",
+    "it needs 101 instances",
+    async (emulator) => {
+      for (let n = 0; n < 101; n++)
+        emulator.control.insert({ name: `n-${String(n)}`, tenant: "many" });
+      const sizes = [];
+      for (const query of ["", "?limit=1", "?limit=100"]) {
+        const page = await list(query, tenantToken("many"));
+        sizes.push([page.data.length, page.has_more]);
+      }
+      expect(sizes).toEqual([
+        [20, true],
+        [1, true],
+        [100, true],
+      ]);
+    },
+  );
 
   emulated(
-    "has_more is true just when there are more",
-    "needs known instances",
+    "has_more is true exactly if there are more instances",
+    "the instances are not known",
     async (emulator) => {
       const token = tenantToken("pages");
       expect(await list("", token)).toMatchObject({ data: [], has_more: false });
@@ -256,18 +272,22 @@ describe("GET /v2/instances", () => {
     },
   );
 
-  emulated("status filters by state, before the limit", "needs all states", async (emulator) => {
-    const token = tenantToken("states");
-    for (const status of ["ACTIVE", "OFFLINE", "PROVISIONING"])
-      emulator.control.insert({ name: `is-${status}`, tenant: "states", status });
-    for (const status of ["ACTIVE", "OFFLINE", "PROVISIONING"])
-      expect(await list(`?status=${status}&limit=1`, token)).toMatchObject({
-        data: [{ name: `is-${status}`, status }],
-        has_more: false,
-      });
-  });
+  emulated(
+    "status filters the list before the limit is applied",
+    "it needs an instance in each state",
+    async (emulator) => {
+      const token = tenantToken("states");
+      for (const status of ["ACTIVE", "OFFLINE", "PROVISIONING"])
+        emulator.control.insert({ name: `is-${status}`, tenant: "states", status });
+      for (const status of ["ACTIVE", "OFFLINE", "PROVISIONING"])
+        expect(await list(`?status=${status}&limit=1`, token)).toMatchObject({
+          data: [{ name: `is-${status}`, status }],
+          has_more: false,
+        });
+    },
+  );
 
-  emulated("no parameter is a cursor", "it may well have one", async (emulator) => {
+  emulated("no parameter is a cursor", "there may be a cursor", async (emulator) => {
     for (let n = 0; n < 3; n++)
       emulator.control.insert({ name: `c-${String(n)}`, tenant: "cursor" });
     const first = await list("?limit=1", tenantToken("cursor"));
@@ -276,32 +296,32 @@ describe("GET /v2/instances", () => {
       expect(await list(`?limit=1&${name}=${id}`, tenantToken("cursor"))).toEqual(first);
   });
 
-  creating("lists what was provisioned, under the same id and name", async () => {
+  creating("a created instance is listed with the same id and name", async () => {
     const token = real ? service.token : tenantToken("found");
-    const made_ = (await post(valid(), token)).body as { id: string; name: string };
+    const created = (await post(valid(), token)).body as { id: string; name: string };
     const pages = await Promise.all(
       ["", "&status=ACTIVE", "&status=PROVISIONING"].map((more) =>
         list(`?limit=100${more}`, token),
       ),
     );
-    const found = pages.flatMap(({ data }) => data).find(({ id }) => id === made_.id);
-    expect(found).toMatchObject({ id: made_.id, name: made_.name });
+    const found = pages.flatMap(({ data }) => data).find(({ id }) => id === created.id);
+    expect(found).toMatchObject({ id: created.id, name: created.name });
   });
 });
 
 describe("POST /v2/instances", () => {
-  creating("answers 202 with the required fields alone", async () => {
+  creating("a request with only the required fields gets a 202", async () => {
     expect(await post(valid())).toMatchObject({ status: 202, body: acceptedBody });
   });
 
-  creating("takes ssh_keys and a Base64 user_data", async () => {
+  creating("ssh_keys and user_data in Base64 are accepted", async () => {
     const user_data = Buffer.from("#cloud-config\n").toString("base64");
     const ssh_keys = real ? [] : ["key-1", "SHA256:abc"];
     expect((await post(valid({ ssh_keys, user_data }))).status).toBe(202);
   });
 
   test.each(["name", "flavor_id", "image_id", "vpc_id"])(
-    "without %s: 400 invalid_parameter, which names it",
+    "a request without %s gets a 400 invalid_parameter that names it",
     async (field) => {
       const reply = await post({ ...valid(), [field]: undefined });
       expect(reply).toMatchObject({ status: 400, body: errorBody });
@@ -311,16 +331,23 @@ describe("POST /v2/instances", () => {
     },
   );
 
-  test.each(["{", '{"name": "a",}', "not json", ""])("malformed JSON %j: 400", async (body) => {
-    expect(await post(body)).toMatchObject({ status: 400, body: errorBody });
-  });
+  test.each(["{", '{"name": "a",}', "not json", ""])(
+    "the malformed JSON %j gets a 400",
+    async (body) => {
+      expect(await post(body)).toMatchObject({ status: 400, body: errorBody });
+    },
+  );
 
-  emulated("a refused request makes nothing", "others may create there", async (emulator) => {
-    const before = emulator.control.instances().length;
-    await post({ ...valid(), name: undefined });
-    await post("{");
-    expect(emulator.control.instances()).toHaveLength(before);
-  });
+  emulated(
+    "a refused request creates nothing",
+    "other clients may create instances",
+    async (emulator) => {
+      const before = emulator.control.instances().length;
+      await post({ ...valid(), name: undefined });
+      await post("{");
+      expect(emulator.control.instances()).toHaveLength(before);
+    },
+  );
 
   test.each([
     { name: 7 },
@@ -328,7 +355,7 @@ describe("POST /v2/instances", () => {
     { ssh_keys: "key-1" },
     { ssh_keys: [1] },
     { user_data: {} },
-  ])("a field of another type is refused: %j", async (wrong) => {
+  ])("a field of a wrong type is refused: %j", async (wrong) => {
     const reply = await post({ ...valid(), ...wrong });
     expect(reply.status).toBeGreaterThanOrEqual(400);
     expect(reply.status).toBeLessThan(500);
@@ -354,11 +381,11 @@ describe("Authentication", () => {
       ...(method === "POST" && { body: "{}" }),
     });
 
-  test.each(endpoints)("%s %s without a token: 401", async (method, path) => {
+  test.each(endpoints)("%s %s without a token gets a 401", async (method, path) => {
     expect(await ask(method, path, undefined)).toMatchObject({ status: 401, body: errorBody });
   });
 
-  test.each(endpoints)("%s %s with an invalid token: 401", async (method, path) => {
+  test.each(endpoints)("%s %s with an invalid token gets a 401", async (method, path) => {
     for (const authorization of ["Bearer nonsense", "Basic c2s6dGVzdA==", "Bearer"])
       expect(await ask(method, path, authorization)).toMatchObject({
         status: 401,
@@ -367,7 +394,7 @@ describe("Authentication", () => {
   });
 
   for (const state of ["revoked", "expired"])
-    emulated(`a token that is ${state}: 401`, "there is no such token to try with", async () => {
+    emulated(`a token that is ${state} gets a 401`, "there is no such token", async () => {
       for (const [method, path] of endpoints)
         expect(await ask(method, path, `Bearer sk_test_${state}`)).toMatchObject({
           status: 401,
@@ -377,8 +404,8 @@ describe("Authentication", () => {
 
   for (const [method, path] of endpoints)
     emulated(
-      `${method} ${path} with a token that lacks the privilege: 403`,
-      "there is no such token to try with",
+      `${method} ${path} with a token that lacks the privilege gets a 403`,
+      "there is no such token",
       async () => {
         expect(await ask(method, path, "Bearer sk_test_nothing")).toMatchObject({
           status: 403,
@@ -387,7 +414,7 @@ describe("Authentication", () => {
       },
     );
 
-  emulated("kinds are told apart by prefix", "there is no live token here", async (emulator) => {
+  emulated("the prefix of a token is its kind", "a live token is never used", async (emulator) => {
     emulator.control.insert({ name: "production", tenant: "kinds", tokenKind: "live" });
     emulator.control.insert({ name: "sandbox", tenant: "kinds", tokenKind: "test" });
     expect(names(await list("", "sk_live_kinds_1"))).toEqual(["production"]);
@@ -396,8 +423,8 @@ describe("Authentication", () => {
   });
 
   emulated(
-    "sandbox resources are ephemeral",
-    "how long they live is not shown",
+    "sandbox instances disappear after some time",
+    "the document does not say when",
     async (emulator) => {
       emulator.control.insert({ name: "stays", tenant: "short", tokenKind: "live" });
       emulator.control.insert({ name: "goes", tenant: "short", tokenKind: "test" });
@@ -418,8 +445,8 @@ describe("Limits", () => {
 
   for (const [method, path] of endpoints)
     emulated(
-      `1000 requests per minute to ${method} ${path}, then 429, and other endpoints go on`,
-      "1001 requests are no way to treat it",
+      `after 1000 requests in a minute, ${method} ${path} answers 429, and other endpoints still answer`,
+      "1001 requests would be an abuse",
       async () => {
         const authorization = `Bearer sk_test_limit-${method}-${path.slice(1)}`;
         const ask = (to: readonly [method: string, path: string]) =>
@@ -439,7 +466,7 @@ describe("Limits", () => {
 });
 
 describe("Versioning", () => {
-  emulated("the version is part of the path", "it may have other versions", async () => {
+  emulated("the path contains the version", "there may be other versions", async () => {
     for (const version of ["/v1", "/v3", ""])
       expect(
         await call(service.base.replace(/\/v2$/, version), "/instances", {

@@ -1,29 +1,30 @@
 /**
- * What the contract suite talks to: the emulator, started here, or the real service when
- * COMPUTE_BASE_URL and a sandbox COMPUTE_API_TOKEN are set. Plain fetch and literal values only: the
- * suite must not share an error with the client, the emulator or the contract types.
+ * The service that the contract tests call: the real one if COMPUTE_BASE_URL and a sandbox COMPUTE_API_TOKEN are set, else
+ * the emulator, which is started here. The tests use plain fetch and literal values, so that they share no bug with the
+ * client, the emulator or the types of the contract.
  */
 import { startEmulator, VirtualClock, type Emulator } from "../../emulator/index";
 
 const { env } = process;
 
-/** A live token costs money: with one, the suite stays with the emulator. */
+/** Whether the real service is tested. With a live token, which costs money, it is the emulator. */
 export const real =
   env["COMPUTE_BASE_URL"] !== undefined && (env["COMPUTE_API_TOKEN"] ?? "").startsWith("sk_test_");
 
-/** What the real service knows under other names than the emulator. */
+/** The ids of inputs, which are different in the real service. */
 export const flavor = env["COMPUTE_FLAVOR_ID"] ?? "flavor-small";
 export const image = env["COMPUTE_IMAGE_ID"] ?? "image-debian";
 export const vpc = env["COMPUTE_VPC_ID"] ?? "vpc-1";
-/** Creating there needs ids that exist there. */
+/** Whether instances can be created. In the real service, that needs ids that exist there. */
 export const canCreate =
   !real || ["FLAVOR", "IMAGE", "VPC"].every((what) => env[`COMPUTE_${what}_ID`] !== undefined);
 
+/** The service under test. */
 export interface Service {
   base: string;
   /** A sandbox token. */
   token: string;
-  /** Absent with the real service. */
+  /** Undefined for the real service. */
   emulator: Emulator | undefined;
   clock: VirtualClock;
 }
@@ -46,25 +47,27 @@ export async function startService(): Promise<Service> {
   return { base: emulator.url, token: "sk_test_contract_1", emulator, clock };
 }
 
+/** A response. */
 export interface Reply {
   status: number;
   contentType: string;
-  /** The body read as JSON, or its text where it is something else. */
+  /** The parsed body, or its text if it is not JSON. */
   body: unknown;
 }
 
+/** A request. */
 export interface Call {
   method?: string;
-  /** Of the Authorization header, with its scheme; undefined for no header. */
+  /** The Authorization header, with its scheme. Without it, no header is sent. */
   authorization?: string | undefined;
   body?: string;
 }
 
-/** `path` comes after the version, as in `/instances?limit=5`. Refuses to POST with a live token. */
+/** Sends a request. `path` follows the version, as in `/instances?limit=5`. @throws for a write with a live token */
 export async function call(base: string, path: string, request: Call): Promise<Reply> {
   const { method = "GET", authorization, body } = request;
   if (method !== "GET" && authorization?.includes("sk_live_") === true)
-    throw new Error("The contract suite writes nothing with a live token.");
+    throw new Error("The contract tests write nothing with a live token.");
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {

@@ -1,4 +1,4 @@
-/** The API docs, as Pulumi's Registry makes them from the schema: its own generator, and every link. */
+/** Generates the API docs from the schema with the generator of Pulumi's Registry, and checks their pages and links. */
 import { mkdtempSync, readFileSync, rmSync, globSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
@@ -8,14 +8,14 @@ import { linksOf, type Link, type Page } from "../../tools/docs/markdown";
 import { pages } from "../../tools/docs/pages";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
-import { describeUnless, lackOfGo } from "../../tools/support/unless";
+import { describeUnless, missingGo } from "../../tools/support/unless";
 import { ensureGoTool } from "../../tools/go/tools";
 
-// The generator is built, the first time.
+// The first run builds the generator.
 const out = mkdtempSync(join(tmpdir(), "compute-api-docs-"));
 const docs = new Map<string, Page>();
 
-describeUnless(lackOfGo(), "the pages of the API docs", () => {
+describeUnless(missingGo(), "the pages of the API docs", () => {
   beforeAll(async () => {
     const schema = join(root, "schema.json");
     await captured(await ensureGoTool("docsgen"), [
@@ -33,13 +33,13 @@ describeUnless(lackOfGo(), "the pages of the API docs", () => {
 
   afterAll(() => rmSync(out, { recursive: true, force: true }));
 
-  test("there is a page for everything that the provider offers", () => {
+  test("the provider, its resource and each of its functions has a page", () => {
     expect([...docs.keys()].map((name) => posix.dirname(name)).sort()).toEqual(
       [".", "getaccount", "getinstance", "getinstances", "instance", "provider"].sort(),
     );
   });
 
-  test("each link within them leads somewhere", () => {
+  test("each link in the API docs has a target", () => {
     const links = [...docs.values()].flatMap(linksOf);
     expect(links.length).toBeGreaterThan(100);
     const broken = links.flatMap((link) => {
@@ -49,7 +49,7 @@ describeUnless(lackOfGo(), "the pages of the API docs", () => {
     expect(broken).toEqual([]);
   });
 
-  test("each page of the Registry that links to them finds its page", () => {
+  test("each link from the Registry's pages to the API docs has a target", () => {
     const targets = pages
       .filter(isOnRegistry)
       .flatMap(linksOf)
@@ -62,7 +62,7 @@ describeUnless(lackOfGo(), "the pages of the API docs", () => {
 
 function problemWith({ page, target }: Link): string | undefined {
   const from = docs.get(page);
-  // The generator's own, to Pulumi's site.
+  // The generator itself adds links to Pulumi's site.
   if (target.startsWith("/docs/") || !from) return undefined;
   if (target.startsWith("#")) return missingAnchor(target.slice(1), from);
   if (/^https:/.test(target)) return URL.canParse(target) ? undefined : "not a URL";

@@ -1,6 +1,6 @@
 /**
- * `audit` against orphans made on purpose, with the real engine: it names each, and nothing else, and
- * calls gone only what a refresh would (G3).
+ * Tests `audit` with the real engine and orphans made on purpose. It names each of them and nothing else, and reports
+ * an instance as gone only if a refresh would drop it too, so nothing is forgotten on weak evidence (G3).
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,8 +34,11 @@ async function data(fixture: Fixture): Promise<Data & { code: number | null }> {
 
 const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
 
-/** A stack of another project in the same backend, brought up. */
-async function neighbour(fixture: Fixture, options: Partial<Parameters<typeof Stack.create>[0]>) {
+/** Creates a stack of another project in the same backend, and runs `up`. */
+async function otherProject(
+  fixture: Fixture,
+  options: Partial<Parameters<typeof Stack.create>[0]>,
+) {
   const { stack, service } = fixture;
   const other = await Stack.create({
     ...{ program: oneInstance(), baseUrl: service.url },
@@ -51,7 +54,7 @@ async function prepared(program: string): Promise<Fixture> {
   const fixture = await Fixture.create({ program });
   const { stack, service } = fixture;
   await stack.succeed("up", "--yes", "--skip-preview");
-  // A scheduled job has the address and the token, and no passphrase.
+  // A scheduled job has the address and the token, but no passphrase.
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
   return fixture;
@@ -69,21 +72,21 @@ function stateFile({ backend }: Stack, project: string): string {
   return join(backend.replace("file://", ""), ".pulumi", "stacks", project, "dev.json");
 }
 
-/** Backdates the creates by an hour: listings may lack an instance that was accepted just now. */
+/** Backdates the creates by an hour, because audit does not report an instance as gone shortly after its create. */
 function ageCreates(file: string): void {
-  const long = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
+  const acceptedAt = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
   const earlier = new Date(Date.now() - 3_600_000).toISOString();
-  writeFileSync(file, readFileSync(file, "utf8").replaceAll(long, `$1"${earlier}"`));
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(acceptedAt, `$1"${earlier}"`));
 }
 
-test("managed, in no stack, gone, elsewhere: over all projects of the backend, as text and as data", async () => {
+test("audit finds managed, unmanaged, gone and incomparable instances in all projects of the backend, as text and as JSON", async () => {
   await using fixture = await prepared(
     instances({ web: { inputs: { userData } }, db: {}, left: {}, coming: {} }),
   );
   const { stack, service } = fixture;
-  await using other = await neighbour(fixture, { project: "other" });
-  await using _ = await neighbour(fixture, { project: "foreign", program: "resources: {}\n" });
-  await using live = await neighbour(fixture, { project: "paid", token: tokens.live });
+  await using other = await otherProject(fixture, { project: "other" });
+  await using _ = await otherProject(fixture, { project: "foreign", program: "resources: {}\n" });
+  await using live = await otherProject(fixture, { project: "paid", token: tokens.live });
 
   const well = await audit(fixture);
   expect(well.output).toMatch(/^managed +5 instances$/m);
@@ -129,12 +132,12 @@ test("managed, in no stack, gone, elsewhere: over all projects of the backend, a
   expect(text.output).toMatch(/^In a stack but gone \(1\):\n.*organization\/proj\/dev {2}urn:/m);
   expect(text.code).toBe(1);
 
-  // None of it made or removed anything.
+  // No audit created or removed an instance.
   expect(fixture.posts()).toBe(6);
   expect(Object.keys(service.counts()).filter((it) => it.startsWith("DELETE"))).toEqual([]);
 });
 
-test("killed during a POST: the pending create is found, and its instance, if there is one", async () => {
+test("after a kill during a POST, audit finds the pending create and its instance", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
@@ -160,7 +163,7 @@ test("killed during a POST: the pending create is found, and its instance, if th
   await stack.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates");
   expect(await data(fixture)).toMatchObject({ result: "ok", code: 0, openCreates: [] });
 
-  // A pending create of another backend is for the next run with that backend.
+  // Only a run with the other backend takes over its pending create.
   service.control.insert({ id: "i-other", name: "other" });
   await recordForOtherBackend(fixture, "i-other");
   const other = await data(fixture);

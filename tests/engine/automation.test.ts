@@ -1,4 +1,4 @@
-/** examples/automation: its own tests, and the life of a review environment through the real engine. */
+/** Tests examples/automation: runs its own tests, and brings review environments up and down with the real engine. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -9,18 +9,18 @@ import { Fixture } from "./support/fixture";
 
 const program = join(root, "examples", "automation");
 
-/** The example's command, as a person types it. */
+/** Runs the example's command, as a person types it. */
 async function reviews(stack: Stack, line: string) {
   const { code, output } = await stack.type(`node main.ts ${line}`);
   const json = output.split("\n").findLast((it) => /^[[{]/.test(it));
   return { code, output, json: JSON.parse(json ?? "null") as unknown };
 }
 
-test("its own tests pass", async () => {
+test("the tests of the example pass", async () => {
   await captured("npm", ["test"], { cwd: program });
 });
 
-test("a review environment comes up, is listed, and is destroyed once its time is over", async () => {
+test("a review environment comes up, is listed, and is destroyed after its expiry", async () => {
   await using fixture = await Fixture.create({ program });
   const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
@@ -51,7 +51,7 @@ test("a review environment comes up, is listed, and is destroyed once its time i
   expect((await reviews(stack, "list")).json).toEqual([expect.objectContaining({ name: "43" })]);
 });
 
-test("one that has failed half-way ends as well; one without a record is left to a person", async () => {
+test("reap destroys an environment whose up failed, and only reports a review stack without an expiry", async () => {
   await using fixture = await Fixture.create({ program, token: tokens.live });
   const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);

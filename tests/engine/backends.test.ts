@@ -1,7 +1,7 @@
 /**
- * The state backends that teams share: a real server, several runners, and one that is killed. What hangs
- * on the backend is tried with each, the rest with a folder. Nothing is lost, nothing made twice (G1, G2),
- * and no password is shown (G8).
+ * Tests the state backends that teams share, with real servers and runners that are killed. What depends on the
+ * backend is tested with each kind, the rest with a folder. No created instance is lost (G1), none is created twice
+ * (G2), and no password is shown (G8).
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { canaries } from "./support/secrets";
 import { plugin } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
-/** A create that goes through, and is not answered until it is released. */
+/** The service creates the instance, but does not answer the POST until the fault is released. */
 const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
 const secondHangs = { ...hangs, after: 1 };
 const yes = ["--yes", "--skip-preview"];
@@ -26,15 +26,15 @@ const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
 
 const fixtureIn = ({ env }: Backend, program: string) => Fixture.create({ program, env });
 
-/** What docs/backends.md says to type, by the mark that its blocks begin with. */
-function documented(mark: string): string[] {
+/** Returns the commands of the block in docs/backends.md that begins with this comment. */
+function documentedCommands(comment: string): string[] {
   const blocks = blocksOf(readPage("docs/backends.md")).map(({ text }) => text);
-  const [block = "", ...others] = blocks.filter((text) => text.startsWith(`# ${mark}\n`));
+  const [block = "", ...others] = blocks.filter((text) => text.startsWith(`# ${comment}\n`));
   expect([block === "", others]).toEqual([false, []]);
   return commandsIn(block).map(({ text }) => text);
 }
 
-/** A machine that has the project and the credentials, and no Pulumi home of an earlier run. */
+/** Goes on as on another machine: it has the project and the credentials, but no Pulumi home of an earlier run. */
 async function moveToFreshRunner({ stack, service }: Fixture): Promise<void> {
   stack.setEnv("PULUMI_HOME", mkdtempSync(join(stack.folder, "home-")));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
@@ -62,7 +62,9 @@ async function audited(fixture: Fixture): Promise<Audited> {
   return JSON.parse(output) as Audited;
 }
 
-/** What is at the service is what the stack holds, each once, and there is nothing to do. */
+/**
+ * Expects that the stack has exactly the instances of the service, each created once, and that `up` changes nothing.
+ */
 async function expectWhole(fixture: Fixture, count: number): Promise<void> {
   const held = (await fixture.stack.instances()).map(({ id }) => id).sort();
   expect(held).toEqual(fixture.ids().sort());
@@ -77,23 +79,25 @@ async function expectAuditedWhole(fixture: Fixture): Promise<void> {
   expect(result).toBe("ok");
 }
 
-/** By what the page says for where the plugin has no note of the second create that it may trust. */
+/** Types what docs/backends.md says for a machine whose ledger does not have the second create. */
 async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
   const [, lost = ""] = fixture.ids();
   const audits: Outcome[] = [];
-  for (const line of documented("on another machine")) {
+  for (const line of documentedCommands("on another machine")) {
     if (line.endsWith(" audit")) audits.push(await type(fixture, line));
     else await typed(fixture, line.replace("<name>", "db").replace("<id>", lost));
   }
   expect(audits.map(({ code }) => code)).toEqual([1, 0]);
-  const said = audits[0]?.output;
-  expect(said).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
-  expect(said).toMatch(/that the ledger of this machine does not have \(1\):\n +urn:\S+::db /);
+  const firstAudit = audits[0]?.output;
+  expect(firstAudit).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
+  expect(firstAudit).toMatch(
+    /that the ledger of this machine does not have \(1\):\n +urn:\S+::db /,
+  );
   await expectWhole(fixture, 2);
   await expectAuditedWhole(fixture);
 }
 
-/** The runner is gone while the second POST is under way, which goes through. */
+/** Kills the engine and the plugin during the second POST. The service still creates the instance. */
 async function killedDuringCreate(backend: Backend): Promise<Fixture> {
   const fixture = await fixtureIn(backend, two);
   const hanging = fixture.service.control.fault(secondHangs);
@@ -113,7 +117,7 @@ for (const kind of [file, postgres, s3]) {
     });
     afterAll(async () => server?.[Symbol.asyncDispose]());
 
-    test("after a login, a stack comes up, stays as it is, is refreshed, audited and torn down", async () => {
+    test("after a login, up, a second up, refresh, audit and destroy work", async () => {
       const backend = server.empty();
       await using fixture = await fixtureIn(backend, two);
       const { stack, service } = fixture;
@@ -137,7 +141,7 @@ for (const kind of [file, postgres, s3]) {
       await stack.succeed("stack", "rm", "--yes", "dev");
     });
 
-    test("an update of a stack that is being updated is refused, and says by whom", async () => {
+    test("during an update, other updates of the stack are refused with the process id of the first one", async () => {
       await using fixture = await fixtureIn(server.empty(), oneInstance());
       const { stack, service } = fixture;
       const hanging = service.control.fault(hangs);
@@ -156,14 +160,14 @@ for (const kind of [file, postgres, s3]) {
       await expectWhole(fixture, 1);
     });
 
-    test("updates of several stacks are under way at once, and go through", async () => {
+    test("concurrent updates of several stacks succeed", async () => {
       await using fixture = await fixtureIn(server.empty(), oneInstance());
       const { stack, service } = fixture;
       const others = ["pr-1", "pr-2"];
       for (const name of others) {
         await stack.succeed("stack", "init", name, "--no-select", "--copy-config-from", "dev");
       }
-      // Each is in the middle of its create until all are.
+      // The creates are released when all of them are under way.
       const hanging = ["dev", ...others].map(() => service.control.fault(hangs));
       const runs = ["dev", ...others].map((name) => stack.start("up", ...yes, "--stack", name));
       for (const fault of hanging)
@@ -176,7 +180,7 @@ for (const kind of [file, postgres, s3]) {
       await expectAuditedWhole(fixture);
     });
 
-    test("a runner killed during a create: on another machine, what the page says recovers all", async () => {
+    test("after a runner was killed during a create, the documented commands recover everything on another machine", async () => {
       await using fixture = await killedDuringCreate(server.empty());
       await moveToFreshRunner(fixture);
       expect((await fixture.stack.up()).output).toContain("the stack is currently locked");
@@ -186,24 +190,24 @@ for (const kind of [file, postgres, s3]) {
   });
 }
 
-test("a runner killed during a create: on its machine, what the page says recovers all", async () => {
+test("after a runner was killed during a create, the documented commands recover everything on the same machine", async () => {
   await using server = await file.start();
   await using fixture = await killedDuringCreate(server.empty());
   const refused = await fixture.stack.up();
   expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
   expect(refused.code).not.toBe(0);
 
-  let said = "";
-  for (const line of documented("on the machine that was killed")) {
-    said += await typed(fixture, line);
+  let output = "";
+  for (const line of documentedCommands("on the machine that was killed")) {
+    output += await typed(fixture, line);
   }
-  expect(said).toContain(`an earlier run created ${fixture.ids()[1]}`);
+  expect(output).toContain(`an earlier run created ${fixture.ids()[1]}`);
   await expectWhole(fixture, 2);
   await expectAuditedWhole(fixture);
 });
 
-// What an engine leaves that can't save: it gives that up after a minute, which would be waited for here.
-test("a state from before a create was over: what the page says recovers all", async () => {
+// An engine that can't save leaves such a state. It gives up only after a minute, so the test restores an old state.
+test("if the saved state is older than a create, the documented commands recover everything", async () => {
   await using server = await file.start();
   const backend = server.empty();
   await using fixture = await fixtureIn(backend, two);
@@ -221,10 +225,10 @@ test("a state from before a create was over: what the page says recovers all", a
   await expectRecoveredByAudit(fixture);
 });
 
-test("a password in the address is in no message of ours", async () => {
+test("the commands of the plugin never print the password in the address of a backend", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   const { stack, service } = fixture;
-  // Nobody but root may listen there.
+  // Only root may listen on this port, so nothing does.
   const address = (who: string) => `postgres://${who}@127.0.0.1:1/postgres?sslmode=disable`;
   stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
   stack.setEnv("COMPUTE_BASE_URL", service.url);

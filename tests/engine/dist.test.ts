@@ -1,4 +1,4 @@
-/** The plugin as one executable (`npm run dist`), on a machine that has no Node. */
+/** Tests the plugin as one executable (`npm run dist`), on a machine without Node. */
 import { expect, test } from "@jest/globals";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -24,13 +24,13 @@ import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
 import { Fixture } from "./support/fixture";
 
-/** What the test has on PATH, without the directories that have a Node. */
+/** The PATH of the tests without the directories that have a Node. */
 const pathWithoutNode = (process.env["COMPUTE_TEST_PATH"] ?? "")
   .split(delimiter)
   .filter((folder) => !existsSync(join(folder, "node")))
   .join(delimiter);
 
-/** A home, and beside it a directory that has nothing but what the archive had. */
+/** A home directory, and a directory with the content of the archive. */
 class Machine implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "compute-machine-"));
   readonly plugin = join(this.folder, "plugin");
@@ -46,7 +46,7 @@ class Machine implements Disposable {
     return machine;
   }
 
-  /** Nothing can be written to the plugin's directory any more; root can do that, so not as root. */
+  /** Makes the plugin's directory read-only. Root could still write to it, so the plugin then runs as another user. */
   makeReadOnly(): void {
     const nobody = 65534;
     if (process.getuid?.() === 0) {
@@ -65,7 +65,9 @@ class Machine implements Disposable {
     return { status, output: stdout + stderr };
   }
 
-  /** Starts it as the engine does, and ends it as Ctrl-C does. Gives the line with the port, and the end. */
+  /**
+   * Starts the plugin as the engine does, ends it as Ctrl-C does, and returns the line with the port and how it ended.
+   */
   async startAndInterrupt() {
     const child = spawn(this.executable, ["127.0.0.1:1"], {
       ...{ cwd: this.home, stdio: ["pipe", "pipe", "inherit"], env: { HOME: this.home } },
@@ -106,27 +108,27 @@ test("with no Node on PATH, the executable previews, creates and destroys the ex
   expect(destroy.output).toContain("3 deleted");
   expect([preview.code, up.code, destroy.code]).toEqual([0, 0, 0]);
   expect(fixture.posts()).toBe(2);
-  // It was this one that ran: what V8 compiled of it is beside it.
+  // This executable was used: the code that V8 compiled from it is beside it.
   expect(readdirSync(join(machine.plugin, ".cache"))).toHaveLength(1);
 });
 
-test("a directory that can't be written to holds it up in nothing", async () => {
+test("in a read-only directory the plugin starts, and keeps its compiled code in the home directory", async () => {
   using machine = await Machine.create();
   const before = readdirSync(machine.plugin);
   machine.makeReadOnly();
   const ended = { port: expect.stringMatching(/^\d+$/), code: 0, signal: null };
 
   expect(await machine.startAndInterrupt()).toEqual(ended);
-  const kept = join(machine.home, ".cache", "pulumi-resource-compute");
-  expect(readdirSync(kept)).toHaveLength(1);
+  const cache = join(machine.home, ".cache", "pulumi-resource-compute");
+  expect(readdirSync(cache)).toHaveLength(1);
   expect(await machine.startAndInterrupt()).toEqual(ended);
 
   expect(readdirSync(machine.plugin)).toEqual(before);
 });
 
-test("by hand it says what it is, and knows its commands", async () => {
+test("run by hand, the executable prints its version and help, and runs its commands", async () => {
   using machine = await Machine.create();
-  // Meant for a Node program that happens to run Pulumi; there is no such file here.
+  // Such a variable is meant for a Node program that runs Pulumi. The file does not exist here.
   const env = { NODE_OPTIONS: "--require=/not/there.cjs" };
 
   expect(machine.run(["--version"], env)).toEqual({ status: 0, output: `${metadata.version}\n` });
@@ -162,7 +164,7 @@ test("the emulator inside it answers, and ends at Ctrl-C", async () => {
   });
 });
 
-test("the engine gets the schema from inside it", async () => {
+test("the engine gets the schema from the executable", async () => {
   using machine = await Machine.create();
   const { stdout } = spawnSync(
     process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi",
@@ -170,7 +172,7 @@ test("the engine gets the schema from inside it", async () => {
     { encoding: "utf8", env: { PATH: pathWithoutNode, HOME: machine.home } },
   );
 
-  // The engine sorts.
+  // The engine sorts the names.
   const names = (schema: typeof committed) =>
     [schema.resources, schema.functions, schema.types].map((kind) => Object.keys(kind).sort());
   const given = JSON.parse(stdout) as typeof committed;

@@ -1,4 +1,4 @@
-/** The archives of `npm run dist` as such: what is in them, and that anyone gets the same. */
+/** Tests the archive of `npm run dist`: what it contains, and that every build produces the same bytes. */
 import { expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { hashOf } from "../../tools/support/files";
 
 const here = thisPlatform();
 
-test("the archive has the name that Pulumi looks for, and what the licences ask for", async () => {
+test("the archive has the name that Pulumi looks for, and contains the executable and the licences", async () => {
   const archive = await ensureArchive();
   const entries: object[] = [];
   await list({
@@ -29,7 +29,7 @@ test("the archive has the name that Pulumi looks for, and what the licences ask 
   ]);
 });
 
-test("two builds give the same bytes", async () => {
+test("two builds produce the same bytes", async () => {
   const folder = mkdtempSync(join(tmpdir(), "compute-dist-"));
   try {
     const [executable, archive] = [join(folder, "executable"), join(folder, "archive")];

@@ -1,4 +1,4 @@
-/** What a person runs by hand, through the built executable: exit codes, the real `pulumi`, no secret anywhere. */
+/** Tests `doctor`, and the plugin started by hand, with the built executable and the real `pulumi`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { plugin, tokens } from "./support/stack";
 import { noTerminals } from "./support/processes";
 import { Fixture } from "./support/fixture";
 
-test("doctor of a stack: its own configuration and engine; 0 when well, 1 when not", async () => {
+test("doctor checks the configuration and the engine of a stack, and ends with 0 if all is well, else with 1", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), token: null });
   const { stack, service } = fixture;
   const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
@@ -16,7 +16,7 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
   expect(none.output).toMatch(/^FAILED +token +it is not set in COMPUTE_API_TOKEN/m);
   expect(none.code).toBe(1);
 
-  // By a pipe: what a shell is given to type is searched for secrets, too.
+  // The token comes through a pipe, because the tests search the typed command line for secrets, too.
   stack.setEnv("TOKEN_TO_SET", tokens.test);
   await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret compute:apiToken');
   const well = await doctor("--stack dev");
@@ -24,7 +24,7 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
   expect(well.output).toMatch(/^ok +token +test: .*\(compute:apiToken\)$/m);
   expect(well.output).toMatch(/^ok +engine +Pulumi \d+\.\d+\.\d+$/m);
   expect(well.output).toMatch(/^All is well\.$/m);
-  // eslint-disable-next-line no-control-regex -- no colours where nobody sees them
+  // eslint-disable-next-line no-control-regex -- the output is not a terminal, so it has no colours
   expect(well.output).not.toMatch(/\u001b/);
   expect(well.code).toBe(0);
   expect(Object.keys(service.counts()).sort()).toEqual(["GET /v2/account", "GET /v2/instances"]);
@@ -34,7 +34,7 @@ test("doctor of a stack: its own configuration and engine; 0 when well, 1 when n
   );
 });
 
-test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
+test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   const hanging = fixture.service.control.fault({ kind: "hang", times: "always" });
   const child = spawn(plugin, ["doctor", "--base-url", fixture.service.url], {
@@ -51,27 +51,27 @@ test("Ctrl-C ends a doctor whose service hangs, with 130", async () => {
   expect(await ended).toEqual([130, null]);
 });
 
-/** All it says on a terminal until its port is there and it was told to end. */
+/** Returns what the plugin prints on a terminal until Ctrl-C, which is sent after the port was printed. */
 async function onATerminal(...args: string[]): Promise<string> {
   const line = ["exec", `'${plugin}'`, ...args].join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
-  let said = "";
+  let printed = "";
   await new Promise<void>((resolve) => {
     child.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      if (/^\d+\r$/m.test(said)) resolve();
+      printed += chunk.toString();
+      if (/^\d+\r$/m.test(printed)) resolve();
     });
   });
-  // Once it serves, Ctrl-C ends it; the terminal passes that on.
+  // The terminal turns this character into the SIGINT that ends the plugin.
   const ended = once(child, "close");
   child.stdin.write("\u0003");
   await ended;
-  return said;
+  return printed;
 }
 
 testUnless(
   noTerminals,
-  "started by hand on a terminal it says what it is; started as the engine does, nothing but the port",
+  "the plugin prints a greeting and the port when started by hand on a terminal, and only the port when started by the engine",
   async () => {
     const greeting = await onATerminal();
     expect(greeting).toMatch(

@@ -1,4 +1,4 @@
-/** examples/environments: its own tests, and the life of its stacks through the real engine. */
+/** Tests examples/environments: runs its own tests, and brings its stacks up with the real engine. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -20,7 +20,7 @@ interface Server {
   privateIpv4: string;
 }
 
-/** A folder for the Pulumi home of a program that starts the engine itself. */
+/** Returns a fixture whose stack `dev` exists and is selected. Its network stack does not exist yet. */
 function temporaryHome() {
   const folder = mkdtempSync(join(tmpdir(), "compute-home-"));
   return {
@@ -33,14 +33,14 @@ function temporaryHome() {
 
 /** The stack of dev is there, and selected; its network is not there yet. */
 async function environments(): Promise<Fixture> {
-  // Its own tests look at its types.
+  // The tests of the example check its types.
   const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
   const fixture = await Fixture.create({ program, env });
   fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
   return fixture;
 }
 
-/** A command of the network's project. */
+/** Runs a command in the network's project. */
 const network = (fixture: Fixture, ...args: string[]) =>
   fixture.stack.succeed("-C", "network", ...args);
 
@@ -56,7 +56,7 @@ async function inventory(fixture: Fixture): Promise<Server[]> {
 const namesOf = (servers: readonly Server[], role: string) =>
   servers.filter((it) => it.role === role).map(({ name }) => name);
 
-test("its own tests pass, with the engine mocked", async () => {
+test("the tests of the example pass, with a mocked engine", async () => {
   await captured("npm", ["test"], { cwd: program });
 });
 
@@ -67,23 +67,23 @@ test("its test of a whole stack passes, with the real engine and the emulator of
   await captured("npm", ["run", "test:stack"], { cwd: program, env });
 });
 
-describe("on the network of dev", () => {
+describe("with the network of dev", () => {
   let fixture: Fixture;
   beforeAll(async () => {
     fixture = await environments();
   });
   afterAll(() => fixture[Symbol.asyncDispose]());
 
-  test("an environment waits for its network", async () => {
+  test("a preview fails until the network stack exists", async () => {
     const early = await fixture.stack.preview();
     expect(early.code).not.toBe(0);
     expect(early.output).toMatch(/unknown stack.*environments-network\/dev/);
     await bringUpNetwork(fixture, "dev");
   });
 
-  test("dev comes up, stays as it is, grows, and renames only what is replaced", async () => {
+  test("dev comes up, a second up changes nothing, and a changed group renames only the replaced servers", async () => {
     const { stack, service } = fixture;
-    // What is left on disk and printed is searched for it.
+    // The fixture searches the output and the disk for this secret.
     await stack.succeed("config", "set", "--secret", "agentToken", canaries.userData);
     await stack.succeed("up", "--yes", "--skip-preview");
 
@@ -107,13 +107,14 @@ describe("on the network of dev", () => {
     expect(namesOf(second, "worker").slice(0, 1)).toEqual(namesOf(first, "worker"));
     expect(namesOf(second, "worker")).toHaveLength(2);
     expect(namesOf(second, "web").filter((it) => namesOf(first, "web").includes(it))).toEqual([]);
-    // With a test token the old ones stay, under names of their own: a bastion, 3, and then 3 more.
+    // With a test token the replaced instances stay: a bastion, the first 3 servers, and 3 more, all with different
+    // names.
     const names = service.control.instances().map(({ name }) => name);
     expect(names).toHaveLength(7);
     expect(new Set(names).size).toBe(7);
   });
 
-  test("a review stack refuses a live token, and settings that make no sense", async () => {
+  test("a review stack refuses a live token and invalid settings", async () => {
     const { stack } = fixture;
     await stack.type("cp Pulumi.review-template.yaml Pulumi.review-42.yaml");
     await stack.succeed("stack", "init", "review-42");
@@ -136,7 +137,7 @@ describe("on the network of dev", () => {
   });
 });
 
-test("prod takes a live token only, and can be neither replaced nor destroyed", async () => {
+test("prod requires a live token, and its instances can be neither replaced nor destroyed", async () => {
   await using fixture = await environments();
   const { stack } = fixture;
   stack.setEnv("COMPUTE_API_TOKEN", tokens.live);

@@ -1,5 +1,5 @@
 /**
- * What the engine tests run: the real Pulumi CLI, its language hosts, and the plugin as built. With
+ * Prepares the engine tests once: the real Pulumi CLI, its language hosts, the built plugin and a stack to copy. With
  * COMPUTE_TEST_ENGINE=oldest the CLI is the oldest that the provider works with.
  */
 import { mkdtempSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ensureToolchain } from "../../tools/toolchain";
 import { deriveKey, encryptionSalt } from "./support/engineLogs";
 import { prepareStack } from "./support/preparedStack";
 
-/** Those of the programs of the core; the other tests want all. */
+/** The languages of the programs in the project `core`. The other tests need all languages. */
 const coreLanguages: readonly Language[] = ["yaml", "nodejs"];
 
 interface Project {
@@ -29,12 +29,12 @@ export default async function globalSetup(_: unknown, { displayName }: Project):
   });
   await ensureBuilt();
   if (!isCore) await ensureSdkBuilt();
-  // Workers get the environment as it is after this.
+  // The workers inherit the environment from here.
   process.env["COMPUTE_TEST_PULUMI"] = toolchain.pulumi;
   process.env["COMPUTE_TEST_PATH"] = toolchain.env()["PATH"];
   prepareStack(toolchain.pulumi, process.env["COMPUTE_TEST_PATH"]);
-  // Each test file would take its time for it.
+  // Deriving the key takes half a second, so it is done once and not in each test file.
   process.env["COMPUTE_TEST_STACK_KEY"] ??= deriveKey(encryptionSalt).toString("hex");
-  // Not below the repository, in whose node_modules a package would find what it does not ask for.
+  // The folder is outside the repository, because a package must not find modules that it does not declare.
   process.env["COMPUTE_TEST_INSTALLED"] ??= mkdtempSync(join(tmpdir(), "compute-installed-"));
 }

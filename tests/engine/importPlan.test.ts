@@ -1,4 +1,7 @@
-/** A fleet that runs already is taken over in two commands, and nothing of it is replaced (G5). */
+/**
+ * Tests that import-plan and `pulumi import` take over existing servers, of which none is replaced (G5: a change is
+ * shown before it happens).
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -6,7 +9,7 @@ import { instances, required } from "./support/programs";
 import { isOldest, plugin } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
-test("a hundred servers: import-plan, pulumi import, and the program that it writes replaces none", async () => {
+test("a hundred servers are imported with a plan, and the program that `pulumi import` writes replaces none of them", async () => {
   await using fixture = await Fixture.create({
     program: "resources: {}\n",
     service: { cursorParameter: "after" },
@@ -14,7 +17,7 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   });
   const { stack, service } = fixture;
   for (let n = 0; n < 98; n++) service.control.insert({ id: `i-${n}`, name: `web-${n}` });
-  // What a program could not name as it is: a name twice, and one with other signs in it.
+  // These names can't be resource names as they are: the first exists twice, the second has special characters.
   service.control.insert({ id: "i-twin", name: "web-7" });
   service.control.insert({ id: "i-odd", name: "büro $(id) 1" });
 
@@ -26,7 +29,7 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   expect(imported.output).toMatch(/= 100 imported/);
   expect(imported.code).toBe(0);
 
-  // A person fills in what the service does not tell.
+  // A person fills in the inputs that the service does not return.
   const written = readFileSync(join(stack.project, "written.yaml"), "utf8");
   const filled = written.replaceAll(
     /^( +)(flavorId|imageId|vpcId): ""$/gm,
@@ -45,7 +48,7 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   expect(held.get("i-7")).toMatch(/::web-7$/);
   expect(held.get("i-twin")).toMatch(/::web-7-i-twin$/);
 
-  // What is there already is not planned again.
+  // Instances that are in the stack already are not planned again.
   service.control.insert({ id: "i-late", name: "web-0" });
   const again = await stack.type(`'${plugin}' import-plan --stack dev`);
   expect(again.output).toContain('"name": "web-0-i-late"');
@@ -92,7 +95,7 @@ test("a hundred servers: import-plan, pulumi import, and the program that it wri
   },
 );
 
-test("--parent and --provider: they become children of a component, by the program's own provider", async () => {
+test("with --parent and --provider, the instances become children of a component and use an explicit provider", async () => {
   await using fixture = await Fixture.create({ program: "resources: {}\n" });
   const { stack, service } = fixture;
   service.control.insert({ id: "i-1", name: "web" });

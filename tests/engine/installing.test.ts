@@ -1,6 +1,6 @@
 /**
- * Each way to install the plugin, from the archive that is released, on a machine without Node: PATH
- * has Pulumi and its YAML host, and nothing else.
+ * Tests each way to install the plugin from the released archive, on a machine without Node: PATH has only Pulumi and
+ * its YAML host.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { ReleasePage } from "./support/releasePage";
 import { pluginsAt } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
-// The first time, the archive is built.
+// The first run builds the archive.
 const { name, version } = metadata;
 const plugin = `pulumi-resource-${name}`;
 
@@ -40,7 +40,7 @@ function link(command: string, target: string | undefined): void {
   symlinkSync(target, join(withoutNode, command));
 }
 
-/** A stack whose engine finds no plugin and no Node, and fetches nothing unless told. */
+/** Returns a stack whose engine finds no plugin and no Node, and downloads no plugin unless `env` allows it. */
 function bareFixture(program: string, env: NodeJS.ProcessEnv = {}): Promise<Fixture> {
   return Fixture.create({ program, namesPlugin: false, env: { PATH: withoutNode, ...env } });
 }
@@ -48,11 +48,11 @@ function bareFixture(program: string, env: NodeJS.ProcessEnv = {}): Promise<Fixt
 const acquisition = { PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: undefined };
 const install = ["plugin", "install", "resource", name];
 
-/** The program runs, by the plugin of the archive. */
+/** Expects that the program runs, with the plugin of the archive. */
 async function expectItWorks({ stack, service }: Fixture): Promise<void> {
   await stack.succeed("up", "--yes", "--skip-preview");
   expect(service.control.instances()).toHaveLength(1);
-  // The plugin is over 100 MB, which need not be searched for secrets: it was there before them.
+  // The plugin has over 100 MB, which the search for secrets can skip: it was made before the test.
   rmSync(join(stack.home, "plugins"), { recursive: true, force: true });
 }
 
@@ -61,7 +61,7 @@ async function unpack(directory: string): Promise<void> {
   await captured("tar", ["-xzf", archive, "-C", directory]);
 }
 
-test("without a plugin, nothing works: the tests below prove something", async () => {
+test("without an installed plugin, a preview fails", async () => {
   await using fixture = await bareFixture(oneInstance());
   const { code, output } = await fixture.stack.preview();
   expect(code).not.toBe(0);
@@ -69,7 +69,7 @@ test("without a plugin, nothing works: the tests below prove something", async (
   expect(readdirSync(withoutNode).sort()).toEqual(["pulumi", "pulumi-language-yaml"]);
 });
 
-test("`pulumi plugin install --server` takes it from a page of releases", async () => {
+test("`pulumi plugin install --server` downloads the plugin from a release page", async () => {
   await using page = await ReleasePage.serve(archive);
   await using fixture = await bareFixture(oneInstance());
   await fixture.stack.succeed(...install, version, "--server", page.url);
@@ -77,7 +77,7 @@ test("`pulumi plugin install --server` takes it from a page of releases", async 
   expect(page.asked).toEqual([basename(archive)]);
 });
 
-test("the first run downloads it from `pluginDownloadURL`, and the next ones do not", async () => {
+test("the first run downloads the plugin from `pluginDownloadURL`, later runs download nothing", async () => {
   await using page = await ReleasePage.serve(archive);
   const program = oneInstance({}, { version, pluginDownloadURL: page.url });
   await using fixture = await bareFixture(program, acquisition);
@@ -86,7 +86,7 @@ test("the first run downloads it from `pluginDownloadURL`, and the next ones do 
   expect(page.asked).toEqual([basename(archive)]);
 });
 
-test("a page of one's own stands in for the one that the program names", async () => {
+test("PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES replaces the download URL of the program", async () => {
   await using page = await ReleasePage.serve(archive);
   const program = oneInstance({}, { version, pluginDownloadURL: metadata.pluginDownloadURL });
   await using fixture = await bareFixture(program, {
@@ -103,20 +103,20 @@ test("`pulumi plugin install --file` needs no network", async () => {
   await expectItWorks(fixture);
 });
 
-test("unpacked by hand where `pulumi plugin install` would put it, it is found", async () => {
+test("the engine finds a plugin that was unpacked by hand into the plugin folder of the Pulumi home", async () => {
   await using fixture = await bareFixture(oneInstance({}, { version }));
   await unpack(join(fixture.stack.home, "plugins", `resource-${name}-v${version}`));
   await expectItWorks(fixture);
 });
 
-test("a project names the directory that the archive was unpacked to", async () => {
+test("a project can name the directory of the unpacked archive", async () => {
   const directory = join(folder, "unpacked");
   await unpack(directory);
   await using fixture = await bareFixture(pluginsAt(directory) + oneInstance());
   await expectItWorks(fixture);
 });
 
-test("a program for a newer plugin than the page has: the error says what to type", async () => {
+test("if the release page lacks the version that the program asks for, the error contains the install command", async () => {
   await using page = await ReleasePage.serve(archive);
   const program = oneInstance({}, { version: "99.0.0", pluginDownloadURL: page.url });
   await using fixture = await bareFixture(program, acquisition);
@@ -126,14 +126,14 @@ test("a program for a newer plugin than the page has: the error says what to typ
   expect(page.asked).toContain(basename(archive).replace(version, "99.0.0"));
 });
 
-test("a program for a newer plugin than its path leads to: a warning says what to type", async () => {
+test("if the plugin is older than the version that the program asks for, a warning contains the install command", async () => {
   await using fixture = await Fixture.create({ program: oneInstance({}, { version: "99.0.0" }) });
   const preview = await fixture.stack.succeed("preview");
   expect(preview).toContain(`asks for version 99.0.0 of the ${name} plugin`);
   expect(preview).toContain(`\`pulumi ${install.join(" ")} 99.0.0 --server`);
 });
 
-test("a program for an older plugin hears nothing of it", async () => {
+test("if the plugin is newer than the version that the program asks for, there is no warning", async () => {
   await using fixture = await Fixture.create({ program: oneInstance({}, { version: "0.0.1" }) });
   expect(await fixture.stack.succeed("preview")).not.toMatch(/warning|version/);
 });

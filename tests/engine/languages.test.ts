@@ -1,17 +1,17 @@
 /**
- * The example of each language, with its SDK installed from a package as a user would, through the
- * real language host.
+ * Runs the example of each language through the real language host. Its SDK is installed from a package, as a user
+ * does it.
  */
 import { expect } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
 import { guests, hindrance, installed } from "./support/installing";
 import { Fixture } from "./support/fixture";
 
-// Most of it is downloads, the first time.
-for (const [language, guest] of Object.entries(guests)) {
-  const title = `the ${language} example comes up, gives its outputs, stays as it is, and is torn down`;
-  testUnless(hindrance(guest), title, async () => {
-    const { project, env } = await installed(guest);
+// The first run spends most of its time on downloads.
+for (const [name, language] of Object.entries(guests)) {
+  const title = `the ${name} example is previewed, brought up with its outputs, unchanged by a second up, refreshed and destroyed`;
+  testUnless(hindrance(language), title, async () => {
+    const { project, env } = await installed(language);
     await using fixture = await Fixture.create({ program: project, env });
     const { stack, service } = fixture;
 
@@ -32,7 +32,7 @@ for (const [language, guest] of Object.entries(guests)) {
     expect(outputs["networks"]).toEqual(
       Array.from({ length: 2 }, () => [expect.objectContaining({ type: "private" })]),
     );
-    // The script of the servers is a secret input.
+    // The script of the servers, which contains this word, is a secret input.
     expect(JSON.stringify(await stack.resources())).not.toContain("nginx");
 
     await stack.succeed("up", ...yes, "--expect-no-changes");

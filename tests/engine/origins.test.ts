@@ -1,4 +1,7 @@
-/** G3: `pulumi refresh` with a token or an address that is not the state's own drops nothing, and says how to mend it. */
+/**
+ * Tests that `pulumi refresh` with a token or an address other than that of the state drops no instance, and says how
+ * to fix it (G3: nothing is forgotten on weak evidence).
+ */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { instances } from "./support/programs";
@@ -6,10 +9,10 @@ import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
-const withRotated = `sk_test_default_rotated_${canaries.token}`;
-const ofOther = `sk_test_other_${canaries.token}`;
+const rotatedToken = `sk_test_default_rotated_${canaries.token}`;
+const tokenOfOther = `sk_test_other_${canaries.token}`;
 
-test("refresh with the wrong token or address keeps the state, names the difference, and the right one goes on", async () => {
+test("refresh with a wrong token or address fails and keeps the state, and with the right ones succeeds", async () => {
   const program = instances({ web: {}, db: {} });
   await using fixture = await Fixture.create({ program });
   await using other = await startEmulator();
@@ -18,7 +21,7 @@ test("refresh with the wrong token or address keeps the state, names the differe
   const before = await stack.resources();
   const token = (value: string) => stack.setEnv("COMPUTE_API_TOKEN", value);
   const expectKept = async (says: RegExp) => {
-    // With the program, so that the settings are those given now and not those of the last up.
+    // With --run-program, refresh uses the settings of now and not those of the last up.
     const { code, output } = await stack.refresh("--run-program");
     expect(output).toMatch(says);
     expect(code).not.toBe(0);
@@ -29,20 +32,20 @@ test("refresh with the wrong token or address keeps the state, names the differe
   token(tokens.live);
   await expectKept(/made with a test token, but the token given now is a live one.*Run again with/);
 
-  token(ofOther);
+  token(tokenOfOther);
   await expectKept(/account acct_default, but the token given now is of account acct_other/);
 
   service.control.declareToken(tokens.test, { state: "revoked" });
   token(tokens.test);
   await expectKept(/HTTP 401, code revoked_token.*give a valid one with `pulumi config set/);
 
-  token(withRotated);
+  token(rotatedToken);
   await stack.configure({ baseUrl: other.url });
   await expectKept(new RegExp(`lives at ${service.url}, but compute:baseUrl is ${other.url}`));
   await stack.configure({ baseUrl: service.url });
 
-  const mended = await stack.refresh("--run-program");
-  expect(mended.code).toBe(0);
+  const repaired = await stack.refresh("--run-program");
+  expect(repaired.code).toBe(0);
   expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
   expect(fixture.posts()).toBe(2);
 });

@@ -1,4 +1,4 @@
-/** The files of examples/pipelines: what linters and schemas say of them, and rules of our own. */
+/** Checks the files of examples/pipelines with linters, with schemas and with rules of this project. */
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { captured } from "../../tools/support/command";
 import { requiredVersion } from "../../tools/support/go";
 import { root } from "../../tools/support/paths";
 import { ensurePythonTools } from "../../tools/support/python";
-import { lackOfGo, lackOfPython, testUnless } from "../../tools/support/unless";
+import { missingGo, lackOfPython, testUnless } from "../../tools/support/unless";
 import { problemWith } from "./support/blocks/shell";
 import {
   directory,
@@ -44,11 +44,13 @@ const gitlabJobs = Object.keys(gitlab)
 const scratch = mkdtempSync(join(tmpdir(), "compute-pipelines-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-testUnless(lackOfGo(), "actionlint finds nothing, in a repository with them", async () => {
+testUnless(missingGo(), "actionlint finds no problem in the GitHub files", async () => {
   cpSync(join(directory, "github"), join(scratch, ".github"), { recursive: true });
   await captured("git", ["init", "--quiet"], { cwd: scratch });
-  const said = await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: scratch });
-  expect(said).toBe("");
+  const findings = await captured(await ensureGoTool("actionlint"), ["-no-color"], {
+    cwd: scratch,
+  });
+  expect(findings).toBe("");
 });
 
 for (const [schema, subjects] of [
@@ -56,7 +58,7 @@ for (const [schema, subjects] of [
   [["vendor.github-actions"], [setupFile]],
   [["vendor.gitlab-ci", "--data-transform", "gitlab-ci"], [gitlabFile]],
 ] as const) {
-  testUnless(lackOfPython(), `the schema ${schema[0]} holds`, async () => {
+  testUnless(lackOfPython(), `the files match the schema ${schema[0]}`, async () => {
     const paths = subjects.map((file) => join(directory, file));
     const checker = join(await ensurePythonTools("schemas"), "check-jsonschema");
     await captured(checker, ["--builtin-schema", ...schema, ...paths]);
@@ -64,7 +66,7 @@ for (const [schema, subjects] of [
 }
 
 describe("GitHub", () => {
-  test("an action stands at a commit, the same as everywhere else in this repository", () => {
+  test("each action is pinned to a commit, and has the same version everywhere in this repository", () => {
     const own = globSync(join(root, ".github", "workflows", "*.yml"));
     const texts = [...files("github/**/*.yml").map(textOf), ...own.map((it) => readFileSync(it))];
     const used = [...texts.join("\n").matchAll(/uses: (.*@.*)/g)].map(([, it = ""]) => it);
@@ -77,45 +79,51 @@ describe("GitHub", () => {
     }
   });
 
-  test.each(workflows)("$file: no permission and no secret for all its jobs", (it) => {
-    expect(it.permissions).toEqual({});
-    expect(textOf(it.file)).not.toContain("pull_request_target");
-    // Where every step of a job would get it, those that install would.
-    const shared = [it, ...Object.values(it.jobs)].flatMap(({ env }) => Object.values(env ?? {}));
-    expect(shared.join()).not.toContain("secrets.");
-  });
+  test.each(workflows)(
+    "$file: the workflow grants no permission, and passes no secret to a whole workflow or job",
+    (it) => {
+      expect(it.permissions).toEqual({});
+      expect(textOf(it.file)).not.toContain("pull_request_target");
+      // A secret of a whole job would reach the steps that install packages.
+      const shared = [it, ...Object.values(it.jobs)].flatMap(({ env }) => Object.values(env ?? {}));
+      expect(shared.join()).not.toContain("secrets.");
+    },
+  );
 
-  test.each(jobs)("$title: what it may, where, and when", ({ job, workflow, steps }) => {
-    const { contents, ...more } = job.permissions ?? {};
-    expect(contents).toBe("read");
-    expect(["id-token", "pull-requests"]).toEqual(expect.arrayContaining(Object.keys(more)));
-    if (job.uses !== undefined) return;
-    expect(job["timeout-minutes"]).toBeGreaterThanOrEqual(15);
-    for (const { run = "" } of steps.filter((it) => changes.test(it.run ?? ""))) {
-      const group = expect.stringMatching(/^pulumi-/);
-      const alone = { group, "cancel-in-progress": false };
-      expect(job.concurrency ?? workflow.concurrency).toEqual(alone);
-      // Else Ctrl-C ends at the shell.
-      if (!run.includes("cancel")) expect(run).toMatch(/^exec /);
-    }
-    const withToken = steps.filter(({ env }) => env?.["COMPUTE_API_TOKEN"] !== undefined);
-    if (withToken.length > 0) expect(job.environment).toBeDefined();
-    for (const { run = "", uses = "" } of withToken) {
-      expect(`${run}${uses}`).toMatch(/^exec (pulumi|~\/\.pulumi\/plugins\/)|^pulumi\/actions@/);
-    }
-    if (!Object.keys(workflow.on as object).includes("pull_request")) return;
-    if (job.environment === undefined) {
-      // Without any token, the program's tests run for a fork as well.
-      expect(steps.flatMap(({ run }) => run ?? [])).toEqual(programTests);
-      expect(job.if).toBeUndefined();
-      expect(JSON.stringify(job)).not.toContain("secrets.");
-    } else {
-      const ofTheTeam = "github.event.pull_request.head.repo.full_name == github.repository";
-      expect(job.if?.split(" && ").at(-1)).toBe(ofTheTeam);
-    }
-  });
+  test.each(jobs)(
+    "$title: permissions, time-out, concurrency, environment and use of the token",
+    ({ job, workflow, steps }) => {
+      const { contents, ...more } = job.permissions ?? {};
+      expect(contents).toBe("read");
+      expect(["id-token", "pull-requests"]).toEqual(expect.arrayContaining(Object.keys(more)));
+      if (job.uses !== undefined) return;
+      expect(job["timeout-minutes"]).toBeGreaterThanOrEqual(15);
+      for (const { run = "" } of steps.filter((it) => changes.test(it.run ?? ""))) {
+        const group = expect.stringMatching(/^pulumi-/);
+        const alone = { group, "cancel-in-progress": false };
+        expect(job.concurrency ?? workflow.concurrency).toEqual(alone);
+        // Without exec, an interrupt would reach only the shell.
+        if (!run.includes("cancel")) expect(run).toMatch(/^exec /);
+      }
+      const withToken = steps.filter(({ env }) => env?.["COMPUTE_API_TOKEN"] !== undefined);
+      if (withToken.length > 0) expect(job.environment).toBeDefined();
+      for (const { run = "", uses = "" } of withToken) {
+        expect(`${run}${uses}`).toMatch(/^exec (pulumi|~\/\.pulumi\/plugins\/)|^pulumi\/actions@/);
+      }
+      if (!Object.keys(workflow.on as object).includes("pull_request")) return;
+      if (job.environment === undefined) {
+        // The program's tests need no token, so they also run for a fork.
+        expect(steps.flatMap(({ run }) => run ?? [])).toEqual(programTests);
+        expect(job.if).toBeUndefined();
+        expect(JSON.stringify(job)).not.toContain("secrets.");
+      } else {
+        const isNoFork = "github.event.pull_request.head.repo.full_name == github.repository";
+        expect(job.if?.split(" && ").at(-1)).toBe(isNoFork);
+      }
+    },
+  );
 
-  test("each job that creates keeps its ledger, however it ends, where the next one looks for it", () => {
+  test("each job that creates instances saves its ledger, even if it fails, under the key that the setup restores", () => {
     const restored = stepOf(setup.runs.steps, "actions/cache/restore")?.with;
     const creating = jobs.filter(({ steps }) => steps.some(({ run }) => / up /.test(run ?? "")));
     expect(creating).toHaveLength(2);
@@ -128,7 +136,7 @@ describe("GitHub", () => {
   });
 });
 
-test("GitLab: each job that changes a stack is alone with it, and has an environment", () => {
+test("GitLab: each job that changes a stack has a resource group and an environment", () => {
   const changing = gitlabJobs.filter(({ script = [] }) => script.some((it) => changes.test(it)));
   expect(changing).toHaveLength(6);
   for (const job of changing) {
@@ -137,10 +145,10 @@ test("GitLab: each job that changes a stack is alone with it, and has an environ
   }
 });
 
-test("GitLab: a merge request runs the program's tests, of a fork as well, without any token", () => {
+test("GitLab: a merge request runs the program's tests without a token, so a fork can run them too", () => {
   const rules = [{ if: '$CI_PIPELINE_SOURCE == "merge_request_event"' }];
   expect(gitlabJob("test")).toMatchObject({ rules, script: programTests });
-  // A token is a variable of an environment's scope.
+  // The token is a variable of an environment, so a job without an environment has no token.
   expect(Object.keys(gitlabJob("test")).join()).not.toMatch(/environment|id_tokens/);
 });
 
@@ -149,7 +157,7 @@ describe("Kubernetes", () => {
     "serviceAccountName|securityProfile|image|stacks.name|resources.limits.*|git.(url|ref|shallow)",
     "env.(name|value|valueFrom.secretKeyRef.(name|key))",
   ].join("|");
-  /** The specs in the operator's Go types (operator/api at v2), as far as ours use them. */
+  /** The fields of the operator's Go types (operator/api at v2) that the examples use. */
   const known = {
     Stack: [
       "serviceAccountName|projectRepo|branch|shallow|repoDir|programRef.name|prerequisites.name",
@@ -170,22 +178,22 @@ describe("Kubernetes", () => {
     parseAllDocuments(textOf(file)).map((it) => it.toJS() as Manifest),
   );
 
-  /** The paths of all that has a value. */
+  /** Returns the paths of all fields that have a value. */
   function fieldsOf(value: unknown, path = ""): string[] {
     if (Array.isArray(value)) return value.flatMap((it) => fieldsOf(it, path));
     if (typeof value !== "object" || value === null) return [path];
     return Object.entries(value).flatMap(([key, it]) => fieldsOf(it, `${path}.${key}`));
   }
 
-  test.each(Object.entries(known))("%s: its fields are known to the operator", (kind, fields) => {
-    const ours = manifests.filter((it) => it.kind === kind);
-    expect(ours).not.toEqual([]);
+  test.each(Object.entries(known))("%s: the operator knows its fields", (kind, fields) => {
+    const matching = manifests.filter((it) => it.kind === kind);
+    expect(matching).not.toEqual([]);
     const form = fields.replaceAll(".", "\\.").replaceAll("*", "[^.]+");
-    const used = ours.flatMap(({ spec, program }) => fieldsOf(program ?? spec));
+    const used = matching.flatMap(({ spec, program }) => fieldsOf(program ?? spec));
     expect(used.filter((it) => !new RegExp(`^\\.(${form})$`).test(it))).toEqual([]);
   });
 
-  test("only what refuses a live token is destroyed with its object", () => {
+  test("exactly the stacks that refuse a live token are destroyed with their Kubernetes object", () => {
     const stacks = manifests.filter(({ kind }) => kind === "Stack").map(({ spec }) => spec);
     for (const { config, destroyOnFinalize } of stacks) {
       expect(destroyOnFinalize).toBe(config?.["compute:requireTokenKind"] === "test");
@@ -193,7 +201,7 @@ describe("Kubernetes", () => {
   });
 });
 
-test("what installs or signs in, which pipelines.test.ts does not run, is made of commands that there are", async () => {
+test("the commands that install or sign in, which pipelines.test.ts does not run, exist", async () => {
   const lines = [
     ...[...jobs.flatMap(({ steps }) => steps), ...setup.runs.steps].map(({ run = "" }) => run),
     ...gitlabJobs.flatMap(({ before_script = [], script = [] }) => [...before_script, ...script]),
@@ -206,7 +214,7 @@ test("what installs or signs in, which pipelines.test.ts does not run, is made o
   }
 });
 
-test("Pulumi is the one that the tests run, and the provider this one", () => {
+test("the files name the Pulumi version of the tests and the current version of the provider", () => {
   const pulumi = requiredVersion("engine", "github.com/pulumi/pulumi/pkg/v3").slice(1);
   const all = files("**/{*.yml,.gitlab-ci.yml,*.yaml,Dockerfile}").map(textOf).join("\n");
   const found = (pattern: RegExp) => new Set([...all.matchAll(pattern)].map(([, it]) => it));

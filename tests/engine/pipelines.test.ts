@@ -1,6 +1,6 @@
 /**
- * The commands of examples/pipelines, as they stand in its files and with no more in their environment than
- * the files put there: each job once, with the real engine.
+ * Runs each job of examples/pipelines once with the real engine. Its commands and its environment are those of the
+ * files.
  */
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -30,16 +30,16 @@ const variables = ({ stack, service }: Fixture) => ({
   PULUMI_BACKEND_URL: stack.backend,
 });
 
-/** dev and its network as a person begins them; from then on what a job has is what its file gives it. */
-async function begun(): Promise<Fixture> {
+/** Creates the stack dev and its network as a person would. After that, a job gets only the environment of its file. */
+async function prepared(): Promise<Fixture> {
   const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
   const program = join(root, "examples", "environments");
   const fixture = await Fixture.create({ program, env, baseUrl: undefined, namesPlugin: false });
   const { stack } = fixture;
-  // Where `pulumi plugin install` puts it.
+  // `pulumi plugin install` would put the plugin here.
   const folder = join(stack.home, "plugins", `resource-compute-v${metadata.version}`);
   writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
-  // Where GitHub's jobs have Pulumi's home, and where GitLab's.
+  // GitHub's jobs have the Pulumi home in the home directory, GitLab's in the project.
   for (const home of [stack.folder, stack.project]) symlinkSync(stack.home, join(home, ".pulumi"));
   stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
   await stack.succeed("-C", "network", "stack", "init", "dev");
@@ -50,13 +50,13 @@ async function begun(): Promise<Fixture> {
   return fixture;
 }
 
-/** Runs them one after the other, until one fails. */
+/** Runs the scripts one after the other, until one fails. */
 async function run({ stack }: Fixture, scripts: readonly Script[]): Promise<Outcome> {
   expect(scripts).not.toEqual([]);
   let output = "";
   for (const { text, env } of scripts) {
     for (const [name, value] of Object.entries(env)) stack.setEnv(name, value);
-    // A forge has nobody to say yes.
+    // In a pipeline nobody can answer a prompt.
     const ended = await stack.type(`unset PULUMI_SKIP_CONFIRMATIONS\nset -e\n${text}`);
     for (const name of Object.keys(env)) {
       if (name !== "PULUMI_HOME") stack.setEnv(name, undefined);
@@ -77,16 +77,16 @@ const instances = ({ service }: Fixture, prefix: string) =>
 
 const inState = ({ stack }: Fixture, file: string) => join(stack.folder, "state/.pulumi", file);
 const reviewState = "stacks/environments-example/review-7.json";
-/** What a killed run leaves. */
+/** The lock file of a killed run. */
 const lock = "locks/organization/environments-example/dev/killed.json";
 
-test.concurrent("GitHub", async () => {
-  await using fixture = await begun();
-  const of = (context: string, values: Readonly<Record<string, string>>) =>
+test.concurrent("each job for GitHub works", async () => {
+  await using fixture = await prepared();
+  const prefixed = (context: string, values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [`${context}.${key}`, value]));
   const contexts = {
-    ...of("secrets", secrets),
-    ...of("vars", variables(fixture)),
+    ...prefixed("secrets", secrets),
+    ...prefixed("vars", variables(fixture)),
     ...{ "github.event.pull_request.number": "7", "matrix.stack": "dev" },
     ...{ "inputs.stack": "dev", "inputs.directory": "." },
   };
@@ -104,7 +104,7 @@ test.concurrent("GitHub", async () => {
 
   await job("review.yml", "up");
   expect(instances(fixture, "review-7-")).toHaveLength(1);
-  // A sandbox's server is dropped: it goes by itself.
+  // The server of a sandbox is only dropped from the state. The service removes it.
   expect(await job("review.yml", "down")).toContain("is dropped from the state, not destroyed");
   expect(existsSync(inState(fixture, reviewState))).toBe(false);
 
@@ -113,13 +113,13 @@ test.concurrent("GitHub", async () => {
   expect(existsSync(inState(fixture, lock))).toBe(false);
 });
 
-test.concurrent("GitLab", async () => {
-  await using fixture = await begun();
+test.concurrent("each job for GitLab works", async () => {
+  await using fixture = await prepared();
   const { project } = fixture.stack;
   const start = (name: string, more: Readonly<Record<string, string>> = {}) => {
-    const own = { CI_PROJECT_DIR: project, CI_MERGE_REQUEST_IID: "7" };
+    const predefined = { CI_PROJECT_DIR: project, CI_MERGE_REQUEST_IID: "7" };
     return run(fixture, [
-      gitlabScript(name, { ...secrets, ...variables(fixture), ...own, ...more }),
+      gitlabScript(name, { ...secrets, ...variables(fixture), ...predefined, ...more }),
     ]);
   };
 
@@ -149,7 +149,7 @@ test.concurrent("GitLab", async () => {
   expect(existsSync(inState(fixture, lock))).toBe(false);
 });
 
-test.concurrent("Kubernetes: the program that is an object", async () => {
+test.concurrent("the program in the Kubernetes Program object works", async () => {
   const [object] = parseAllDocuments(textOf("kubernetes/program.yaml"));
   const { program } = object?.toJS() as { program: unknown };
   await using fixture = await Fixture.create({ program: stringify(program) });

@@ -1,19 +1,19 @@
-/** examples/policy: its own tests, and the pack in the real engine. */
+/** Tests examples/policy: runs its own tests, and the policy pack in the real engine. */
 import { expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
 import { pack, startablePack } from "./support/policyPack";
 import { instances, oneInstance } from "./support/programs";
 import { Fixture } from "./support/fixture";
 
-test("its own tests pass", async () => {
+test("the tests of the example pass", async () => {
   await captured("npm", ["test"], { cwd: pack });
 });
 
-test("the engine stops what breaks a rule, before anything is made, and lets the rest through", async () => {
+test("the engine refuses a program that breaks a rule before anything is created, and accepts one that keeps them all", async () => {
   const { directory, path } = startablePack();
   await using fixture = await Fixture.create({
     program: oneInstance({ flavorId: "standard-8" }),
-    // Its own tests look at its types.
+    // The tests of the example check its types.
     env: { PATH: path, PULUMI_NODEJS_TRANSPILE_ONLY: "true" },
   });
   const { stack } = fixture;

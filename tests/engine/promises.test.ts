@@ -1,6 +1,6 @@
 /**
- * Sequences of commands that once broke a promise with the real engine (G1, G2, G4). Each test counts the
- * instances at the end, and reads what a person was told.
+ * Sequences of commands that once broke a guarantee with the real engine: an instance was lost (G1) or created twice
+ * (G2), or a delete did not tell the truth (G4). Each test counts the instances at the end and checks the messages.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
@@ -14,15 +14,15 @@ const destroyPath = "/v2/instances/{id}";
 const urnOf = (name: string) => `urn:pulumi:dev::proj::compute:index:Instance::${name}`;
 const importing = (name: string, id: string) => ["import", "compute:index:Instance", name, id];
 
-/** An `up` that has printed this text, and whose instances are not ready. */
+/** Starts `up`, and returns it when it has printed these strings. */
 async function upThatPrinted(fixture: Fixture, ...texts: string[]) {
   const up = fixture.stack.start("up", "--yes", "--skip-preview");
   for (const text of texts) await up.printed(text);
   return up;
 }
 
-/** A plugin killed while its only instance is waited for; gives the instance's id. */
-async function killedInTheWait(fixture: Fixture): Promise<string> {
+/** Kills the plugin while it waits for its only instance, and returns the id of the instance. */
+async function killPluginInWait(fixture: Fixture): Promise<string> {
   const up = await upThatPrinted(fixture, "PROVISIONING");
   up.killPlugin();
   expect((await up.ended).code).not.toBe(0);
@@ -31,17 +31,17 @@ async function killedInTheWait(fixture: Fixture): Promise<string> {
   return id;
 }
 
-/** Nothing else is there, and nothing to do. */
+/** Expects that this is the only instance, that one POST was sent, and that `up` changes nothing. */
 async function expectOnly(fixture: Fixture, id: string): Promise<void> {
   await fixture.stack.expectNothingToDo();
   expect(fixture.ids()).toEqual([id]);
   expect(fixture.posts()).toBe(1);
 }
 
-test("plugin killed, an import only previewed, then up: named, not made again, and imported as is said", async () => {
+test("after a plugin was killed and an import only previewed, up creates nothing, and the import that it prints works", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), service: never });
   const { stack } = fixture;
-  const id = await killedInTheWait(fixture);
+  const id = await killPluginInWait(fixture);
 
   const previewed = await stack.run(...importing("web", id), "--preview-only");
   expect(previewed.code).toBe(0);
@@ -60,13 +60,13 @@ test("plugin killed, an import only previewed, then up: named, not made again, a
   await expectOnly(fixture, id);
 });
 
-test("plugin killed, then the resource renamed with an alias: the first is named, and imported as is said", async () => {
+test("after a plugin was killed and the resource renamed with an alias, up names the instance, and the import that it prints works", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), service: never });
   const { stack, service } = fixture;
-  const id = await killedInTheWait(fixture);
+  const id = await killPluginInWait(fixture);
   stack.program(instances({ site: { options: { aliases: [{ name: "web" }] } } }));
 
-  // Ends before a second one is made: whether there is to be one is for the person to decide.
+  // The fault ends the run before it creates a second instance, which only a person can decide.
   service.control.fault({ method: "POST", path: "/v2/instances", kind: "reset" });
   const { code, output } = await stack.up();
 
@@ -87,7 +87,7 @@ test("plugin killed, then the resource renamed with an alias: the first is named
   expect(fixture.ids()).toEqual([id]);
 });
 
-/** An explicit provider in test mode beside the live one, and its instance, which needs the other's id. */
+/** A program with an explicit provider in test mode, whose instance depends on the live instance `web`. */
 const withDependent = (url: string, inputs: Inputs) =>
   instances(
     {},
@@ -108,7 +108,7 @@ const withDependent = (url: string, inputs: Inputs) =>
     },
   );
 
-test("live, policy fail: an input changed, or `--replace`: refused before anything, a dependent included, is touched", async () => {
+test("with a live token and the delete policy fail, a changed input and `--replace` are refused before any instance is touched", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(), token: tokens.live });
   const { stack, service } = fixture;
   stack.setEnv("TOKEN_TO_SET", tokens.test);
@@ -138,16 +138,16 @@ test("live, policy fail: an input changed, or `--replace`: refused before anythi
   expect(replacing.output).toContain(`nothing was created: instance ${id}`);
   expect(replacing.code).not.toBe(0);
   await expectUntouched();
-  // Where no state held it any more, this would be the way out.
+  // This command would be the way out if no state held the instance any more.
   const [discard = ""] = printedCommands(replacing.output, "discard");
   expect((await stack.type(discard)).output).toContain(`instance ${id}.`);
 });
 
-/** A program of which `web` is ready at once, and `slow` never: it waits for `web`. */
+/** A program with the instance `web`, and with `slow`, which depends on it. */
 const withSlow = instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } });
 
 test.each(["Ctrl-C", "engine killed"] as const)(
-  "%s while another waits, then `up --replace` of the finished one: it is not taken over as its own replacement",
+  "%s while another instance is not ready, then `up --replace` of the finished one, which does not become its own replacement",
   async (end) => {
     await using fixture = await Fixture.create({
       ...{ program: withSlow, config: { destroyPath } },
@@ -172,7 +172,7 @@ test.each(["Ctrl-C", "engine killed"] as const)(
     expect(fixture.ids()).toEqual([web, slow]);
     expect(fixture.posts()).toBe(2);
 
-    // An `up` shows that the state holds it; then it is replaced by another one.
+    // After an `up` the provider knows that the state holds the instance, so a replacement creates another one.
     expect((await stack.up()).code).toBe(0);
     const replaced = await stack.up("--replace", urnOf("web"), "--target", urnOf("web"));
     expect(replaced.code).toBe(0);

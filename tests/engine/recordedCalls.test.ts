@@ -1,12 +1,12 @@
 /**
  * The calls that the real engine makes to the plugin in each operation that the model of the engine
  * (tests/simulation/engine.ts) knows, recorded in recordedCalls.json with what each kind of call proves.
- * An engine that makes other calls fails here by the name of the operation. Then compare the model, and
- * record anew:
+ * If an engine makes other calls, the test of the operation fails. Then compare the model with them, and record them
+ * again:
  *
  *     COMPUTE_RECORD=1 node_modules/.bin/node node_modules/.bin/jest tests/engine/recordedCalls
  *
- * A new kind of call gets an empty sentence, which is to be written by hand.
+ * A new kind of call gets an empty sentence, which a person has to write.
  */
 import { afterAll, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
@@ -26,24 +26,24 @@ import { tokens } from "./support/stack";
 
 afterAll(saveRecorded);
 
-const nothing = "resources: {}\n";
+const emptyProgram = "resources: {}\n";
 const never = { provisioningSeconds: Infinity };
 const up = ["up", "--yes", "--skip-preview"];
 const urnOf = (name: string, stack = "dev") =>
   `urn:pulumi:${stack}::proj::compute:index:Instance::${name}`;
 const importing = (name: string, id: string) => ["import", "compute:index:Instance", name, id];
 
-test("an instance's life: up, again, preview, refresh, destroy", async () => {
+test("up, up again, preview, refresh and destroy of an instance", async () => {
   await using recording = await CallRecording.create({ program: oneInstance() });
   const { stack } = recording.fixture;
   await recording.expectCalls("up, with its preview", () => stack.succeed("up", "--yes"));
-  await recording.expectCalls("up of what is there", () => stack.expectNothingToDo());
-  await recording.expectCalls("preview of what is there", () => stack.succeed("preview"));
+  await recording.expectCalls("up without changes", () => stack.expectNothingToDo());
+  await recording.expectCalls("preview without changes", () => stack.succeed("preview"));
   await recording.expectCalls("refresh", () => stack.succeed("refresh", "--yes", "--skip-preview"));
   await recording.expectCalls("destroy", () => stack.succeed("destroy", "--yes", "--skip-preview"));
 });
 
-test("replacements: an input changed, `--replace`, a taint", async () => {
+test("replacements because of a changed input, `--replace` and a taint", async () => {
   await using recording = await CallRecording.create({
     ...{ program: oneInstance(), token: tokens.live, config: { deletePolicy: "retain" } },
   });
@@ -61,10 +61,10 @@ test("replacements: an input changed, `--replace`, a taint", async () => {
     stack.succeed(...up, "--replace", urnOf("web")),
   );
   await stack.succeed("state", "taint", urnOf("web"), "--yes");
-  await recording.expectCalls("up of what is tainted", () => stack.succeed(...up));
+  await recording.expectCalls("up of a tainted resource", () => stack.succeed(...up));
 });
 
-test("another name for the same: an alias, a stack renamed, a resource moved; and retainOnDelete", async () => {
+test("an alias, a renamed stack, a moved resource, and retainOnDelete", async () => {
   await using recording = await CallRecording.create({ program: oneInstance() });
   const { stack } = recording.fixture;
   await stack.succeed(...up);
@@ -88,18 +88,18 @@ test("another name for the same: an alias, a stack renamed, a resource moved; an
   expect(await stack.resources()).toEqual([]);
 });
 
-test("siblings: what is new is made while what is there is compared", async () => {
+test("up of an existing, a new and a removed resource", async () => {
   await using recording = await CallRecording.create({ program: instances({ a: {}, b: {} }) });
   const { stack } = recording.fixture;
-  await recording.expectCalls("up of two", () => stack.succeed(...up));
+  await recording.expectCalls("up of two new resources", () => stack.succeed(...up));
   stack.program(instances({ a: {}, c: {} }));
-  await recording.expectCalls("up of one that is there, one new, one dropped", () =>
+  await recording.expectCalls("up of an existing, a new and a removed resource", () =>
     stack.succeed(...up),
   );
 });
 
-test("`pulumi import`: previewed, and done", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+test("`pulumi import`, with --preview-only and without", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id } = service.control.insert({ name: "web-main" });
   await recording.expectCalls("import --preview-only", () =>
@@ -110,12 +110,12 @@ test("`pulumi import`: previewed, and done", async () => {
   await recording.expectCalls("up after an import", () => stack.succeed(...up));
 });
 
-testUnless(noTerminals, "`pulumi import`, and no at its prompt", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+testUnless(noTerminals, "`pulumi import`, declined at its prompt", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id } = service.control.insert({ name: "web-main" });
-  await recording.expectCalls("import, answered no", async () => {
-    // The prompt wants a terminal.
+  await recording.expectCalls("import, declined at the prompt", async () => {
+    // The prompt appears only on a terminal.
     const command = `pulumi ${importing("web", id).join(" ")} --color=never`;
     const answering =
       "until grep -q 'Do you want' screen; do sleep 0.1; done; printf '\\r'; sleep 2";
@@ -126,8 +126,8 @@ testUnless(noTerminals, "`pulumi import`, and no at its prompt", async () => {
   });
 });
 
-test("the option `import`: previewed, and done", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+test("the resource option `import`, in a preview and in up", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id } = service.control.insert({ name: "web-main" });
   stack.program(oneInstance({ name: "web-main" }, { import: id }));
@@ -135,8 +135,8 @@ test("the option `import`: previewed, and done", async () => {
   await recording.expectCalls("up with the option import", () => stack.succeed(...up));
 });
 
-test("`.get()`, without and with a state", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+test("`.get()`, without a state and with one", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id, name } = service.control.insert({ name: "web-main" });
   const getting = (get: object) =>
@@ -144,15 +144,15 @@ test("`.get()`, without and with a state", async () => {
   getting({ id });
   await recording.expectCalls("preview of a get", () => stack.succeed("preview"));
   await recording.expectCalls("up of a get", () => stack.succeed(...up));
-  await recording.expectCalls("up of a get that is there", () => stack.succeed(...up));
+  await recording.expectCalls("second up of a get", () => stack.succeed(...up));
   await recording.expectCalls("refresh of a get", () => stack.refresh());
   getting({ id, state: { ...required, name, status: "ACTIVE" } });
   await recording.expectCalls("up of a get with a state", () => stack.succeed(...up));
   stack.program(oneInstance());
-  await recording.expectCalls("up of a create in the place of a get", () => stack.succeed(...up));
+  await recording.expectCalls("up of a create in place of a get", () => stack.succeed(...up));
 });
 
-test("a destroy that is refused", async () => {
+test("a destroy that the provider refuses", async () => {
   await using recording = await CallRecording.create({
     program: oneInstance(),
     token: tokens.live,
@@ -164,7 +164,7 @@ test("a destroy that is refused", async () => {
   });
 });
 
-test("Ctrl-C during the wait, and the up that goes on", async () => {
+test("Ctrl-C during the wait, and the up that continues it", async () => {
   await using recording = await CallRecording.create({ program: oneInstance(), service: never });
   const { stack, service } = recording.fixture;
   await recording.expectCalls("up, Ctrl-C during the wait", async () => {
@@ -172,7 +172,7 @@ test("Ctrl-C during the wait, and the up that goes on", async () => {
     await running.printed("PROVISIONING");
     expect((await running.end("Ctrl-C")).code).not.toBe(0);
   });
-  await recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", async () => {
+  await recording.expectCalls("up of an unfinished instance, Ctrl-C during the wait", async () => {
     const running = stack.start(...up);
     await running.printed("PROVISIONING");
     expect((await running.end("Ctrl-C")).code).not.toBe(0);
@@ -184,7 +184,7 @@ test("Ctrl-C during the wait, and the up that goes on", async () => {
     expect((await running.ended).code).toBe(0);
   };
   await stack.configure({ requestTimeoutSeconds: "20" });
-  await recording.expectCalls("up of what is unfinished, with other settings", upThatGetsReady);
+  await recording.expectCalls("up of an unfinished instance, with other settings", upThatGetsReady);
 });
 
 test("Ctrl-C twice while the service does not answer", async () => {
@@ -217,12 +217,12 @@ test.each(["engine killed", "plugin killed"] as const)(
     });
     service.control.settle();
     if (end === "engine killed") await stack.succeed("cancel", "--yes");
-    await recording.expectCalls(`up after one with ${end}`, () => stack.succeed(...up));
+    await recording.expectCalls(`up after ${end} during the wait`, () => stack.succeed(...up));
   },
 );
 
-test("an import file with outputs, for which nothing is read", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+test("the import of a file with outputs, which reads nothing", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   const { id, name } = service.control.insert({ name: "web-main" });
   const inputs = { ...required, name };
@@ -234,7 +234,7 @@ test("an import file with outputs, for which nothing is read", async () => {
   expect((await stack.instance()).id).toBe(id);
 });
 
-test("an attached plugin: a process, and a session for each engine", async () => {
+test("an attached plugin, one process with a session for each engine", async () => {
   await using recording = await CallRecording.create({ program: oneInstance() });
   const { stack } = recording.fixture;
   await recording.expectCalls("up twice with an attached plugin", async () => {
@@ -254,8 +254,8 @@ test("an attached plugin: a process, and a session for each engine", async () =>
 });
 
 /**
- * A program with an error hook, which the language host at hand does not know. By the Automation API the
- * engine asks the program without a language host.
+ * A program with an error hook, which the language host of these tests does not support. With the Automation API the
+ * engine runs the program without a language host.
  */
 const errorHookProgram = `
 const pulumi = require("@pulumi/pulumi");
@@ -270,20 +270,20 @@ LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "proj", prog
   .catch((error) => console.log(String(error)));
 `;
 
-test("an error hook asks for the same create once more", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+test("an error hook makes the engine repeat a create", async () => {
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   service.control.fault({ method: "POST", kind: "endsAs", status: "MIGRATING" });
   stack.javascript("");
   writeFileSync(join(stack.project, "hook.js"), errorHookProgram);
-  await recording.expectCalls("up with an error hook that asks once more", () =>
+  await recording.expectCalls("up with an error hook that repeats the create", () =>
     stack.type(`'${process.execPath}' hook.js`),
   );
   expect((await stack.instances()).map(({ id }) => id)).toEqual(recording.fixture.ids());
 });
 
 test("`pulumi do --stateless`: create, patch and delete", async () => {
-  await using recording = await CallRecording.create({ program: nothing });
+  await using recording = await CallRecording.create({ program: emptyProgram });
   const { stack, service } = recording.fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   const doing = (what: string, ...args: string[]) =>
@@ -301,7 +301,7 @@ test("`pulumi do --stateless`: create, patch and delete", async () => {
   await recording.expectCalls("do delete --stateless", () => doing("delete", id));
 });
 
-test("every kind of call and of answer has a sentence on what it proves, and each sentence its call", () => {
+test("recordedCalls.json has a sentence for each recorded kind of call and answer, and no other sentences", () => {
   expect(recordedCalls).toEqual(withSentences(recordedCalls));
   expect(Object.values({ ...recordedCalls.proves, ...recordedCalls.answers })).not.toContain("");
 });

@@ -1,4 +1,4 @@
-/** What engine and service might show of secrets, and nobody sees (G8). The search is in core/secrets.test.ts. */
+/** Tests that no command prints a secret (G8). core/secrets.test.ts tests the search for secrets itself. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { Fixture } from "./support/fixture";
 
 const secretName = { "fn::secret": canaries.name };
 
-test("no command shows a secret, also not one that the program exports", async () => {
+test("no command prints a secret, even if the program exports it", async () => {
   const outputs = { script: "${web.userData}", name: "${web.name}", all: "${web}" };
   const named = (flavorId: string) =>
     instances({ web: { inputs: { userData, name: secretName, flavorId } } }, { outputs });
@@ -41,5 +41,3 @@ test("no command shows a secret, also not one that the program exports", async (
     expect(await stack.succeed(...command)).not.toBe("");
   }
 });
-
-// Only a POST carries user data, so only its answer may hold a part of it that was cut.

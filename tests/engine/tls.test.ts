@@ -1,4 +1,4 @@
-/** A certificate authority of one's own, as a person sets it: NODE_EXTRA_CA_CERTS, read by the plugin's process. */
+/** Tests a private certificate authority, which a person sets with NODE_EXTRA_CA_CERTS for the plugin's process. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -7,7 +7,7 @@ import { TlsFront } from "../support/tlsFront";
 import { oneInstance } from "./support/programs";
 import { Fixture } from "./support/fixture";
 
-test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and destroy go over https", async () => {
+test("a certificate of an unknown authority is refused, and with NODE_EXTRA_CA_CERTS up, refresh and destroy work over https", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   await using front = await TlsFront.start(fixture.service.port, testServer);
   const { stack } = fixture;
@@ -29,7 +29,7 @@ test("an unknown authority is refused; with NODE_EXTRA_CA_CERTS up, refresh and 
   expect((await stack.instance()).id).toBe(fixture.ids()[0]);
   expect((await stack.refresh()).code).toBe(0);
 
-  // The authority vouches for the service, not for whoever sits in between.
+  // A certificate that this authority has not signed is still refused.
   front.present(selfSigned);
   const intercepted = await stack.refresh();
   expect(intercepted.output).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);

@@ -1,6 +1,6 @@
 /**
- * The commands that messages print work when they are typed, and the next `up` is clean. Until then nothing
- * is lost or made twice (G1, G2, G4, G9).
+ * Tests that the commands in messages work when they are typed, and that the next `up` changes nothing: errors help
+ * (G9). Until then no instance is lost (G1) or created twice (G2), and delete tells the truth (G4).
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const creates = { method: "POST", path: "/v2/instances" } as const;
 const lists = { method: "GET", path: "/v2/instances" } as const;
 const lost = { ...creates, kind: "reset", acted: true } as const;
 
-/** The one command like this in a message, as it is printed; more of them must be the same. */
+/** Returns the printed command that contains `start`. If a message repeats it, all copies must be the same. */
 function printed(output: string, start: string): string {
   const commands = printedCommands(output, start);
   expect(new Set(commands).size).toBe(1);
@@ -29,7 +29,7 @@ async function typed(fixture: Fixture, command: string): Promise<void> {
   if (failed) throw new Error(`${command} ended with ${code}:\n${output}`);
 }
 
-/** An `up` that changes nothing at the service, and one that has nothing to do. */
+/** Expects that one `up` sends no POST, and that the next one changes nothing. */
 async function expectClean(fixture: Fixture): Promise<void> {
   const posts = fixture.posts();
   const up = await fixture.stack.up();
@@ -39,8 +39,8 @@ async function expectClean(fixture: Fixture): Promise<void> {
   expect(fixture.posts()).toBe(posts);
 }
 
-/** A create whose instance is there, and that no listing shows until the faults are cleared. */
-async function leftOpen(fixture: Fixture): Promise<{ output: string; id: string }> {
+/** Leaves a pending create: the service creates the instance, and no listing contains it during this `up`. */
+async function leavePendingCreate(fixture: Fixture): Promise<{ output: string; id: string }> {
   const { control } = fixture.service;
   control.fault(lost);
   const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
@@ -51,8 +51,8 @@ async function leftOpen(fixture: Fixture): Promise<{ output: string; id: string 
   return { output, id };
 }
 
-/** The create is under way when the run ends; the program then asks for something else. */
-async function endedThenChanged(fixture: Fixture, end: End): Promise<string> {
+/** Ends an `up` during its POST, changes the program, and returns the output of the next `up`, which fails. */
+async function upAfterEndAndChange(fixture: Fixture, end: End): Promise<string> {
   const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
   const up = fixture.stack.start("up", "--yes", "--skip-preview");
   await up.reached(hanging.firstHit);
@@ -65,10 +65,10 @@ async function endedThenChanged(fixture: Fixture, end: End): Promise<string> {
 }
 
 test.each(["plugin killed", "engine killed", "both killed"] as const)(
-  "%s: the import that the next up prints takes the instance over",
+  "after %s during a POST, the import that the next up prints takes over the instance",
   async (end) => {
     await using fixture = await Fixture.create({ program: oneInstance() });
-    const output = await endedThenChanged(fixture, end);
+    const output = await upAfterEndAndChange(fixture, end);
     const [id = ""] = fixture.ids();
 
     const command = printed(output, "pulumi import");
@@ -80,9 +80,9 @@ test.each(["plugin killed", "engine killed", "both killed"] as const)(
   },
 );
 
-test("both killed: the discard that the next up prints lets a new one be made", async () => {
+test("after both killed during a POST, the discard that the next up prints allows a new create", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
-  const output = await endedThenChanged(fixture, "both killed");
+  const output = await upAfterEndAndChange(fixture, "both killed");
   const [id = ""] = fixture.ids();
 
   await typed(fixture, printed(output, "discard"));
@@ -93,37 +93,43 @@ test("both killed: the discard that the next up prints lets a new one be made", 
   expect(fixture.ids()).toEqual([id, (await fixture.stack.instance()).id]);
 });
 
-/** What the engine keeps of a run that was killed is about the same create; both ways agree. */
+/**
+ * The state of a killed engine and the ledger record the same create, so the engine's repair must not conflict with
+ * the provider's.
+ */
 test.each([
   ["after the next up", "--clear-pending-creates"],
-  ["in place of it", "--import-pending-creates"],
-])("engine killed: its own repair of a pending create, %s, by %s", async (when, flag) => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
-  const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = fixture.stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-  await up.end("engine killed", () => hanging.release());
-  const [id = ""] = fixture.ids();
-  await typed(fixture, "pulumi cancel");
-  if (when === "after the next up") {
-    const { code, output } = await fixture.stack.up();
-    expect(output).toContain("pending operations");
-    expect(code).toBe(0);
-    await typed(fixture, `pulumi refresh ${flag}`);
-  } else {
-    const urn = "urn:pulumi:dev::proj::compute:index:Instance::web";
-    await typed(fixture, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
-  }
+  ["instead of the next up", "--import-pending-creates"],
+])(
+  "after a killed engine, its own repair of the pending create works %s, with %s",
+  async (when, flag) => {
+    await using fixture = await Fixture.create({ program: oneInstance() });
+    const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
+    const up = fixture.stack.start("up", "--yes", "--skip-preview");
+    await up.reached(hanging.firstHit);
+    await up.end("engine killed", () => hanging.release());
+    const [id = ""] = fixture.ids();
+    await typed(fixture, "pulumi cancel");
+    if (when === "after the next up") {
+      const { code, output } = await fixture.stack.up();
+      expect(output).toContain("pending operations");
+      expect(code).toBe(0);
+      await typed(fixture, `pulumi refresh ${flag}`);
+    } else {
+      const urn = "urn:pulumi:dev::proj::compute:index:Instance::web";
+      await typed(fixture, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
+    }
 
-  await expectClean(fixture);
-  expect((await fixture.stack.up()).output).not.toContain("pending operations");
-  expect((await fixture.stack.instance()).id).toBe(id);
-  expect(fixture.posts()).toBe(1);
-});
+    await expectClean(fixture);
+    expect((await fixture.stack.up()).output).not.toContain("pending operations");
+    expect((await fixture.stack.instance()).id).toBe(id);
+    expect(fixture.posts()).toBe(1);
+  },
+);
 
-test("a pending create: the import takes over the instance that turns up", async () => {
+test("the import that a pending create prints takes over the instance that appears later", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
-  const { output, id } = await leftOpen(fixture);
+  const { output, id } = await leavePendingCreate(fixture);
 
   await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
 
@@ -131,7 +137,7 @@ test("a pending create: the import takes over the instance that turns up", async
   expect((await fixture.stack.instance()).id).toBe(id);
 });
 
-test("a pending create of a component's child: the import names the component", async () => {
+test("the import that a pending create of a component's child prints names the component", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   fixture.stack.javascript(`
     const pulumi = require("@pulumi/pulumi");
@@ -139,7 +145,7 @@ test("a pending create of a component's child: the import names the component", 
     new pulumi.CustomResource("compute:index:Instance", "it's web",
       { name: "web", ...${JSON.stringify(required)} }, { parent: group });
   `);
-  const { output, id } = await leftOpen(fixture);
+  const { output, id } = await leavePendingCreate(fixture);
 
   const command = printed(output, "pulumi import")
     .replace("<id>", id)
@@ -150,7 +156,7 @@ test("a pending create of a component's child: the import names the component", 
   expect((await fixture.stack.instances()).map((it) => it.id)).toEqual([id]);
 });
 
-test("a pending create of an explicit provider: the import names the provider", async () => {
+test("the import that a pending create of an explicit provider prints names the provider", async () => {
   await using fixture = await Fixture.create({ program: "resources: {}\n", baseUrl: undefined });
   const resource = (type: string, properties: Inputs, options: Inputs = {}) => ({
     ...{ type, properties, options },
@@ -160,7 +166,7 @@ test("a pending create of an explicit provider: the import names the provider", 
     web: resource("compute:Instance", required, { provider: "${own}" }),
   };
   fixture.stack.program(instances({}, { resources }));
-  const { output, id } = await leftOpen(fixture);
+  const { output, id } = await leavePendingCreate(fixture);
 
   await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
 
@@ -168,14 +174,14 @@ test("a pending create of an explicit provider: the import names the provider", 
   expect((await fixture.stack.instance()).id).toBe(id);
 });
 
-test("an extra instance: the import takes it over as a resource of its own", async () => {
+test("the import that an extra instance prints takes it over as a separate resource", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance({ name: "web-main" }),
     service: { provisioningSeconds: Infinity },
   });
   const { control } = fixture.service;
   control.fault({ ...creates, kind: "status", status: 503, acted: true });
-  // Seen by no look until the second one is accepted.
+  // No listing contains the first instance until the second POST is accepted.
   const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
   const up = fixture.stack.start("up", "--yes", "--skip-preview");
   await up.printed("PROVISIONING");
@@ -197,7 +203,7 @@ test("an extra instance: the import takes it over as a resource of its own", asy
 });
 
 test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
-  "a destroy that was refused: %s, as it is printed",
+  "after a refused destroy, the printed command with %s works",
   async (wayOut) => {
     await using fixture = await Fixture.create({
       ...{ program: oneInstance(), token: tokens.live },
@@ -214,7 +220,7 @@ test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])
   },
 );
 
-test("one name twice in a program, one create pending: its instance is named, and each has its own once it is imported", async () => {
+test("if two resources have one name and one create is pending, its instance is named, and after the import each resource has its own instance", async () => {
   const name = "web-main";
   const program = instances({ a: { inputs: { name } }, b: { inputs: { name } } });
   await using fixture = await Fixture.create({ program });
@@ -238,8 +244,8 @@ test("one name twice in a program, one create pending: its instance is named, an
   expect(fixture.posts()).toBe(2);
 });
 
-/** docs/gitops.md, "A run stops for a leftover". */
-test("killed during a create, its ledger gone: the next run stops, and goes on after what it says to type", async () => {
+/** These are the steps in docs/gitops.md, section "A run stops for a leftover". */
+test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance(),
     config: { leftovers: "fail" },

@@ -1,4 +1,4 @@
-/** With the real engine: states of released versions, and a state as large as states get. */
+/** Tests the real engine with states of released versions, and with a very large state. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -6,7 +6,7 @@ import { placed, recordedStates } from "../lifecycle/fixtures/states";
 import { instances, oneInstance } from "./support/programs";
 import { Fixture } from "./support/fixture";
 
-/** Sealed values as a state export with `--show-secrets` has them: in JSON. */
+/** Converts secrets of the plugin protocol to those of a state export with `--show-secrets`. */
 function asExported(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asExported);
   if (typeof value !== "object" || value === null) return value;
@@ -19,7 +19,7 @@ function asExported(value: unknown): unknown {
     : Object.fromEntries(Object.entries(fields).map(([key, item]) => [key, asExported(item)]));
 }
 
-/** Without the seal, which is for the engine to put on. */
+/** Unwraps secrets, because a program has plain values. */
 function plain(inputs: unknown): Record<string, unknown> {
   const fields = Object.entries(inputs as Record<string, { value?: unknown }>);
   return Object.fromEntries(
@@ -30,14 +30,14 @@ function plain(inputs: unknown): Record<string, unknown> {
   );
 }
 
-test("previews of states that released versions wrote show no replacement", async () => {
+test("a preview of states that released versions wrote shows no replacement", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
   const states = recordedStates().map((state) => placed(state, fixture.service.url));
   const resources = Object.fromEntries(
     states.map(({ name, program }) => [name, { inputs: plain(program) }]),
   );
   const { stack } = fixture;
-  // For the provider resource, as this engine writes it.
+  // This `up` writes the provider resource as this engine does.
   await stack.up();
   const file = join(stack.folder, "state.json");
   await stack.succeed("stack", "export", "--show-secrets", "--file", file);
@@ -69,7 +69,7 @@ test("previews of states that released versions wrote show no replacement", asyn
   expect(fixture.posts()).toBe(1);
 });
 
-test("an unfinished instance with 1 MB of user data is kept, and the next up goes on with it", async () => {
+test("an unfinished instance with 1 MB of user data stays in the state, and the next up continues with it", async () => {
   const userData = "# a line of a long script\n".repeat(40_000);
   const timeouts = { customTimeouts: { create: "5s" } };
   await using fixture = await Fixture.create({

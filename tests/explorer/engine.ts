@@ -51,7 +51,7 @@ export function changes(model: Model, world: World): Change[] {
     all.push({ say: "the settling time passes", do: passTime });
   if (world.instances.some((it) => it.overdue)) {
     all.push({
-      say: "the service carries the late POST out",
+      say: "the service acts on the late POST",
       do: (copy) => {
         for (const it of copy.instances)
           Object.assign(it, { overdue: false, listed: !it.overdue && it.listed });
@@ -65,17 +65,17 @@ export function changes(model: Model, world: World): Change[] {
   );
 }
 
-/** The scene of a call in a copy of the world. */
-function sceneIn(model: Model, world: World, run: number, call: number): Scene {
-  const its = world.runs[run];
-  const the = its?.calls[call];
-  if (!its || !the) throw new Error("no such call");
-  return { model, world, run: its, call: the };
+/** Returns the scene of a call in a copy of the world. The run and the call are given by their indexes. */
+function sceneIn(model: Model, world: World, runIndex: number, callIndex: number): Scene {
+  const run = world.runs[runIndex];
+  const call = run?.calls[callIndex];
+  if (!run || !call) throw new Error("no such call");
+  return { model, world, run, call };
 }
 
 // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** The next run begins, in each of its variants. */
+/** Returns the beginnings of the next run, one for each of its variants. */
 function begins(model: Model, world: World): Change[] {
   const { runs, together } = model.slice;
   const plans = runs[world.begun];
@@ -126,16 +126,16 @@ function stackOf(model: Model, world: World, run: Run): Held[] {
 function changesOfRun(model: Model, world: World, run: Run, index: number): Change[] {
   const { session } = run;
   const found: Change[] = [];
-  const add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) =>
+  const add = (say: string, what: (copy: World, copiedRun: Run) => void, fault?: Fault) =>
     found.push({
       say: `${session}: ${say}`,
       fault,
       do: (copy) => {
-        const its = copy.runs[index];
-        if (its) what(copy, its);
+        const copiedRun = copy.runs[index];
+        if (copiedRun) what(copy, copiedRun);
       },
     });
-  const gone = (copy: World, its: Run) => copy.runs.splice(copy.runs.indexOf(its), 1);
+  const gone = (copy: World, copiedRun: Run) => copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
 
   if (run.engine === "gone") {
     add("the plugin ends", gone);
@@ -143,20 +143,20 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
   }
   const { unsaved, retry } = run;
   if (unsaved) {
-    add(`the engine saves ${unsaved.id}`, (copy, its) => save(model, copy, its));
-    add("the engine fails to save", (_, its) => (its.unsaved = undefined), "not saved");
+    add(`the engine saves ${unsaved.id}`, (copy, copiedRun) => save(model, copy, copiedRun));
+    add("the engine fails to save", (_, copiedRun) => (copiedRun.unsaved = undefined), "not saved");
   } else if (retry) {
-    add("the engine takes the failure", (copy, its) => {
-      its.retry = undefined;
+    add("the engine accepts the failure", (copy, copiedRun) => {
+      copiedRun.retry = undefined;
       if (retry.id === undefined) return;
-      its.unsaved = { ...retry, id: retry.id, replaces: false };
-      save(model, copy, its);
+      copiedRun.unsaved = { ...retry, id: retry.id, replaces: false };
+      save(model, copy, copiedRun);
     });
     if (run.retries < (model.slice.hooks ?? 0) && !run.canceled) {
-      add("an error hook asks again", (copy, its) => {
-        its.retry = undefined;
-        its.retries++;
-        beginCall(model, copy, its, retry.resource, retry.replaces);
+      add("an error hook repeats the create", (copy, copiedRun) => {
+        copiedRun.retry = undefined;
+        copiedRun.retries++;
+        beginCall(model, copy, copiedRun, retry.resource, retry.replaces);
       });
     }
   } else if (!run.canceled) addNextSteps(model, world, run, add);
@@ -171,16 +171,16 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
       ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
     );
   if (!visible) return found;
-  if (busy && !run.canceled) add("Ctrl-C", (_, its) => (its.canceled = true), "ctrl-C");
-  add("Ctrl-C twice", (_, its) => leave(its, true), "ctrl-C twice");
-  add("the engine is killed", (_, its) => leave(its, false), "engine killed");
+  if (busy && !run.canceled) add("Ctrl-C", (_, copiedRun) => (copiedRun.canceled = true), "ctrl-C");
+  add("Ctrl-C twice", (_, copiedRun) => leave(copiedRun, true), "ctrl-C twice");
+  add("the engine is killed", (_, copiedRun) => leave(copiedRun, false), "engine killed");
   add("the runner is killed", gone, "runner killed");
   if (busy) {
     add(
-      "attached anew",
-      (_, its) => {
-        leave(its, true);
-        its.unlocked = true;
+      "the next engine attaches",
+      (_, copiedRun) => {
+        leave(copiedRun, true);
+        copiedRun.unlocked = true;
       },
       "attached anew",
     );
@@ -198,7 +198,7 @@ function leave(run: Run, canceled: boolean): void {
   run.todo = [];
 }
 
-type Add = (say: string, what: (copy: World, its: Run) => void, fault?: Fault) => void;
+type Add = (say: string, what: (copy: World, copiedRun: Run) => void, fault?: Fault) => void;
 
 /** What the engine does next on its own: create, compare, delete, or end. */
 function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
@@ -208,9 +208,9 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
     const { resource: what } = model.resource(run, resource);
     const identity = model.identity(run, resource);
     const held = stackOf(model, world, run).find((it) => it.resource === identity && !it.old);
-    const begin = (copy: World, its: Run) => {
-      its.todo = its.todo.filter((it) => it !== resource);
-      beginCall(model, copy, its, resource, held !== undefined);
+    const begin = (copy: World, copiedRun: Run) => {
+      copiedRun.todo = copiedRun.todo.filter((it) => it !== resource);
+      beginCall(model, copy, copiedRun, resource, held !== undefined);
     };
     // A session runs only one create of a name at a time.
     const blocked = names.includes(model.spec(run, resource).name);
@@ -219,8 +219,8 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
     } else if (plan.replace) {
       if (!blocked) add(`the engine replaces ${what}`, begin);
     } else if (!run.namedByEngine.includes(held.id)) {
-      add(`Diff of ${what}, held as ${held.id}`, (copy, its) =>
-        diff(model, copy, its, resource, held),
+      add(`Diff of ${what}, held as ${held.id}`, (copy, copiedRun) =>
+        diff(model, copy, copiedRun, resource, held),
       );
     } else if (!blocked) {
       add(`the engine replaces ${what}, which has changed`, begin);
@@ -229,15 +229,15 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
   const toDelete = stackOf(model, world, run).filter((it) => it.old);
   if (run.calls.length === 0 && run.todo.length === 0 && plan.deletePolicy !== "fail") {
     for (const { id } of toDelete)
-      add(`the engine deletes ${id}`, (copy, its) => remove(model, copy, its, id));
+      add(`the engine deletes ${id}`, (copy, copiedRun) => remove(model, copy, copiedRun, id));
   }
   const remaining = plan.deletePolicy === "fail" ? 0 : toDelete.length;
   if (run.calls.length === 0 && run.todo.length === 0 && remaining === 0) {
-    add("ends in good order", (copy, its) => {
+    add("the engine ends normally", (copy, copiedRun) => {
       for (const row of copy.ledgers.flat()) {
-        if (row.owner === its.session && row.stage === "replied") row.stage = "delivered";
+        if (row.owner === copiedRun.session && row.stage === "replied") row.stage = "delivered";
       }
-      copy.runs.splice(copy.runs.indexOf(its), 1);
+      copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
     });
   }
 }
@@ -392,7 +392,7 @@ function acts(model: Model, world: World): Change[] {
     for (const name of ["web", "proposed-s1"]) {
       add(
         "stranger",
-        `a stranger makes one named ${name}`,
+        `a stranger creates an instance named ${name}`,
         (copy) => void copy.instances.push(newInstance(copy, { name })),
       );
     }

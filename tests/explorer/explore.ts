@@ -59,7 +59,7 @@ export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explo
         } catch (error) {
           const history = [...historyOf(index, parents, choices), choice];
           if (error instanceof Violation) return result({ what: error.message, choices: history });
-          const what = `the protocol or the model fails: ${(error as Error).stack}`;
+          const what = `the protocol or the model throws: ${(error as Error).stack}`;
           return result({ what, choices: history });
         }
         const key = hash("md5", keyOf(copy), "base64url");

@@ -1,7 +1,7 @@
 /**
  * The invariants: what must hold in every state of the world. They are: every instance that we created can be
  * found again (1), no resource gets a second instance unnoticed (2), the last reply has the known id (3), and
- * nothing of somebody else is taken over or destroyed (4). The explorer checks them at each step.
+ * no instance of somebody else is taken over or destroyed (4). The explorer checks them at each step.
  */
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import { isSameResource } from "../../provider/pulumiNames";
@@ -24,7 +24,9 @@ export const endless = "a create never ends: it waits and lists again for ever";
 export function check(model: Model, world: World): void {
   for (const it of world.instances) {
     if (it.alive && it.resource !== "a stranger's" && !isKnown(model, world, it)) {
-      throw new Violation(`${it.id} runs, and nothing leads to it any more`);
+      throw new Violation(
+        `${it.id} exists, and no state, call, record, name or message leads to it`,
+      );
     }
   }
   for (const run of world.runs) {
@@ -34,7 +36,7 @@ export function check(model: Model, world: World): void {
     for (const row of world.ledgers.flat()) {
       if (row.owner !== run.session || row.ended || !isPending(row)) continue;
       if (!run.calls.some((call) => call.key === row.key)) {
-        throw new Violation(`the record ${row.key} counts as in flight, and no call drives it`);
+        throw new Violation(`the record ${row.key} counts as in flight, and no call updates it`);
       }
     }
   }
@@ -55,7 +57,7 @@ function isKnown(model: Model, world: World, it: Instance): boolean {
       if (unanswered && row.made.includes(it.id)) return true;
     }
   }
-  // A generated name has the tag, and an explicit name is in the program. A proposed name leads nowhere.
+  // A generated name has the tag, and an explicit name is in the program. No search uses a proposed name.
   return it.kind === "generated" || (it.kind === "explicit" && !it.name.startsWith("renamed"));
 }
 
@@ -70,7 +72,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
     if (it === made || !it.alive || it.resource !== made.resource || it.letGo) continue;
     const row = rows.find((other) => other.made.includes(it.id));
     if (row?.key === call.key && row) {
-      throw new Violation(`${made.id} is made by a repeat, and ${it.id} came of the first POST`);
+      throw new Violation(`${made.id} is created by a repeat, and the first POST created ${it.id}`);
     }
     const isHere = row?.baseUrl === spec.origin.baseUrl;
     const isSame = row?.scope === spec.scope && isSameResource(row?.urn ?? "", spec.urn);
@@ -78,7 +80,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
     const isOfOtherScope = row?.urn === spec.urn && !isNamed;
     if (row && isPending(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
-      throw new Violation(`${made.id} is made although the record of ${it.id} is open`);
+      throw new Violation(`${made.id} is created although the record of ${it.id} is pending`);
     }
     const held = (world.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
     const isWithoutRecord = it.machine !== machine;
@@ -88,46 +90,50 @@ export function checkSecond(scene: Scene, made: Instance): void {
       !run.proven.includes(it.id) &&
       it.kind !== "proposed"
     ) {
-      throw new Violation(`${made.id} is made although leftovers are to fail and ${it.id} is one`);
+      throw new Violation(
+        `${made.id} is created although leftovers is "fail" and ${it.id} is a leftover`,
+      );
     }
     if (held && call.replaces) {
       const recorded = rows.some(
         ({ id, scope, stage }) => id === it.id && scope === spec.scope && stage === "settled",
       );
       if (plan.deletePolicy === "fail" && recorded && !call.reportedPartial) {
-        throw new Violation(`${made.id} is made although ${it.id} can't be deleted`);
+        throw new Violation(`${made.id} is created although ${it.id} can't be deleted`);
       }
       continue;
     }
     if (it.namedBy === run.session) continue;
-    // This machine has no record of it, and no listing needs to show it yet, or its name leads nowhere.
+    // This machine has no record of it, and no listing needs to show it yet, or no search uses its name.
     if (isWithoutRecord && (!it.settled || it.kind === "proposed")) continue;
     if (call.reportedPartial) continue;
-    throw new Violation(`${made.id} is made for ${it.resource}, and ${it.id} was not named before`);
+    throw new Violation(
+      `${made.id} is created for ${it.resource}, and ${it.id} was not named before`,
+    );
   }
 }
 
 /** Checks a take-over: the instance must be of this resource, in no state or other call, and as requested now (4). */
 export function checkAdoption({ model, world, run, call }: Scene, id: string): void {
   const it = world.instances.find((instance) => instance.id === id);
-  if (!it) throw new Violation(`${id}, which does not exist, is taken over`);
+  if (!it) throw new Violation(`${id} is taken over, but does not exist`);
   if (it.resource !== model.identity(run, call.resource)) {
     throw new Violation(
-      `${id} is ${it.resource === "a stranger's" ? "" : "that of "}${it.resource}, and is taken over`,
+      `${id} is taken over, but belongs to ${it.resource === "a stranger's" ? "a stranger" : it.resource}`,
     );
   }
   if (world.stacks.some((held) => held.some((other) => other.id === id))) {
-    throw new Violation(`${id} is held by a state, and is taken over`);
+    throw new Violation(`${id} is taken over, but a state holds it`);
   }
   const others = world.runs
     .filter(({ engine }) => engine === "alive")
     .flatMap((other) => other.calls)
     .filter((other) => other !== call);
   if (others.some((other) => other.id === id)) {
-    throw new Violation(`${id} is held by another call, and is taken over`);
+    throw new Violation(`${id} is taken over, but another call has it`);
   }
   if (it.digest !== model.spec(run, call.resource).digest) {
-    throw new Violation(`${id} is not what the program asks for now, and is taken over`);
+    throw new Violation(`${id} is taken over, but the program asks for other inputs now`);
   }
 }
 
@@ -139,14 +145,15 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
   switch (failure.kind) {
     case "pending": {
       const { why, record } = failure;
-      if (plan.stateless) throw new Violation("a stateless create is refused for an earlier one");
+      if (plan.stateless)
+        throw new Violation("a stateless create is refused because of an earlier create");
       if (!isPending(record) && why.kind !== "overtaken") {
-        throw new Violation(`the record ${record.key} is done, and stands in the way`);
+        throw new Violation(`the record ${record.key} is settled, but stops the create`);
       }
       if (why.kind === "turnedUp") checkTurnedUp(run, rows, record, why.ids);
       const driven = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
       if (why.kind === "inFlight" && !driven) {
-        throw new Violation("a create is refused for one that has ended");
+        throw new Violation("a record counts as in flight, but its create has ended");
       }
       if (
         why.kind === "unlockable" &&
@@ -154,13 +161,15 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
         !model.slice.unlockable &&
         own?.key !== record.key
       ) {
-        throw new Violation("a create under way is said not to be known");
+        throw new Violation(
+          "a record counts as impossible to take over, but its create is under way",
+        );
       }
       if (
         why.kind === "otherOrigin" &&
         record.baseUrl !== model.spec(run, call.resource).origin.baseUrl
       ) {
-        throw new Violation("a create is refused for one at another service");
+        throw new Violation("a create is refused because of a record at another service");
       }
       return;
     }
@@ -168,7 +177,8 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
       if ("ids" in failure.why) checkTurnedUp(run, rows, own, failure.why.ids);
       return;
     case "refused":
-      if (own && isPending(own)) throw new Violation(`${own.key} was refused, and counts as open`);
+      if (own && isPending(own))
+        throw new Violation(`the POST of ${own.key} was refused, but its record is pending`);
       return;
     case "undeletable":
       if (
@@ -176,7 +186,7 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
           ({ id, alive, settled }) => id === failure.record.id && (alive || !settled),
         )
       ) {
-        throw new Violation(`${failure.record.id} is gone, and stands in the way`);
+        throw new Violation(`${failure.record.id} is gone, but stops the create`);
       }
       return;
     case "leftovers":
@@ -201,7 +211,7 @@ function checkTurnedUp(
       run.made.includes(id) ||
       run.proven.includes(id) ||
       rows.some((row) => row.id === id && row.key !== record?.key);
-    if (isKnown) throw new Violation(`${id} is known, and is said to have turned up`);
+    if (isKnown) throw new Violation(`${id} is reported as new, but is known`);
   }
 }
 
@@ -210,19 +220,19 @@ export function checkLeftover({ model, world, run, call }: Scene, id: string): v
   const it = world.instances.find((other) => other.id === id);
   const rows = (world.ledgers[model.plan(run).machine ?? 0] ?? []).filter((row) => row.id === id);
   if (run.proven.includes(id))
-    throw new Violation(`${id} is held by the state, and is called a leftover`);
+    throw new Violation(`${id} is reported as a leftover, but the state holds it`);
   if (run.made.includes(id))
-    throw new Violation(`${id} is made by this run, and is called a leftover`);
+    throw new Violation(`${id} is reported as a leftover, but this run created it`);
   // An instance of the same URN that no state is known to hold may be this stack's, under another provider.
   const { urn } = model.spec(run, call.resource);
   const isUnproven = rows.some(
     ({ stage, urn: its }) => its === urn && (stage === "delivered" || stage === "replied"),
   );
   if (rows.length > 0 && !isUnproven && it?.resource !== model.identity(run, call.resource)) {
-    throw new Violation(`${id} is another resource's, and is called a leftover`);
+    throw new Violation(`${id} is reported as a leftover, but belongs to another resource`);
   }
   if (rows.some(({ settled }) => settled === "dropped" || settled === "discarded")) {
-    throw new Violation(`${id} was let go, and is called a leftover`);
+    throw new Violation(`${id} is reported as a leftover, but was dropped on purpose`);
   }
 }
 
@@ -230,7 +240,7 @@ export function checkLeftover({ model, world, run, call }: Scene, id: string): v
 export function checkSettled(world: World, row: Row, how: string): void {
   for (const id of row.made) {
     if (!world.instances.some((it) => it.id === id && it.alive && !it.overdue)) continue;
-    throw new Violation(`the record ${row.key} is settled as ${how}, and ${id} runs`);
+    throw new Violation(`the record ${row.key} is settled as ${how}, but ${id} exists`);
   }
 }
 
@@ -241,7 +251,9 @@ export function checkImported(world: World, row: Row, id: string): void {
       (other) => other.id === it && (!other.alive || other.namedBy !== undefined),
     );
   if (!isNamed(id) || row.made.every((it) => it === id || isNamed(it))) return;
-  throw new Violation(`${id} is imported for ${row.key}, of which another came that nobody named`);
+  throw new Violation(
+    `the import of ${id} settles ${row.key}, whose POST also created an instance that nobody named`,
+  );
 }
 
 /** Checks a reply. The engine keeps only the last one, so it must have the known id (3). */
@@ -249,17 +261,17 @@ export function checkReply({ model, world, run, call }: Scene, id: string | unde
   const earlier = run.unfinished.find((it) => it.resource === call.resource);
   const lives = world.instances.some((it) => it.id === earlier?.id && it.alive);
   if (earlier && lives && id !== earlier.id) {
-    throw new Violation(`the engine was told of ${earlier.id}, and is then answered without it`);
+    throw new Violation(`the engine got the id ${earlier.id}, and then a reply without it`);
   }
   for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
     if (row.key !== call.key || !isPending(row) || row.owner !== run.session) continue;
     if (!row.sent && row.session === run.session)
-      throw new Violation(`the record ${row.key} stays open, and nothing of it was sent`);
+      throw new Violation(`the record ${row.key} stays pending, but its POST was never sent`);
     if (id === undefined && row.id !== undefined && row.owner === row.session && !run.retries) {
-      throw new Violation(`the id of ${row.key} is known, and the engine is answered without it`);
+      throw new Violation(`the id of ${row.key} is known, but the engine gets a reply without it`);
     }
     if (row.stage === "replied" && row.id === undefined) {
-      throw new Violation(`the record ${row.key} is answered, and lacks the id`);
+      throw new Violation(`the record ${row.key} is replied, but lacks the id`);
     }
   }
 }
@@ -271,6 +283,6 @@ export function checkDestroyed(world: World, run: Run, id: string): void {
     ({ engine, calls }) => engine === "alive" && calls.some((call) => call.id === id),
   );
   if (holders.length > 1 || driven) {
-    throw new Violation(`${id} is destroyed by ${run.session}, and another holds it`);
+    throw new Violation(`${run.session} destroys ${id}, but another state or call has it`);
   }
 }

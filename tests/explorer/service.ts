@@ -41,16 +41,19 @@ export function movesOfCall(scene: Scene): Move[] {
     // Ctrl-C ends each wait. Only a POST under way may continue for its grace period.
     if (run.canceled && !isUnderWay) return [{ say: "is stopped", do: stop }];
     if (!isUnderWay) moves.push({ say: "is stopped", do: stop });
-  } else if (!isUnderWay) moves.push({ say: "runs into its time-out", fault: "timeout", do: stop });
+  } else if (!isUnderWay) moves.push({ say: "times out", fault: "timeout", do: stop });
   return moves;
 }
 
 /** What may happen to a call whose instance is accepted. */
 function finishing({ run }: Scene): Move[] {
-  const nobody: Move = { say: "answers nobody", do: (scene) => finish(scene, false, false) };
+  const nobody: Move = {
+    say: "ends without an engine to answer",
+    do: (scene) => finish(scene, false, false),
+  };
   return [
     ...(run.engine === "gone" ? [nobody] : []),
-    { say: "answers: it is ready", do: (scene) => finish(scene, true) },
+    { say: "answers: ready", do: (scene) => finish(scene, true) },
     { say: "answers: unfinished", fault: "unfinished", do: (scene) => finish(scene, false) },
   ];
 }
@@ -69,9 +72,14 @@ function waiting(scene: Scene): Move[] {
       return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
     }
     case "takingOver":
-      return [{ say: `takes ${state.record.key} over`, do: take }];
+      return [{ say: `takes over the record ${state.record.key}`, do: take }];
     case "awaitingPermit":
-      return [{ say: "may send", do: (it) => happens(it, { kind: "permitted", now: 0 }) }];
+      return [
+        {
+          say: "gets permission to send the POST",
+          do: (it) => happens(it, { kind: "permitted", now: 0 }),
+        },
+      ];
     case "takingBaseline":
     case "renewingBaseline":
     case "searchingForRecord":
@@ -153,7 +161,7 @@ function posts({ call }: Scene): Move[] {
     return [
       { say: `POST: 202 ${call.madeId}`, do: (it) => answered(it, accept(it)) },
       {
-        say: "POST: 500, although it made an instance",
+        say: "POST: 500, but the service created an instance",
         fault: "500",
         do: (it) => answered(it, failed("unclear", broken)),
       },
@@ -171,13 +179,13 @@ function posts({ call }: Scene): Move[] {
       answered(it, postOutcome);
     };
   return [
-    { say: "POST: the service makes an instance", do: (it) => void make(it) },
-    { say: "POST: 500, nothing made", fault: "500", do: outcome(failed("unclear", broken)) },
-    { say: "POST: no answer, nothing made", fault: "cut", do: outcome(failed("unclear", cut)) },
+    { say: "POST: the service creates an instance", do: (it) => void make(it) },
+    { say: "POST: 500, nothing created", fault: "500", do: outcome(failed("unclear", broken)) },
+    { say: "POST: no answer, nothing created", fault: "cut", do: outcome(failed("unclear", cut)) },
     { say: "POST: refused", fault: "refused", do: outcome(failed("refused", refused)) },
     { say: "POST: 429", fault: "429", do: outcome(failed("rateLimited", limited), false) },
     {
-      say: "POST: not a byte left",
+      say: "POST: fails before a byte was sent",
       fault: "notSent",
       do: outcome(failed("notSent", unreachable), false),
     },
@@ -187,7 +195,7 @@ function posts({ call }: Scene): Move[] {
       do: outcome(failed("notSent", unsendable), false),
     },
     {
-      say: "POST: no answer, carried out much later",
+      say: "POST: no answer, and the service creates the instance much later",
       fault: "overdue",
       do: (it) => {
         make(it).overdue = true;
@@ -195,7 +203,7 @@ function posts({ call }: Scene): Move[] {
       },
     },
     {
-      say: "POST: 500, made under another name",
+      say: "POST: 500, but the service created an instance with another name",
       fault: "renamed",
       do: (it) => {
         make(it).name = "renamed";

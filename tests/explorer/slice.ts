@@ -1,5 +1,5 @@
 /**
- * A slice: the runs, faults and acts of one exploration, small enough that every history of it can be walked.
+ * A slice: the runs, faults and acts of one exploration, small enough that every history can be explored.
  * `slices.ts` defines the slices, and the rest of the explorer asks a `Model` about them.
  */
 import { tagOf } from "../../provider/instance/naming";
@@ -31,7 +31,7 @@ export type Fault =
   | "unfinished"
   /** The operation's time-out. */
   | "timeout"
-  /** The state backend fails: a reply is not saved, and the engine still ends in good order. */
+  /** The state backend fails: a reply is not saved, and the engine still ends normally. */
   | "not saved"
   | "ctrl-C"
   | "ctrl-C twice"

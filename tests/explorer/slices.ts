@@ -30,7 +30,7 @@ const kill: Fault[] = ["runner killed"];
 export const slices: Slice[] = [
   {
     name: "sequence",
-    what: "a generated name; two runs after each other, the second maybe --replace; every fault",
+    what: "a generated name, two runs, the second one with --replace or without, and every fault",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     faults: [
       ...posts,
@@ -46,7 +46,7 @@ export const slices: Slice[] = [
   },
   {
     name: "explicit",
-    what: "the same with an explicit name; a person may import",
+    what: "the same with an explicit name, and a person may import",
     runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
     faults: ["500", "cut", "429", "notSent", ...ends, ...lists, "unfinished"],
     maxFaults: 2,
@@ -54,7 +54,7 @@ export const slices: Slice[] = [
   },
   {
     name: "proposed",
-    what: "the same with a name that the engine proposed; a person may drop it from the state",
+    what: "the same with a name that the engine proposed, and a person may drop the instance from the state",
     runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
     faults: ["500", "cut", ...ends, "unfinished", "not saved"],
     maxFaults: 3,
@@ -99,7 +99,7 @@ export const slices: Slice[] = [
   },
   {
     name: "two of one name",
-    what: "a state is not saved, and the next runs are on another machine; a person imports what is named",
+    what: "a state is not saved, the next runs are on another machine, and a person imports the named instances",
     runs: [[up(explicit, { machine: 1 })], [up(explicit)], [up(explicit)]],
     machines: 2,
     faults: ["not saved", "cut", "plugin killed"],
@@ -125,7 +125,7 @@ export const slices: Slice[] = [
   },
   {
     name: "two stacks",
-    what: "two stacks at once on one machine with one explicit name, of one URN or not",
+    what: "two stacks at once on one machine with the same explicit name, with the same URN or not",
     runs: [
       [up(explicit)],
       [up(explicit, { stack: 1 }), up({ ...explicit, urn: urn("web", "prod") }, { stack: 1 })],
@@ -137,7 +137,7 @@ export const slices: Slice[] = [
   },
   {
     name: "stranger",
-    what: "somebody else's instance turns up, with the explicit or the proposed name",
+    what: "somebody else's instance appears, with the explicit or the proposed name",
     runs: [[up(explicit), up(proposed)], [up(explicit)]],
     faults: ["500", "cut", ...kill],
     maxFaults: 2,
@@ -145,7 +145,7 @@ export const slices: Slice[] = [
   },
   {
     name: "hooks",
-    what: "error hooks ask again, twice",
+    what: "error hooks make the engine repeat the create twice",
     runs: [[up(generated), up(explicit), up(generated, { replace: true })], [up(generated)]],
     faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...kill],
     maxFaults: 3,
@@ -163,7 +163,7 @@ export const slices: Slice[] = [
   },
   {
     name: "policy fail",
-    what: "a Delete fails: --replace, with and without a removal at the portal",
+    what: "a Delete fails after --replace, with a removal at the portal or without",
     runs: [
       [up(generated, { deletePolicy: "fail" })],
       [up(generated, { deletePolicy: "fail" })],
@@ -175,7 +175,7 @@ export const slices: Slice[] = [
   },
   {
     name: "policy retain",
-    what: "a Delete leaves the instance running; the program changes",
+    what: "a Delete leaves the instance running, and the program changes",
     runs: [
       [up(explicit)],
       [up(changed(explicit), { deletePolicy: "retain" })],
@@ -186,7 +186,7 @@ export const slices: Slice[] = [
   },
   {
     name: "leftovers fail",
-    what: "compute:leftovers is fail, the program changes or not; a person drops it from the state",
+    what: "compute:leftovers is fail, the program changes or not, and a person drops the instance from the state",
     runs: [
       [up(generated)],
       [
@@ -232,7 +232,7 @@ export const slices: Slice[] = [
   },
   {
     name: "renamed",
-    what: "the resource is renamed with an alias, or the stack is, or the provider is another one",
+    what: "the resource is renamed with an alias, or the stack is renamed, or the provider resource is another one",
     runs: [
       [up(generated)],
       [
@@ -267,14 +267,14 @@ export const slices: Slice[] = [
   },
   {
     name: "tokens",
-    what: "the second run's token is another tenant's",
+    what: "the second run uses a token of another tenant",
     runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
     faults: ["500", "cut", "engine killed", ...kill],
     maxFaults: 2,
   },
   {
     name: "accounts and places",
-    what: "the second run is of another account, or at another service",
+    what: "the second run uses another account or another service",
     runs: [
       [up(generated, { account: "a" })],
       [
@@ -298,7 +298,7 @@ export const slices: Slice[] = [
   },
   {
     name: "siblings",
-    what: "two resources in one program with one explicit name",
+    what: "two resources in one program with the same explicit name",
     runs: [[{ program: [explicit, mail] }], [{ program: [explicit, mail] }]],
     faults: ["cut", ...kill],
     maxFaults: 1,
@@ -312,7 +312,7 @@ export const slices: Slice[] = [
   },
   {
     name: "no disk",
-    what: "two resources with one explicit name, and a ledger that can't be written",
+    what: "two resources with the same explicit name, and a ledger that can't be written",
     runs: [[{ program: [explicit, mail] }]],
     faults: ["500", "cut", "429"],
     maxFaults: 2,
@@ -346,7 +346,7 @@ export const slices: Slice[] = [
   },
   {
     name: "late",
-    what: "the service lists under another name, or carries out a POST long after it was cut",
+    what: "the service lists an instance under another name, or acts on a POST long after its connection was cut",
     runs: [[up(generated)]],
     faults: ["renamed", "overdue", "500", "cut"],
     maxFaults: 4,

@@ -72,7 +72,7 @@ async function auditData(world: World, path: string) {
   return { code, ...(JSON.parse(text) as Record<string, unknown>) };
 }
 
-test("every instance is managed and exists: exit code 0, after one look", async () => {
+test("if every instance is managed and exists, audit ends with 0 after one listing", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ id: "i-1", name: "web" });
     const path = fakePulumi(world, { a: { held: [{ name: "web", id: "i-1" }] }, b: {} });

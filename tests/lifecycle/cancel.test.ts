@@ -1,6 +1,6 @@
 /**
- * G1: Ctrl-C, as it comes over gRPC. What a create, a wait and the run after it do then is
- * shown by provider/instance/{create,finish,resume}.test.ts and the simulation.
+ * Tests Ctrl-C as it arrives over gRPC: no created instance is lost (G1). The tests in provider/instance and the
+ * simulation show what a create, a wait and the next run do after it.
  */
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
@@ -9,7 +9,7 @@ import { withWorld } from "./support/world";
 
 const web = { web: inputs() };
 
-test("Ctrl-C before the POST: nothing is sent, and the call is CANCELLED, until a new engine comes", () =>
+test("after Ctrl-C before the POST, no POST is sent and creates fail with CANCELLED until a new engine connects", () =>
   withWorld({}, async (world) => {
     const plugin = await world.plugin();
     const hang = world.service.control.fault({ kind: "hang", method: "GET", path: "/v2/account" });
@@ -22,14 +22,14 @@ test("Ctrl-C before the POST: nothing is sent, and the call is CANCELLED, until 
     expect(world.posts).toBe(0);
 
     await plugin.client.handshake(plugin.engine.address);
-    // Its session is a new one, which has settings of its own.
+    // The new engine has a new session, which is not configured yet.
     expect((await world.stack.up(plugin, web)).failure.message).toMatch(/before it was configured/);
     await plugin.greet();
     expect((await world.stack.up(plugin, web)).failed).toEqual({});
     world.expectAllHeld();
   }));
 
-test("Ctrl-C while the POST hangs: the answer, when it comes in the grace, brings the id back", () =>
+test("after Ctrl-C while the POST hangs, an answer within the grace period still returns the id", () =>
   withWorld({}, async (world) => {
     const plugin = await world.plugin();
     const hang = world.service.control.fault({ kind: "hang", method: "POST", acted: true });

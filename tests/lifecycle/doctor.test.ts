@@ -78,7 +78,7 @@ function expectSkipped({ checks }: Diagnosis, skipped = ["account", "scope", "li
   for (const check of skipped) expect(checks[check]).toBeUndefined();
 }
 
-test("a service without problems: every check is ok after two requests, and the exit code is 0", async () => {
+test("with a service without problems, every check is ok after two requests, and the exit code is 0", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ name: "web" });
     const seen = await diagnose(world);
@@ -134,7 +134,7 @@ test("if the service never answers, doctor ends after one request time-out", asy
 });
 
 test.each(["revoked", "expired"] as const)(
-  "a token that is %s: the account check fails with the message of the service",
+  "with a token that is %s, the account check fails with the message of the service",
   async (state) => {
     await withWorld({}, async (world) => {
       world.service.control.declareToken(testToken, { state });
@@ -151,7 +151,7 @@ test.each(["revoked", "expired"] as const)(
   },
 );
 
-test("a token that the service does not know", async () => {
+test("with a token that the service does not know, the account check fails", async () => {
   await withWorld({ strictTokens: true }, async (world) => {
     expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*invalid_token/);
   });
@@ -230,16 +230,19 @@ const certificates: [string, TestCertificate, RegExp][] = [
   ["that is self-signed", selfSigned, /^FAILED: .*not trusted \(DEPTH_ZERO.*NODE_EXTRA_CA_CERTS/],
   ["that has expired", expired, /^FAILED: .*has expired/],
 ];
-test.each(certificates)("a certificate %s", async (_, certificate, message) => {
-  await withWorld({}, async (world) => {
-    await using front = await TlsFront.start(world.service.port, certificate);
-    const seen = await diagnose(world, ["--base-url", front.url]);
-    expect(seen.checks["connection"]).toMatch(message);
-    const isGood = certificate === testServer;
-    expect(seen.code).toBe(isGood ? 0 : 1);
-    if (!isGood) expect(world.service.counts()).toEqual({});
-  });
-});
+test.each(certificates)(
+  "the connection check with a certificate %s",
+  async (_, certificate, message) => {
+    await withWorld({}, async (world) => {
+      await using front = await TlsFront.start(world.service.port, certificate);
+      const seen = await diagnose(world, ["--base-url", front.url]);
+      expect(seen.checks["connection"]).toMatch(message);
+      const isGood = certificate === testServer;
+      expect(seen.code).toBe(isGood ? 0 : 1);
+      if (!isGood) expect(world.service.counts()).toEqual({});
+    });
+  },
+);
 
 test("a 429 is reported at once, without a wait", async () => {
   await withWorld({}, async (world) => {
@@ -270,9 +273,7 @@ test("the cursor parameter is not tried until there is a second page, and a wron
     const listingWith = async (cursor: string) =>
       (await diagnose(world, ["--cursor-parameter", cursor])).checks["listing"];
     insert(world, 3);
-    expect(await listingWith("after")).toMatch(
-      /^ok: 3 instances; compute:cursorParameter was not/,
-    );
+    expect(await listingWith("after")).toMatch(/^ok: 3 instances; compute:cursorParameter was not/);
     insert(world, 100);
     expect(await listingWith("after")).toBe("ok: 103 instances");
     expect(await listingWith("before")).toMatch(

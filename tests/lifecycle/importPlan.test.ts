@@ -168,7 +168,7 @@ test("an input that is given twice is refused", async () => {
   });
 });
 
-test("--out writes the file; each error is printed with the next step, and the exit code is 1", async () => {
+test("--out writes the file, and each error is printed with the next step and exit code 1", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
     control.insert({ id: "i-1", name: "web" });

@@ -1,4 +1,4 @@
-/** The whole life of an instance, and of many, with what it costs in requests. */
+/** Tests the life of one instance, and 25 creates at once, and counts their requests. */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/propertyValue";
 import { inputs, lasting } from "./support/stack";
@@ -6,7 +6,7 @@ import { until, userData, withWorld } from "./support/world";
 
 const account = "GET /v2/account";
 
-test("check, create, no difference, unchanged refresh, delete: one POST, and the state holds it all", async () => {
+test("an instance is created with one POST, unchanged by a second up and a refresh, and dropped by a destroy", async () => {
   await withWorld({}, async (world) => {
     const { stack, service } = world;
     const plugin = await world.plugin();
@@ -46,7 +46,7 @@ test("check, create, no difference, unchanged refresh, delete: one POST, and the
   });
 });
 
-test("25 creates at once: as many POSTs, one account call, one baseline listing, and few looks (G7)", async () => {
+test("25 creates at once send 25 POSTs, one account request, one listing before the POSTs, and few listings after them (G7)", async () => {
   await withWorld({ provisioningSeconds: Infinity }, async (world) => {
     const { stack, service } = world;
     const plugin = await world.plugin({ pollIntervalSeconds: 0.2 });

@@ -1,6 +1,6 @@
 /**
- * G2: what becomes of a POST on a real connection. What a create does with each outcome is shown by
- * provider/instance/create.test.ts and the simulation.
+ * Tests faults of a POST on a real connection, after which no instance is created twice (G2).
+ * provider/instance/create.test.ts and the simulation show what a create does with each outcome.
  */
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../emulator";
@@ -11,8 +11,8 @@ import { withWorld } from "./support/world";
 const generated = { web: inputs() };
 const explicit = { web: inputs({ name: "db" }) };
 
-/** The service does what it was asked to, and the provider gets to know only that something is wrong. */
-const acting: Record<string, FaultScript> = {
+/** The service creates the instance, but the provider gets no valid response. */
+const afterCreate: Record<string, FaultScript> = {
   "a reset": { kind: "reset", acted: true },
   "an orderly end": { kind: "reset", acted: true, orderly: true },
   "a cut body": { kind: "cutBody" },
@@ -21,12 +21,12 @@ const acting: Record<string, FaultScript> = {
   "a redirect to itself": { kind: "redirect", location: "/v2/instances", acted: true },
 };
 
-test.concurrent.each(Object.entries(acting))(
-  "%s after the service acted: the instance of a generated name is adopted, and no second POST is sent",
+test.concurrent.each(Object.entries(afterCreate))(
+  "after %s, when the service has created the instance, the instance with the generated name is adopted and no second POST is sent",
   (_, fault) =>
     withWorld({}, async (world) => {
       world.service.control.fault({ ...fault, method: "POST" });
-      // A drip has no end: it is over by the time-out alone.
+      // A slow drip ends only with the time-out.
       const plugin = await world.plugin(fault.kind === "slowDrip" ? impatient : {});
       expect((await world.stack.up(plugin, generated)).failed).toEqual({});
       world.expectAllHeld();
@@ -35,13 +35,13 @@ test.concurrent.each(Object.entries(acting))(
     }),
 );
 
-const idle: Record<string, FaultScript> = {
+const beforeCreate: Record<string, FaultScript> = {
   "a reset": { kind: "reset" },
   "an orderly end": { kind: "reset", orderly: true },
 };
 
-test.concurrent.each(Object.entries(idle))(
-  "%s before the service acted: no second POST; the next run looks first, then makes exactly one",
+test.concurrent.each(Object.entries(beforeCreate))(
+  "after %s, when the service has created nothing, no second POST is sent, and the next run lists first, then creates one instance",
   (_, fault) =>
     withWorld({}, async (world) => {
       const { control } = world.service;

@@ -1,6 +1,6 @@
 /**
- * Names and user data that hold anything Unicode has: what goes to the service is what the program says,
- * byte by byte, and the next run sees no change. No message gets a line or a control character of theirs (G8).
+ * Tests unusual Unicode strings as inputs. The service gets them unchanged, and the next run sees no change. Messages
+ * have none of their control characters (G8).
  */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/propertyValue";
@@ -8,11 +8,11 @@ import { printable } from "../../provider/redaction";
 import { inputs, type Program } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 
-/** No wait of a test is for the rate limit. */
+/** A rate limit so high that no test waits for it. */
 const quick = { pollIntervalSeconds: 0.01, requestsPerMinute: 1_000_000 };
 const service = { requestsPerMinute: 1_000_000 };
 
-/** One text of each thing that has gone wrong somewhere. */
+/** Strings that often cause bugs: control characters, odd Unicode, names of JavaScript properties, and quoting. */
 const texts = [
   ...["\0", "a\0b", "a\nb", "a\r\nb", "\t", " ", " a ", "\u0085", "\u2028", "\ufeff", "\u001b[2J"],
   ...["\u202egnp.exe", "שלום", "e\u0301", "é", "\u1100\u1161\u11a8", "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯", "ß", "İ", "ǅ", "ﬀ"],
@@ -21,8 +21,8 @@ const texts = [
   ...["<id>", "{id}", "%s%n", "$(id)", "`id`", "'", '"', "\\", "/", "..", "../../account", "*"],
 ];
 
-/** Up, refresh, and up once more: made as asked for, and nothing changes after that. */
-async function expectMade(world: World, program: Program): Promise<void> {
+/** Runs up, refresh, and up again, and expects that only the first one changes anything. */
+async function expectStable(world: World, program: Program): Promise<void> {
   const { stack } = world;
   const plugin = await world.plugin(quick);
   const done = (what: string) => Object.keys(program).map((name) => `${what} ${name}`);
@@ -35,7 +35,7 @@ async function expectMade(world: World, program: Program): Promise<void> {
   }
 }
 
-test("odd texts go to the service as they are, under odd names, and two runs after it show no change", async () => {
+test("unusual strings as inputs and as resource names reach the service unchanged, and refresh and a second up change nothing", async () => {
   await withWorld(service, async (world) => {
     const program = Object.fromEntries(
       texts.map((odd) => [
@@ -43,13 +43,13 @@ test("odd texts go to the service as they are, under odd names, and two runs aft
         inputs({ name: odd, imageId: odd, sshKeys: [odd], userData: new Secret(odd) }),
       ]),
     );
-    await expectMade(world, program);
+    await expectStable(world, program);
     for (const odd of texts) {
       const { id, outputs } = world.stack.held(odd);
       const request = world.service.control.instance(id)?.request;
       expect(request).toMatchObject({ name: odd, image_id: odd, ssh_keys: [odd] });
       expect(Buffer.from(request?.user_data ?? "", "base64").toString()).toBe(odd);
-      // As the list shows it, without what a terminal would obey.
+      // The output is the name in the list, without control characters.
       expect(outputs).toMatchObject({ name: printable(odd), status: "ACTIVE" });
     }
   });
@@ -59,13 +59,13 @@ const megabyte = 2 ** 20;
 const bytes = Buffer.from(Array.from({ length: megabyte }, (_, n) => (n * 7919) % 251));
 const lines = "😀 a long enough line\n".repeat(megabyte / 24);
 
-test("a megabyte of lines, or of any bytes in Base64, arrives as it is, and stays", async () => {
+test("a megabyte of user data, as lines or as Base64, reaches the service unchanged, and the next run sees no change", async () => {
   await withWorld(service, async (world) => {
     const program = {
       lines: inputs({ userData: new Secret(lines) }),
       bytes: inputs({ userDataBase64: new Secret(bytes.toString("base64")) }),
     };
-    await expectMade(world, program);
+    await expectStable(world, program);
     for (const [name, sent] of Object.entries({ lines: Buffer.from(lines), bytes })) {
       const { id } = world.stack.held(name);
       const { user_data = "" } = world.service.control.instance(id)?.request ?? {};

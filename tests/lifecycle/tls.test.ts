@@ -1,4 +1,4 @@
-/** G8, G9: a service that can't prove who it is gets nothing, and the message says why and what to do. */
+/** Tests that nothing is sent to a service with a bad certificate (G8), and that the message helps (G9). */
 import * as net from "node:net";
 import { expect, test } from "@jest/globals";
 import {
@@ -13,11 +13,11 @@ import { TlsFront } from "../support/tlsFront";
 import { inputs } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 
-// tests/engine/tls.test has the variable itself, and a certificate by an authority that nobody knows.
+// tests/engine/tls.test.ts tests NODE_EXTRA_CA_CERTS, and a certificate of an unknown authority.
 trustTestAuthority();
 
 const web = { web: inputs() };
-/** How much faster than the test's the plugin's clock runs: of what is refused there are four tries. */
+/** How many times faster than real time the plugin's clock runs, so that waits between tries are short. */
 const speed = 20;
 const patient = { requestTimeoutSeconds: 400 };
 
@@ -42,7 +42,7 @@ const refused: [string, TestCertificate, RegExp][] = [
 ];
 
 test.concurrent.each(refused)(
-  "a certificate that is %s: refused before a byte of a request is sent",
+  "a certificate that is %s is refused before a request is sent",
   async (_, certificate, says) => {
     await withFront(certificate, async (world, front) => {
       const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
@@ -53,14 +53,14 @@ test.concurrent.each(refused)(
       expect(failure.message).toMatch(says);
       expect(failure.message).toMatch(/Nothing was sent.*compute:baseUrl/);
       expect(world.service.counts()).toEqual({});
-      // Tried again at once, it would be refused again.
+      // There is one try only, because another one would fail in the same way.
       expect(front.refusals).toBe(1);
     });
   },
 );
 
 test.concurrent.each(refused)(
-  "%s from the POST on: surely not made, so nothing is left open, looked for or waited for (G2)",
+  "with a certificate that is %s from the POST on, the create fails without a pending create or another listing (G2)",
   async (_, certificate, says) => {
     await withFront(testServer, async (world, front) => {
       const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
@@ -86,7 +86,7 @@ test.concurrent.each(refused)(
   },
 );
 
-/** A listener that does one thing with what a client says first. */
+/** Starts a listener that calls `react` when a client sends its first bytes. */
 async function withListener(
   react: (socket: net.Socket) => void,
   body: (port: number) => Promise<void>,
@@ -119,7 +119,7 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
     /no TLS connection could.*HANDSHAKE_FAILURE\)/,
   ],
 ])(
-  "a handshake that is %s: nothing was sent, and the message is one line",
+  "after a TLS handshake that is %s, the message says in one line that nothing was sent",
   async (_, react, says) => {
     await withWorld({}, async (world) => {
       await withListener(react, async (port) => {
@@ -137,7 +137,7 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
 );
 
 test.concurrent(
-  "plain http in the address of an https service is named as what it may be",
+  "an http address of an https service fails with a question whether it is an https address",
   async () => {
     await withFront(testServer, async (world, front) => {
       const baseUrl = front.url.replace("https:", "http:");

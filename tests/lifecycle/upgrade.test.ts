@@ -1,4 +1,4 @@
-/** States that released versions left behind, under the version at hand: nothing is replaced or lost. */
+/** Tests the current version with states that released versions wrote: no instance is replaced or lost. */
 import { expect, test } from "@jest/globals";
 import { DiffResponse } from "@pulumi/pulumi/proto/provider_pb";
 import { placed, properties, recordedStates, recordStates, type Recorded } from "./fixtures/states";
@@ -7,7 +7,7 @@ import { withWorld, type World } from "./support/world";
 
 if (process.env["COMPUTE_RECORD"]) test("records the states of this version", recordStates);
 
-/** The stack as that version left it, at a service that has the instance. */
+/** Runs a test with the recorded state and a service that has its instance. */
 async function withState(
   recorded: Recorded,
   body: (world: World, it: Recorded) => Promise<void>,
@@ -32,17 +32,17 @@ async function withState(
 const states = recordedStates().map((state) => [`${state.version}, ${state.name}`, state] as const);
 const finished = states.filter(([, { held }]) => !held.unfinished);
 const unfinished = states.filter(([, { held }]) => held.unfinished);
-/** Right after an import, the state lacks what the program claims: recorded in place, not replaced. */
+/** Whether the state lacks inputs, as after an import. The first `up` records them by an update. */
 const isUnclaimed = ({ held }: Recorded) => !("flavorId" in held.inputs);
 
-test("there are states of every kind to go by", () => {
+test("there is a recorded state of every kind", () => {
   const names = states.map(([name]) => name);
   for (const name of ["every-input", "minimum", "imported", "imported-and-claimed", "unfinished"])
     expect(names).toContain(`0.1.0, ${name}`);
 });
 
 for (const [name, state] of states)
-  test(`${name}: Diff with the same program replaces nothing`, async () => {
+  test(`${name}: a Diff with the same program replaces nothing`, async () => {
     await withState(state, async (world, it) => {
       const { client } = await world.plugin();
       const { id, inputs: oldInputs, outputs: oldOutputs } = world.stack.held();
@@ -59,12 +59,12 @@ for (const [name, state] of states)
   });
 
 for (const [name, state] of finished)
-  test(`${name}: refresh keeps it as it is, and up leaves it alone`, async () => {
+  test(`${name}: refresh keeps the state, and up replaces nothing`, async () => {
     await withState(state, async (world, it) => {
       const before = world.stack.held();
       const plugin = await world.plugin();
       expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
-      // The settling time after its create is over.
+      // `__accepted` is gone, because the settling time after the create is over.
       expect(world.stack.held()).toEqual(lasting(before));
       const program = { web: properties(it.program) };
       const did = isUnclaimed(it) ? "update web" : "same web";
@@ -74,7 +74,7 @@ for (const [name, state] of finished)
   });
 
 for (const [name, state] of unfinished)
-  test(`${name}: refresh keeps it unfinished, and up finishes it`, async () => {
+  test(`${name}: refresh keeps the instance unfinished, and up finishes it`, async () => {
     await withState(state, async (world, it) => {
       const before = world.stack.held();
       const { failure } = await world.stack.refresh(await world.plugin());
@@ -90,7 +90,7 @@ for (const [name, state] of unfinished)
   });
 
 for (const [name, state] of finished)
-  test(`${name}: gone from the service, it is gone from the state`, async () => {
+  test(`${name}: a Read of an instance that the service does not have returns nothing`, async () => {
     await withWorld({}, async (world) => {
       const it = placed(state, world.service.url);
       const held = { inputs: properties(it.held.inputs), outputs: properties(it.held.outputs) };

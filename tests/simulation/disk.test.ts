@@ -1,4 +1,4 @@
-/** The disk of the simulation behaves like the disk of the system, and loses what a power cut may lose. */
+/** Tests that the disk of the simulation behaves like the disk of the system, and loses what a power cut may lose. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
@@ -145,7 +145,7 @@ test("files that were made or removed since the last sync of a folder may be as 
   expect(afterPowerCut(memory, see)).toEqual(["y", "y,z"]);
 });
 
-test("a sync that has ended keeps what was appended before it began; the sync of a dead process never ends", async () => {
+test("a sync that has ended keeps what was appended before it began, and the sync of a dead process never ends", async () => {
   const ends: (() => void)[] = [];
   const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
   const see = (it: Disk) => contentOf(it, "/folder/x").replace("synced\n", "");
@@ -212,7 +212,7 @@ test.each([
   { random: 0, expected: ["sending"] },
   { random: 0.9999, expected: ["sending", "accepted"] },
 ])(
-  "what `begin` has recorded is found after a power cut at any later step (G1; $random)",
+  "after a power cut at any step, the ledger finds a record that `begin` has written (G1; random $random)",
   async ({ random, expected }) => {
     const stages = new Set<string | undefined>();
     for (let stop = 1; stop <= 20; stop++) {

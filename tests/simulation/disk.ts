@@ -1,30 +1,32 @@
 /**
- * A machine's disk in memory, for any number of processes: each may be killed at any step, and a power cut
- * loses what was not synced. Folders, once made, survive one: file systems keep the way to what they sync.
+ * A machine's disk in memory, for any number of processes. Each process may be killed at any step. A power cut loses
+ * what was not synced, except for folders, because a file system that syncs a file keeps its folders.
  */
 import { basename, dirname } from "node:path";
 import type { Disk, Lock } from "../../provider/ledger/disk";
 
+/** How a simulation interferes with the operations of a process. */
 export interface Hooks {
   /**
-   * Called before each operation that changes the disk. An error with a `code`, such as ENOSPC, fails that
-   * operation; any other kills the process there.
+   * Called before each operation that changes the disk. If it throws an error with a `code`, such as ENOSPC, the
+   * operation fails. Any other error kills the process.
    */
   step(what: string, path: string): void;
   /** Schedules the end of a sync. */
   later(run: () => void): void;
-  /** Where `step` throws at an append, how much of the text is in the file already: from 0 to 1. */
+  /** If `step` throws at an append, the part of the string that is written anyway, from 0 to 1. */
   partial?(): number;
 }
 
+/** The disk as one process uses it. */
 export interface ProcessDisk extends Disk {
-  /** Its locks are free and its files closed; nothing that it still does changes the disk. */
+  /** Kills the process: releases its locks. Nothing that it still does changes the disk. */
   kill(): void;
 }
 
 interface Inode {
   bytes: Buffer;
-  /** How many of them survive a power cut. */
+  /** The number of bytes that survive a power cut. */
   synced: number;
   mtimeMs: number;
   lock?: Lock | undefined;
@@ -32,13 +34,14 @@ interface Inode {
 
 type Names = Map<string, Inode>;
 
-/** Its files now, and as of the last sync that has ended; syncs are numbered as they begin. */
+/** The files of a folder: now, and as of the last sync that has ended. Syncs are numbered as they begin. */
 interface Folder {
   names: Names;
   synced: Names;
   sync: number;
 }
 
+/** The disk of one machine. */
 export class MemoryDisk {
   #folders = new Map<string, Folder>();
   readonly #processes = new Set<ProcessDisk>();
@@ -136,7 +139,7 @@ export class MemoryDisk {
           step("remove", path);
           this.#folders.get(dirname(path))?.names.delete(basename(path));
         } catch {
-          // As the system's.
+          // The remove of the system disk ignores errors, too.
         }
       },
       lock: (path, { make }) => {
@@ -149,7 +152,7 @@ export class MemoryDisk {
         }
         if (!inode) return disk.stat(path) ? "failed" : "missing";
         if (inode.lock) return "held";
-        // SQLite takes it for a broken database.
+        // SQLite would treat a lock file with content as a broken database.
         if (inode.bytes.length > 0) return "failed";
         const release = () => {
           if (locks.delete(lock)) inode.lock = undefined;
@@ -169,8 +172,8 @@ export class MemoryDisk {
   }
 
   /**
-   * Kills every process. Of each file, a random part stays of what was appended since its last sync; and
-   * what was made or removed in a folder since its last sync is so, or is as it was, at random.
+   * Kills every process. Each file keeps a random part of what was appended since its last sync. Each file that was
+   * made or removed since the last sync of its folder exists or not, at random.
    */
   powerCut(random: () => number): void {
     for (const process of this.#processes) process.kill();
@@ -191,7 +194,7 @@ export class MemoryDisk {
     }
   }
 
-  /** The same, without its processes. */
+  /** Returns a copy of the disk without its processes. */
   copy(): MemoryDisk {
     const copies = new Map<Inode, Inode>();
     const copyOf = (inode: Inode) => {
@@ -245,14 +248,14 @@ function isFault(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
 }
 
-/** In the room that is left behind the bytes, or in a new one of twice the size: a thousand appends are cheap. */
+/** Appends in place if the buffer is large enough, else in a new buffer of twice the size. Many appends are cheap. */
 function appended(bytes: Buffer, more: Buffer): Buffer {
   const size = bytes.length + more.length;
-  let room = bytes.buffer;
-  if (size > room.byteLength) {
-    room = new ArrayBuffer(2 * size);
-    bytes.copy(Buffer.from(room));
+  let buffer = bytes.buffer;
+  if (size > buffer.byteLength) {
+    buffer = new ArrayBuffer(2 * size);
+    bytes.copy(Buffer.from(buffer));
   }
-  more.copy(Buffer.from(room, bytes.length));
-  return Buffer.from(room, 0, size);
+  more.copy(Buffer.from(buffer, bytes.length));
+  return Buffer.from(buffer, 0, size);
 }

@@ -1,5 +1,5 @@
 /**
- * The model of the engine (engine.ts) makes the calls that were recorded of the real engine in
+ * Tests that the model of the engine (engine.ts) makes the calls of the real engine, which are recorded in
  * tests/engine/recordedCalls.json. Of the calls about the provider resource, only Configure and Cancel are
  * compared. Time and disk are virtual, so that no result depends on how busy the machine is.
  */
@@ -104,22 +104,22 @@ class RecordedRuns {
   }
 }
 
-test("an instance's life: up, again, preview, refresh, destroy", async () => {
+test("up, up again, preview, refresh and destroy of an instance", async () => {
   const recording = new RecordedRuns();
   await recording.run((engine) => engine.up(web, { preview: true }));
   await recording.run((engine) => engine.up(web));
   recording.expectCalls("up, with its preview");
   await recording.run((engine) => engine.up(web));
-  recording.expectCalls("up of what is there");
+  recording.expectCalls("up without changes");
   await recording.run((engine) => engine.up(web, { preview: true }));
-  recording.expectCalls("preview of what is there");
+  recording.expectCalls("preview without changes");
   await recording.run((engine) => engine.refresh());
   recording.expectCalls("refresh");
   await recording.run((engine) => engine.destroy());
   recording.expectCalls("destroy");
 });
 
-test("replacements: an input changed, `--replace`", async () => {
+test("replacements because of a changed input and `--replace`", async () => {
   const recording = new RecordedRuns();
   await recording.createWeb();
   await recording.run((engine) => engine.up(changed, { preview: true }));
@@ -130,15 +130,15 @@ test("replacements: an input changed, `--replace`", async () => {
   recording.expectCalls("up --replace");
 });
 
-test("siblings: what is new is made while what is there is compared", async () => {
+test("up of an existing, a new and a removed resource", async () => {
   const recording = new RecordedRuns();
   await recording.run((engine) => engine.up({ a: inputs(), b: inputs() }));
-  recording.expectCalls("up of two");
+  recording.expectCalls("up of two new resources");
   await recording.run((engine) => engine.up({ a: inputs(), c: inputs() }));
-  recording.expectCalls("up of one that is there, one new, one dropped");
+  recording.expectCalls("up of an existing, a new and a removed resource");
 });
 
-test("`pulumi import`: previewed, and done", async () => {
+test("`pulumi import`, previewed and executed", async () => {
   const recording = new RecordedRuns();
   const { id } = recording.service.has("i-there", { name: "web-main" });
   await recording.run((engine) => engine.import("web", id, { preview: true }));
@@ -150,14 +150,14 @@ test("`pulumi import`: previewed, and done", async () => {
   recording.expectCalls("up after an import");
 });
 
-test("a destroy that is refused", async () => {
+test("a destroy that the provider refuses", async () => {
   const recording = new RecordedRuns({ deletePolicy: "fail" });
   await recording.createWeb();
   await recording.run((engine) => engine.destroy());
   recording.expectCalls("destroy, refused");
 });
 
-test("Ctrl-C during the wait, and the up that goes on", async () => {
+test("Ctrl-C during the wait, and the up that continues it", async () => {
   const recording = new RecordedRuns();
   const first = recording.engine();
   // The POST is accepted, and its instance stays PROVISIONING.
@@ -165,10 +165,10 @@ test("Ctrl-C during the wait, and the up that goes on", async () => {
   await cancelDuringWait(recording, first);
   recording.expectCalls("up, Ctrl-C during the wait");
   await cancelDuringWait(recording, recording.engine());
-  recording.expectCalls("up of what is unfinished, Ctrl-C during the wait", true);
+  recording.expectCalls("up of an unfinished instance, Ctrl-C during the wait", true);
 });
 
-test("an engine that is killed during the wait", async () => {
+test("up of an engine that is killed during the wait", async () => {
   const recording = new RecordedRuns();
   const killed = recording.engine();
   recording.service.posts.length = 0;

@@ -62,14 +62,14 @@ export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries(
 
 /** More faults of a list request. */
 export const listFaults: Readonly<Record<string, Fault>> = {
-  "a list of nothing much": {
+  "a list with an empty item": {
     kind: "body",
     text: '{"object":"list","data":[{}],"has_more":false}',
   },
   "ids twice": odd({ kind: "duplicateIds" }),
   "ids that change": odd({ kind: "changeIds" }),
   "an unknown status": odd({ kind: "showStatus", status: "WEIRD" }),
-  "has_more for ever": odd({ kind: "hasMoreForever" }),
+  "has_more that never ends": odd({ kind: "hasMoreForever" }),
 };
 
 /**
@@ -84,7 +84,7 @@ export const hidingFaults: Readonly<Record<string, Fault>> = {
 /** More faults of a POST. */
 export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance that ends OFFLINE": odd({ kind: "endsAs", status: "OFFLINE" }),
-  "an instance that ends as nobody knows": odd({ kind: "endsAs", status: "WEIRD" }),
+  "an instance that ends with an unknown status": odd({ kind: "endsAs", status: "WEIRD" }),
   "an instance that stays PROVISIONING": odd({ kind: "neverLeavesProvisioning" }),
   "an instance listed late": odd({ kind: "appearsAfter", seconds: 45 }),
 };

@@ -74,8 +74,8 @@ export interface History {
   runs: RunPlan[];
 }
 
-/** Faults of one kind of request. */
-const strikeOn = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
+/** Generates faults of one kind of request. */
+const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
   fc.record({
     at: fc.constant(at),
     nth: fc.nat(at === "list" ? 4 : 1),
@@ -91,12 +91,12 @@ const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   fault: fc.constantFrom(...Object.keys(hidingFaults)),
 });
 
-const strike = fc.oneof(
-  { weight: 4, arbitrary: strikeOn("post", postFaults) },
-  { weight: 3, arbitrary: strikeOn("list", listFaults) },
+const anyFault = fc.oneof(
+  { weight: 4, arbitrary: faultOf("post", postFaults) },
+  { weight: 3, arbitrary: faultOf("list", listFaults) },
   { weight: 1, arbitrary: hiding },
-  { weight: 1, arbitrary: strikeOn("account", {}) },
-  { weight: 1, arbitrary: strikeOn("delete", {}) },
+  { weight: 1, arbitrary: faultOf("account", {}) },
+  { weight: 1, arbitrary: faultOf("delete", {}) },
 );
 
 const run: fc.Arbitrary<RunPlan> = fc.record({
@@ -106,7 +106,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   version: fc.constantFrom(1, 1, 1, 2),
   timeoutSeconds: fc.constantFrom(200, 200, 200, 30, 100),
   faults: fc
-    .array(strike, { maxLength: 2 })
+    .array(anyFault, { maxLength: 2 })
     .filter((all) => all.filter(({ fault }) => fault in hidingFaults).length < 2),
   end: fc.option(
     fc.record({

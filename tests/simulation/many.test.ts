@@ -1,6 +1,6 @@
 /**
- * Hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right although a
- * listing shows only 100 instances (G7; docs/scaling.md, "A thousand instances without a cursor").
+ * Tests hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right although
+ * a listing shows only 100 instances (G7; docs/scaling.md, section "A thousand instances without a cursor").
  */
 import { expect, test } from "@jest/globals";
 import { isUnfinished } from "./machine";
@@ -16,16 +16,16 @@ function expectAllHeld(simulation: Simulation): void {
 }
 
 /** Expects a run without failures and warnings. */
-function expectWell({ engine, warnings }: Run): void {
+function expectNoProblem({ engine, warnings }: Run): void {
   expect(engine.failed).toEqual([]);
   expect(warnings).toEqual([]);
 }
 
-test("a thousand instances take a little over a minute, and are answered soon after they are ACTIVE", async () => {
+test("the creates of a thousand instances end after little more than a minute", async () => {
   using simulation = new Simulation({ ...cursor, provisioningSeconds });
   const run = simulation.begin(cursor);
   await simulation.over(run.engine.up(program(1000)));
-  expectWell(run);
+  expectNoProblem(run);
   expectAllHeld(simulation);
   expect(simulation.posts).toBe(1000);
   expect(simulation.refused).toBe(0);
@@ -39,7 +39,7 @@ test("a thousand instances take a little over a minute, and are answered soon af
 });
 
 test.each(["sliding", "fixed"] as const)(
-  "more instances than a minute's limit lets through meet no 429, and are made as it allows (%s window)",
+  "more creates than the limit of a minute get no 429 (%s window)",
   async (rateWindow) => {
     const limit = { requestsPerMinute: 200 };
     using simulation = new Simulation({ provisioningSeconds, ...cursor, ...limit, rateWindow });
@@ -52,7 +52,7 @@ test.each(["sliding", "fixed"] as const)(
     expect(early).toBeGreaterThanOrEqual(180);
     await simulation.over(up);
 
-    expectWell(run);
+    expectNoProblem(run);
     expect(simulation.seconds).toBeGreaterThan(60 + provisioningSeconds);
     expectAllHeld(simulation);
     expect(simulation.posts).toBe(300);
@@ -66,7 +66,7 @@ test.each(["sliding", "fixed"] as const)(
   },
 );
 
-test("three processes that share a limit too low for them all end well, each instance made once", async () => {
+test("three processes that share a low limit all succeed, and create each instance once", async () => {
   const low = { requestsPerMinute: 250, rateScope: "path" } as const;
   using simulation = new Simulation({ provisioningSeconds, ...cursor, ...low });
   const stacks = [1, 2, 3].map((n) => new Stack(`dev${n}`));
@@ -86,7 +86,7 @@ test("three processes that share a limit too low for them all end well, each ins
   });
 });
 
-test("300 instances: a look is three pages, a refresh of all is one look", async () => {
+test("a listing of 300 instances is three pages, and a refresh of all of them is one listing", async () => {
   using simulation = new Simulation({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
   const run = simulation.begin({ ...unlimited, ...cursor });
   const up = run.engine.up(program(300));
@@ -98,23 +98,22 @@ test("300 instances: a look is three pages, a refresh of all is one look", async
   expect(simulation.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
   simulation.service.control.settle();
   await simulation.over(up);
-  expectWell(run);
+  expectNoProblem(run);
   expectAllHeld(simulation);
 
   simulation.service.control.forgetRequests();
-  expectWell(await simulation.refresh({ ...unlimited, ...cursor }));
+  expectNoProblem(await simulation.refresh({ ...unlimited, ...cursor }));
   expect(simulation.pages).toEqual(["first", "next", "next"]);
   expect(simulation.service.control.counts()["GET /v2/account"]).toBe(1);
   simulation.service.control.forgetRequests();
   // Without the cursor, the provider fetches one page of each status. The 200 instances that they do not show stay
-  // in the
-  // state.
+  // in the state.
   await simulation.refresh(unlimited);
   expect(simulation.pages).toEqual(["first", "PROVISIONING", "ACTIVE", "OFFLINE"]);
   expect(simulation.stack.ids).toHaveLength(300);
 });
 
-test("without a cursor, 300 are made a hundred at a time, each with the address it was seen with; one warning a run", async () => {
+test("without a cursor, 300 instances are created at most a hundred at a time, with a right address or none, and one warning per run", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(300));
@@ -140,7 +139,7 @@ test("without a cursor, 300 are made a hundred at a time, each with the address 
   simulation.service.control.forgetRequests();
   const { engine, warnings } = await simulation.refresh(unlimited);
   expect(engine.failed).toEqual([]);
-  // Two listings.
+  // These are two listings.
   expect(simulation.pages.length).toBeLessThanOrEqual(8);
   expect(simulation.stack.ids.sort()).toEqual(ids.sort());
   expect(warnings).toEqual([expect.stringMatching(/the state keeps it unchanged/)]);
@@ -150,12 +149,12 @@ test("without a cursor, 300 are made a hundred at a time, each with the address 
   for (const { error } of (await simulation.destroy(unlimited)).engine.failed) {
     expect(error.message).toMatch(/it can't be proven that the instance is gone/);
   }
-  expectWell(await simulation.destroy(unlimited));
+  expectNoProblem(await simulation.destroy(unlimited));
   expect(simulation.ids).toEqual([]);
   expect(simulation.stack.ids).toEqual([]);
 });
 
-test("without a cursor, each is seen while it is PROVISIONING, so that its address is known", async () => {
+test("without a cursor, each instance is listed while it is PROVISIONING, so that its address is known", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(250));
@@ -174,7 +173,7 @@ test("without a cursor, each is seen while it is PROVISIONING, so that its addre
   }
 });
 
-test("Ctrl-C while creates are held back: what was sent is kept, what was not is not made (G1)", async () => {
+test("after Ctrl-C while creates are held back, the created instances are in the state, and no more POSTs are sent (G1)", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
   const { engine, statuses } = simulation.begin(unlimited);
   const up = engine.up(program(120));

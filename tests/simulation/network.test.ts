@@ -1,5 +1,6 @@
 /**
- * The network in memory behaves like sockets: for each fault, the real API client has the same outcome over both.
+ * Tests that the network in memory behaves like sockets: for each fault, the real API client has the same outcome over
+ * both.
  * Faults that the simulation does not have (TLS, proxies, a slow drip) are not compared.
  */
 import { describe, expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
 /**
- * On a slow and overloaded service, each instance is created once (G2) and none is lost (G1). One response in five
- * is a 503.
+ * Tests a slow and overloaded service, which answers every fifth request with 503: each instance is created once (G2)
+ * and none is lost (G1).
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
@@ -16,7 +16,7 @@ const overloaded = (acted: boolean): Fault => ({
 });
 
 test.each([1, 2, 3])(
-  "5 s for each answer, every fifth a 503: each instance is made once (seed %i)",
+  "with 5 s for each answer and a 503 for every fifth request, each instance is created once (seed %i)",
   async (seed) => {
     using simulation = new Simulation({ provisioningSeconds: 5 });
     const random = new Random(seed);

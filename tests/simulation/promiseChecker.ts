@@ -37,7 +37,7 @@ export interface Poster {
   /** The names of the faults that its requests have met so far. */
   metFaults: ReadonlySet<string>;
   /** Whether a message said that the listing before a create was not complete. */
-  toldPartial: boolean;
+  reportedPartial: boolean;
 }
 
 /** The greatest age of the listing before a create when the service acts on the POST. */
@@ -73,7 +73,7 @@ export class PromiseChecker {
   }
 
   /** Called with each message that a person reads. It names the instances whose import command it shows. */
-  told(text: string): void {
+  onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
     for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
   }
@@ -82,17 +82,19 @@ export class PromiseChecker {
    * Called when the service has created an instance. No other instance of its resource may exist that no message has
    * named (2).
    */
-  makes(made: Made, poster: Poster): void {
+  onCreate(made: Made, poster: Poster): void {
     this.made.set(made.id, made);
     this.figures.made++;
-    if (poster.plan?.operation === "preview") this.violated(`a preview made ${made.id}`);
+    if (poster.plan?.operation === "preview") this.violated(`a preview created ${made.id}`);
     for (const other of this.made.values()) {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
       if (other.namedAt !== undefined) continue;
       if (!this.#mayBeUnnamed(other, poster)) {
-        this.violated(`${made.id} is made for ${made.urn}, and ${other.id} was not named before`);
+        this.violated(
+          `${made.id} is created for ${made.urn}, but ${other.id} was not named before`,
+        );
       }
     }
   }
@@ -102,9 +104,10 @@ export class PromiseChecker {
   }
 
   /** Whether a second instance may be created though no message has named the first one. */
-  #mayBeUnnamed(first: Made, { disk, metFaults, toldPartial }: Poster): boolean {
+  #mayBeUnnamed(first: Made, { disk, metFaults, reportedPartial }: Poster): boolean {
     // A message said that the list was not complete, or a fault hid the first instance.
-    if (toldPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name))) return true;
+    if (reportedPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name)))
+      return true;
     // The ledger has a record of the first instance.
     if (first.disk === disk) return false;
     return (
@@ -118,43 +121,49 @@ export class PromiseChecker {
   }
 
   /** Called when the engine gets an id for a resource. It must not be the instance of another resource (4). */
-  gives(urn: string, stack: Stack, id: string, { metFaults }: Pick<Poster, "metFaults">): void {
+  onIdReturned(
+    urn: string,
+    stack: Stack,
+    id: string,
+    { metFaults }: Pick<Poster, "metFaults">,
+  ): void {
     const made = this.made.get(id);
     if (!made) {
       // After a POST with an unknown outcome, the provider adopted the id of a listing that a fault had changed.
       if (metFaults.has("ids that change")) return;
-      return this.violated(`${id}, which no run made, is given for ${urn}`);
+      return this.violated(`${id}, which no run created, was returned for ${urn}`);
     }
     if (made.urn !== urn || made.stack !== stack) {
       this.violated(
-        `${id} was made for ${made.urn} of ${made.stack.name}, and is given for ${urn}`,
+        `${id} was created for ${made.urn} of ${made.stack.name}, but returned for ${urn}`,
       );
     }
     const holder = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
-    if (holder) this.violated(`${id} is held by ${holder.name}, and is given to ${stack.name}`);
+    if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
   /** Called when a state is saved. An instance that it drops must be gone or let go (3). */
-  saves(before: readonly string[], after: readonly string[]): void {
+  onSave(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
-      if (this.made.get(id)?.letGo === undefined) this.violated(`a state drops ${id}, which runs`);
+      if (this.made.get(id)?.letGo === undefined)
+        this.violated(`a state drops ${id}, which exists`);
     }
   }
 
   /** Called when the service destroys an instance. The stack must hold it, and no other stack may (4). */
-  destroys(id: string, stack: Stack): void {
+  onDestroy(id: string, stack: Stack): void {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
-    if (other) this.violated(`${id} is destroyed, and ${other.name} holds it`);
+    if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);
   }
 
   /**
    * Called at the end. Every existing instance is in a state, was named or let go, or the next create will find it
    * (1).
    */
-  ends(records: readonly LedgerRecord[]): void {
+  onEnd(records: readonly LedgerRecord[]): void {
     const held = this.#stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
       const { id, namedAt, letGo, name } = made;
@@ -169,9 +178,10 @@ export class PromiseChecker {
       // Its ledger is lost with its machine. In the same scope, the next create finds the instance by its name. In
       // another scope nothing shows whose it is, so nothing is promised.
       else if (this.goneDisks.has(made.disk)) continue;
-      else this.violated(`${id} (${name}) runs, and nobody knows of it`);
+      else this.violated(`${id} (${name}) exists, but no state, record or message has it`);
     }
-    for (const id of held) if (!this.isAlive(id)) this.violated(`${id} is held, and is not there`);
+    for (const id of held)
+      if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);
     for (const id of new Set(held)) {
       if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
     }

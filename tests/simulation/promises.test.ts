@@ -1,5 +1,5 @@
 /**
- * Random histories from fixed seeds: no instance is lost (G1), doubled (G2) or wrongly reported as deleted (G3).
+ * Random histories from fixed seeds: no instance is lost (G1), created twice (G2) or wrongly reported as deleted (G3).
  * They run in processes of `npm run simulate`, because they are slower inside Jest.
  */
 import { expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { runToolProcess } from "../support/tool";
 
 const histories = 20_000;
 
-test(`${histories} histories from fixed seeds: nothing is lost, doubled or forgotten`, async () => {
+test(`in ${histories} histories from fixed seeds, no instance is lost, created twice or forgotten`, async () => {
   const { code, printed } = await runToolProcess("simulate", [
     "--histories",
     `${histories}`,
@@ -17,16 +17,16 @@ test(`${histories} histories from fixed seeds: nothing is lost, doubled or forgo
   ]);
   if (code !== 0) throw new Error(printed);
   const [, played, runs, instances, named] =
-    /^(\d+) histories of (\d+) runs in \d+ s: (\d+) instances made, (\d+) of them named/m.exec(
+    /^(\d+) histories of (\d+) runs in \d+ s: (\d+) instances created, (\d+) of them named/m.exec(
       printed,
     ) ?? [];
   expect(Number(played)).toBe(histories);
-  expect(printed).toContain("lost 0, doubled 0, wrongly forgotten 0");
+  expect(printed).toContain("lost 0, created twice 0, wrongly forgotten 0");
   reportFigures("simulated histories", {
     histories,
     runs: Number(runs),
     instances: Number(instances),
-    "named to the person": Number(named),
-    ...{ lost: 0, doubled: 0, "wrongly forgotten": 0 },
+    "named in a message": Number(named),
+    ...{ lost: 0, "created twice": 0, "wrongly forgotten": 0 },
   });
 });

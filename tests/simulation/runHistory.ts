@@ -117,7 +117,7 @@ class HistoryRun {
     this.#shared = this.#emptyService();
     this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
-    const onSave = (before: string[], after: string[]) => this.#checker.saves(before, after);
+    const onSave = (before: string[], after: string[]) => this.#checker.onSave(before, after);
     this.#stacks = [new CheckedStack("dev", onSave), new CheckedStack("prod", onSave)];
     this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
@@ -138,7 +138,7 @@ class HistoryRun {
       await this.#allOver();
       await this.#heal();
       const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
-      this.#checker.ends(records.map(({ record }) => record));
+      this.#checker.onEnd(records.map(({ record }) => record));
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
     }
@@ -162,8 +162,7 @@ class HistoryRun {
     const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
     // The backend locks a stack for one engine. Breaking the lock of a living engine loses its saves, and no
-    // provider can
-    // prevent that.
+    // provider can prevent that.
     if (stack.isLocked) return;
     await this.#act(plan);
     const run = this.#begin(stack, machine, plan);
@@ -197,7 +196,7 @@ class HistoryRun {
       saves: 0,
       scope: stack.scope,
       metFaults: new Set(),
-      toldPartial: false,
+      reportedPartial: false,
       counts: { account: 0, list: 0, post: 0, delete: 0 },
       get replacing() {
         return this.engine.replacing;
@@ -220,7 +219,7 @@ class HistoryRun {
       ),
     };
     plugin.onMessage = (text) => {
-      run.toldPartial ||= text === partialNotice;
+      run.reportedPartial ||= text === partialNotice;
       this.#onMessage(text);
     };
     plugin.onStep = (step) => {
@@ -235,7 +234,7 @@ class HistoryRun {
   #start(run: Run, operation: () => Promise<void>): void {
     run.stack.isLocked = true;
     const over = () => {
-      this.#tell(`${run.name} is over: ${run.engine.did.join(", ")}`);
+      this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
         this.#onMessage(
           error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
@@ -318,9 +317,8 @@ class HistoryRun {
 
   async #act({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks change together, and when no instance is new: a machine whose clock is an hour ahead of another
-      // takes a
-      // new instance for an old one.
+      // All clocks change together, and only when no instance is new. A machine whose clock is an hour ahead of
+      // another would treat a new instance as an old one.
       await this.#allOver();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
@@ -352,7 +350,8 @@ class HistoryRun {
   /** Returns the calls of the plugin, and passes the ids that the engine gets to the checker. */
   #checkedCalls(runOf: () => Run): Calls {
     const calls = () => runOf().plugin.calls;
-    const onId = (urn: string, id: string) => this.#checker.gives(urn, runOf().stack, id, runOf());
+    const onId = (urn: string, id: string) =>
+      this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
     return {
       configure: (request) => calls().configure(request),
       check: (request) => calls().check(request),
@@ -434,12 +433,12 @@ class HistoryRun {
     if (!run || this.#isHealed) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
-    const strike = run.plan?.faults.find(
+    const scripted = run.plan?.faults.find(
       (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
     );
-    if (!strike) return undefined;
-    run.metFaults.add(strike.fault);
-    return faultNamed(strike.fault);
+    if (!scripted) return undefined;
+    run.metFaults.add(scripted.fault);
+    return faultNamed(scripted.fault);
   }
 
   #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
@@ -458,10 +457,10 @@ class HistoryRun {
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
       const { scope } = run;
-      this.#checker.makes({ id, name, urn, stack, disk, scope, listedFrom }, run);
+      this.#checker.onCreate({ id, name, urn, stack, disk, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
-      this.#checker.destroys(path.split("/").at(-1) ?? "", run.stack);
+      this.#checker.onDestroy(path.split("/").at(-1) ?? "", run.stack);
     }
   }
 
@@ -496,7 +495,7 @@ class HistoryRun {
       if (wrong === "") return;
       for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
     }
-    this.#checker.violated(`${stack.name} does not come to rest: ${wrong}`);
+    this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${wrong}`);
   }
 
   /** Plays a run without faults. */
@@ -560,9 +559,9 @@ class HistoryRun {
 
   /** Called with each message that a person reads. */
   #onMessage(text: string, resource = ""): void {
-    this.#tell(`${resource} told: ${text}`);
+    this.#tell(`${resource} message: ${text}`);
     this.#messages.push(text);
-    this.#checker.told(text);
+    this.#checker.onMessage(text);
   }
 
   /** Writes a line to the trace, with the time in seconds. */

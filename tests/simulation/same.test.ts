@@ -1,4 +1,4 @@
-/** The same seed gives the same history, byte for byte, even on a busy machine. */
+/** Tests that the same seed produces the same history, byte for byte, even on a busy machine. */
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";
@@ -12,7 +12,7 @@ async function traces(): Promise<string> {
   return all.join("\n\n");
 }
 
-test("the same seed twice, the second time beside two busy loops, gives the same trace", async () => {
+test("the same seed produces the same trace twice, the second time beside two busy loops", async () => {
   const first = await traces();
   const busy = [0, 1].map(() => new Worker("for (;;);", { eval: true }));
   try {

@@ -1,20 +1,20 @@
 /**
- * Runners that share one token keep its rate limit (G6). This is a small version of the simulation behind
+ * Tests that runners that share one token keep its rate limit (G6), with a small version of the simulation behind
  * docs/scaling.md.
  */
 import { expect, test } from "@jest/globals";
 import { share, type Sharing } from "./sharing";
 
-test("runners with their share of the limit configured are never refused", async () => {
+test("runners with their share of the limit configured get no 429", async () => {
   const { refused, failed, done } = await share({
-    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", told: true },
+    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", shareConfigured: true },
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
   // The first minute is not enough for the 75 creates of each runner.
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 
-test("ten runners all end, and latecomers get through; the same seed gives the same run", async () => {
+test("ten runners and two latecomers all end, and the same seed produces the same run", async () => {
   const runners = { runners: 10, creates: 300, latecomers: 10 };
   const sharing: Sharing = { ...runners, limit: 200, window: "sliding" };
   const outcome = await share(sharing);

@@ -19,7 +19,7 @@ export interface Sharing {
   /** Requests per minute. The default is the documented limit. */
   limit?: number;
   /** Whether each runner has its share of the limit configured (`compute:requestsPerMinute`). */
-  told?: boolean;
+  shareConfigured?: boolean;
   /** The number of runners that start later, with one create each. */
   latecomers?: number;
 }
@@ -44,13 +44,13 @@ const intoMinute = { sliding: 0, fixed: 20 };
 
 /** Runs the simulation. */
 export async function share(sharing: Sharing): Promise<Outcome> {
-  const { runners, creates, window, told = false, latecomers = 0 } = sharing;
+  const { runners, creates, window, shareConfigured = false, latecomers = 0 } = sharing;
   const { limit = documentedRequestsPerMinute } = sharing;
   const rate = { requestsPerMinute: limit, rateWindow: window };
   using simulation = new Simulation({ ...cursor, ...rate, provisioningSeconds });
   const further = Math.ceil(creates / limit) - 1;
   const ideal = Math.max(0, further * 60 - intoMinute[window]) + provisioningSeconds;
-  const requestsPerMinute = told ? Math.floor(limit / runners) : limit;
+  const requestsPerMinute = shareConfigured ? Math.floor(limit / runners) : limit;
   const settings = { ...cursor, requestsPerMinute };
   const runs: Run[] = [];
   const up = async (name: string, count: number, startMs: number) => {

@@ -1,6 +1,6 @@
 /**
- * fast-check with the same seed in every run: who runs the tests finds what the last one found. jest.config.cjs
- * puts it in the place of the package. COMPUTE_SEED searches with another one.
+ * fast-check with the same seed in every run, so that failures are reproducible. jest.config.cjs uses this file in place
+ * of the package. COMPUTE_SEED sets another seed.
  */
 const fastCheck = require("../../node_modules/fast-check/lib/cjs/fast-check");
 

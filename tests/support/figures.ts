@@ -1,4 +1,4 @@
-/** Figures that a test counted: shown at once, and once more at the end by `tools/support/jest.ts`. */
+/** Reports the figures that a test counted. `tools/support/jest.ts` prints them at the end of the run. */
 import { appendFileSync } from "node:fs";
 import { figuresVariable, formatFigures, type Figures } from "../../tools/support/jest";
 

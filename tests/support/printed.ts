@@ -1,4 +1,4 @@
-/** The commands that a message prints to be typed: what stands between backticks. */
+/** Returns the commands in a message that contain `start`. Messages have commands between backticks. */
 export function printedCommands(message: string, start: string): string[] {
   return [...message.matchAll(/`([^`]+)`/g)]
     .map(([, command = ""]) => command)

@@ -1,10 +1,10 @@
 /**
- * Starts first what takes longest, so that no worker is left alone with it at the end. By kind and size, and
- * not by what jest remembers: the first run in a new clone is as quick as the next.
+ * The test sequencer of Jest: starts the slowest test files first, so that no worker is left alone with one at the end.
+ * It sorts by kind and size and not by remembered durations, so the first run in a new clone is as fast as the next.
  */
 const { statSync } = require("node:fs");
 
-/** Parts of paths, by how long such files take; what none of them is part of comes last. */
+/** Parts of paths, the slowest files first. Files whose paths contain none of them come last. */
 const longestFirst = [
   "/tests/simulation/",
   "/tests/explorer/",
@@ -32,10 +32,10 @@ module.exports = class Sequencer {
     });
   }
 
-  /** Jest would have it remember durations and failures. */
+  /** Called by Jest to remember durations and failures. Does nothing. */
   cacheResults() {}
 
-  /** For `--onlyFailures`: nothing is remembered. */
+  /** Called for `--onlyFailures`. Returns all tests, because no failure is remembered. */
   allFailedTests(tests) {
     return tests;
   }

@@ -1,10 +1,10 @@
-/** A TLS listener before a service that speaks plain http, with whatever certificate a test wants. */
+/** A TLS proxy in front of an http service, with the certificate that a test chooses. */
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { TestCertificate } from "../../provider/api/testing/certificates";
 
 export class TlsFront implements AsyncDisposable {
-  /** Handshakes that succeeded: without one, no byte of a request can have come. */
+  /** The number of successful handshakes. If it is 0, no request can have arrived. */
   handshakes = 0;
   refusals = 0;
   readonly #server: tls.Server;
@@ -33,7 +33,7 @@ export class TlsFront implements AsyncDisposable {
     return front;
   }
 
-  /** New connections get this one; those that are open go on. */
+  /** Sets the certificate of new connections. Open connections keep theirs. */
   present(certificate: TestCertificate): void {
     this.#server.setSecureContext(certificate);
   }
@@ -42,7 +42,7 @@ export class TlsFront implements AsyncDisposable {
     return (this.#server.address() as net.AddressInfo).port;
   }
 
-  /** The name that the certificates of the tests are for. */
+  /** The base URL. Its host name is the one in the certificates of the tests. */
   get url(): string {
     return `https://localhost:${this.port}/v2`;
   }

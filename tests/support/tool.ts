@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../tools/support/paths";
 
-/** Its exit code, and all that it printed. */
+/** Returns the exit code of the tool, and everything that it printed. */
 export function runToolProcess(
   name: string,
   args: readonly string[] = [],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { lackOfGo, testUnless } from "../support/unless";
+import { missingGo, testUnless } from "../support/unless";
 import { lockedPackage } from "./runtime";
 import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
@@ -35,7 +35,7 @@ const phrases = {
 /** This licence requires that changes to its files are published. We change none of them. */
 const hashicorp = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Public License" };
 
-testUnless(lackOfGo(), "every module that the Go SDK needs has an accepted licence", async () => {
+testUnless(missingGo(), "every module that the Go SDK needs has an accepted licence", async () => {
   const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
   const cwd = join(root, "sdk/go/compute");
   const lines = await captured("go", ["list", "-deps", "-f", format, "./..."], { cwd });

@@ -4,7 +4,7 @@ import { commandsIn } from "./commandLines";
 
 const wordsIn = (block: string) => commandsIn(block).map(({ line, words }) => [line, ...words]);
 
-test("comments are left out; quotes and backslashes join words", () => {
+test("comments are left out, and quotes and backslashes join words", () => {
   const block = [
     "# first",
     "pulumi up     # again: it's fine",

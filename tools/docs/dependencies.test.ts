@@ -34,7 +34,7 @@ const reasons = [...section.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""])
 const isFor = (name: string, reason: string) =>
   reason.endsWith("*") ? name.startsWith(reason.slice(0, -1)) : name === reason;
 
-test("each dependency has its reason", () => {
+test("each dependency has a reason", () => {
   expect(dependencies.length).toBeGreaterThan(40);
   const withoutReason = dependencies.filter(
     (name) => !reasons.some((reason) => isFor(name, reason)),
@@ -42,7 +42,7 @@ test("each dependency has its reason", () => {
   expect(withoutReason).toEqual([]);
 });
 
-test("no reason is given for a package that is not a dependency", () => {
+test("each reason is for a dependency", () => {
   const unneeded = reasons.filter((reason) => !dependencies.some((name) => isFor(name, reason)));
   expect(unneeded).toEqual([]);
 });

@@ -13,7 +13,7 @@ export interface Block {
   page: string;
   /** The line of the opening fence. */
   line: number;
-  /** The first word after the fence; empty if there is none. */
+  /** The first word after the fence. Empty if there is none. */
   language: string;
   text: string;
 }

@@ -1,4 +1,4 @@
-/** Checks that every link in our pages leads somewhere, and that every `compute:NAME` in them exists. */
+/** Checks that every link in our pages has a target, and that every `compute:NAME` in them exists. */
 import { expect, test } from "@jest/globals";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
@@ -27,7 +27,7 @@ test("the pages, their links and the descriptions are found", () => {
   expect(descriptions.length).toBeGreaterThan(30);
 });
 
-test.each(subjects)("%s: each link leads somewhere", (subject) => {
+test.each(subjects)("%s: each link has a target", (subject) => {
   const broken = pagesOf(subject).flatMap((page) =>
     linksOf(page).flatMap((link) => {
       const problem = problemWith(link, page);
@@ -66,7 +66,7 @@ test("each template that a page gives to `pulumi new` exists", () => {
 const page = (text: string, name = "docs/page.md"): Page => ({ name, text });
 const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith(link, subject));
 
-test("a link that leads nowhere is found, wherever it points", () => {
+test("a link without a target is found, to a page, an anchor, a file or a URL", () => {
   const links = [
     "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#configuration) [d](#here)",
     "## Here",
@@ -93,7 +93,7 @@ test("a link that leads nowhere is found, wherever it points", () => {
   ]);
 });
 
-test("a page of the Registry links to nothing that only the repository has", () => {
+test("a link from a page of the Registry to a file of the repository is found", () => {
   const text =
     "---\nlayout: package\n---\n[a](./installation-configuration/) [b](scaling.md) [c](./nothing/)";
   expect(problemsOf(page(text))).toEqual([

@@ -10,7 +10,7 @@ test("the tests run the oldest engine that the provider works with", () => {
   expect(engineVersions["engine-oldest"]).toBe(`v${oldestEngine}`);
 });
 
-test("README names the oldest engine that works", () => {
+test("README.md names the oldest engine that the provider works with", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   expect(readme).toContain(`Engines from ${oldestEngine.replace(/\.0$/, "")} work`);
 });

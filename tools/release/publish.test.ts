@@ -29,7 +29,7 @@ const commit = () =>
     ...["commit", "--quiet", "--allow-empty", "--message=change"],
   );
 
-test("the tag is set on the commit that is checked out, and a second run leaves it there", async () => {
+test("the tag is pushed for the commit that is checked out, and a second run does not move it", async () => {
   await pushGoTag(clone);
   const expected = `${await head()}\trefs/tags/${goTag}`;
   expect(await tags()).toBe(expected);
@@ -37,7 +37,7 @@ test("the tag is set on the commit that is checked out, and a second run leaves 
   expect(await tags()).toBe(expected);
 });
 
-test("a tag that is on another commit stays there, and the error says what to do", async () => {
+test("a tag that exists on another commit is not moved, and the error says what to do", async () => {
   await pushGoTag(clone);
   const before = await tags();
   await commit();

@@ -5,9 +5,10 @@ import { disagreements, releaseNotes, releaseTag, versionDisagreements } from ".
 
 const { version } = metadata;
 
-test("the versions written by hand agree", () => expect(versionDisagreements()).toEqual([]));
+test("all versions that are written by hand are the same", () =>
+  expect(versionDisagreements()).toEqual([]));
 
-test("a tag of another version releases nothing", () => {
+test("a tag of another version is refused", () => {
   expect(disagreements("v9.9.9").join("\n")).toContain(`the tag must be ${releaseTag}`);
   expect(disagreements(releaseTag).join("\n")).not.toContain("the tag must be");
 });
@@ -16,14 +17,14 @@ describe("the section of CHANGELOG.md about this version", () => {
   const changelog = (title: string, notes: string) =>
     `# Changelog\n\n## [Unreleased]\n\n## ${title}\n${notes}\n## [0.0.1] - 2020-01-01\n\n- Old.\n`;
 
-  test("is what stands below its title, up to the next", () => {
+  test("is the text from its title to the next title", () => {
     const text = changelog(`[${version}] - 2026-01-31`, "\n### Added\n\n- New.\n");
     expect(releaseNotes(text)).toBe("### Added\n\n- New.");
   });
 
   test.each([
     ["without a date", changelog(`[${version}]`, "\n- New.\n")],
-    ["without a word below its title", changelog(`[${version}] - 2026-01-31`, "")],
-    ["of a longer version", changelog(`[${version}0] - 2026-01-31`, "\n- New.\n")],
-  ])("is nothing %s", (_, text) => expect(releaseNotes(text)).toBeUndefined());
+    ["without text below its title", changelog(`[${version}] - 2026-01-31`, "")],
+    ["with the title of a longer version", changelog(`[${version}0] - 2026-01-31`, "\n- New.\n")],
+  ])("is not found %s", (_, text) => expect(releaseNotes(text)).toBeUndefined());
 });

@@ -8,26 +8,29 @@ import lock from "../../package-lock.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
-import { lackOfGo, testUnless } from "../support/unless";
+import { missingGo, testUnless } from "../support/unless";
 
 const directory = join(root, ".github", "workflows");
 const workflows = globSync("*.yml", { cwd: directory }).map(
   (name) => [name, readFileSync(join(directory, name), "utf8")] as const,
 );
 
-testUnless(lackOfGo(), "actionlint finds nothing", async () => {
+testUnless(missingGo(), "actionlint finds no problem in the workflows", async () => {
   const found = await captured(await ensureGoTool("actionlint"), ["-no-color"], { cwd: root });
   expect(found).toBe("");
 });
 
-test.each(workflows)("%s uses actions at a commit, and says which version that is", (_, text) => {
-  const used = matches(text, /uses: (.*)/g).filter((action) => !action.startsWith("./"));
-  expect(used).not.toEqual([]);
-  for (const action of used)
-    expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
-});
+test.each(workflows)(
+  "%s pins each action to a commit, with its version in a comment",
+  (_, text) => {
+    const used = matches(text, /uses: (.*)/g).filter((action) => !action.startsWith("./"));
+    expect(used).not.toEqual([]);
+    for (const action of used)
+      expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  },
+);
 
-test("an action has one version everywhere", () => {
+test("each action has the same version everywhere", () => {
   const used = workflows.flatMap(([, text]) => matches(text, /uses: (.*@.*)/g));
   const names = new Set(used.map((action) => action.split("@")[0]));
   expect(new Set(used).size).toBe(names.size);
@@ -63,7 +66,7 @@ test("each job has the permissions it needs, and no others", () => {
     expect([job, permissions]).toEqual([job, { contents: "read", ...needed[job] }]);
 });
 
-test.each(workflows)("%s runs scripts of this repository, and nothing else", (_, text) => {
+test.each(workflows)("%s runs only scripts of this repository", (_, text) => {
   const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
   };

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readIfThere } from "./files";
 
-test("a missing file is not an error, even though jest has its own Error", () => {
+test("reading a missing file returns undefined, although jest replaces the class Error", () => {
   expect(readIfThere(join(__dirname, "nothing", "here"))).toBeUndefined();
-  expect(readIfThere(__filename)).toContain("even though jest");
+  expect(readIfThere(__filename)).toContain("although jest replaces");
   expect(() => readIfThere(__dirname)).toThrow();
 });

@@ -14,14 +14,14 @@ export const figuresVariable = "COMPUTE_FIGURES";
 
 /** What a test has counted, for example the number of cases and of failures. */
 export interface Figures {
-  /** The name of what the figures are about. */
+  /** What was measured, as a title. */
   of: string;
   figures: Readonly<Record<string, number>>;
 }
 
 /** One start of jest. */
 export interface JestRun {
-  /** Names of projects in jest.config.cjs; all by default. */
+  /** Names of projects in jest.config.cjs. The default is all projects. */
   projects?: readonly string[];
   /** Arguments for jest itself. */
   args?: readonly string[];
@@ -84,7 +84,7 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
       {
         cwd: root,
         env: { ...process.env, ...env, [figuresVariable]: figures },
-        // `--watch` reads keys. On stdout jest prints its JSON again; its report for people goes to stderr.
+        // `--watch` reads keys. On stdout jest prints its JSON again. Its report for people goes to stderr.
         stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
       },
     );

@@ -5,9 +5,9 @@ import { findChromium } from "./chromium";
 import { onPath } from "./onPath";
 
 /** What is missing on this machine, as a sentence. Undefined if nothing is missing. */
-type Lack = string | undefined;
+type Reason = string | undefined;
 
-export function lackOfGo(): Lack {
+export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
@@ -18,7 +18,7 @@ export function lackOfChromium(): Lack {
 }
 
 /** Checks venv as well as Python, since some systems install venv separately. */
-export function lackOfPython(): Lack {
+export function lackOfPython(): Reason {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
     return undefined;
@@ -27,14 +27,14 @@ export function lackOfPython(): Lack {
   }
 }
 
-export function testUnless(lack: Lack, title: string, body: () => Promise<void> | void): void {
-  if (lack === undefined) test(title, body);
-  else test.skip(skippedTitle(title, lack), body);
+export function testUnless(reason: Reason, title: string, body: () => Promise<void> | void): void {
+  if (reason === undefined) test(title, body);
+  else test.skip(skippedTitle(title, reason), body);
 }
 
-export function describeUnless(lack: Lack, title: string, tests: () => void): void {
-  if (lack === undefined) describe(title, tests);
-  else describe.skip(skippedTitle(title, lack), tests);
+export function describeUnless(reason: Reason, title: string, tests: () => void): void {
+  if (reason === undefined) describe(title, tests);
+  else describe.skip(skippedTitle(title, reason), tests);
 }
 
-const skippedTitle = (title: string, lack: string) => `${title} (skipped: ${lack})`;
+const skippedTitle = (title: string, reason: string) => `${title} (skipped: ${reason})`;

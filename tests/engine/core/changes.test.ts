@@ -1,4 +1,4 @@
-/** What a change of the program does, shown before it happens (G5, G4). */
+/** Tests that a change of the program is shown before it happens (G5), with what stays behind (G4). */
 import { expect, test } from "@jest/globals";
 import { oneInstance, required, userData, type Inputs } from "../support/programs";
 import { Fixture } from "../support/fixture";
@@ -6,7 +6,7 @@ import { Fixture } from "../support/fixture";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
-test("changed inputs are shown as a replacement that names them alone, with what stays behind", async () => {
+test("a preview shows changed inputs, and only those, as a replacement, and names the instance that is left behind", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(created) });
   const { stack } = fixture;
   await stack.up();
@@ -35,7 +35,7 @@ test("changed inputs are shown as a replacement that names them alone, with what
   expect(fixture.posts()).toBe(1);
 });
 
-test("a test token's instance is replaced, and the old one is left behind by name", async () => {
+test("with a test token the instance is replaced, and a message names the old one, which is left behind", async () => {
   await using fixture = await Fixture.create({ program: oneInstance(created) });
   await fixture.stack.up();
   const [old] = fixture.ids();

@@ -1,4 +1,4 @@
-/** A wrong setting or token is one clear error with the next step (G9). */
+/** Tests that a wrong setting or token is one clear error with the next step (G9: errors help). */
 import { expect, test } from "@jest/globals";
 import { instances, oneInstance } from "../support/programs";
 import { canaries } from "../support/secrets";
@@ -7,7 +7,7 @@ import { Fixture } from "../support/fixture";
 
 const program = oneInstance();
 
-test("every bad setting is named at preview, all at once, and the token is not printed", async () => {
+test("a preview names all invalid settings at once, and does not print the token", async () => {
   const bad = {
     baseUrl: "http://api.example.com/v2",
     requireTokenKind: "both",
@@ -50,7 +50,7 @@ test("a revoked token is one error for all resources, with its code, request id 
   expect(fixture.service.counts()).toEqual({ "GET /v2/account": 1 });
 });
 
-test("a token without the scope for a call is told so, and what it may do still works", async () => {
+test("a call for which the token lacks the scope fails with a clear error, and other calls work", async () => {
   const all = ["account", "list", "create"] as const;
   await using fixture = await Fixture.create({ program });
   const { control } = fixture.service;

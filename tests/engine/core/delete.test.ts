@@ -1,4 +1,4 @@
-/** Delete tells the truth: the service documents no destroy call (G4). */
+/** Tests that delete tells the truth, because the service documents no destroy call (G4). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { tokens } from "../support/stack";
@@ -7,7 +7,7 @@ import { Fixture } from "../support/fixture";
 const program = oneInstance();
 const destroyPath = "/v2/instances/{id}";
 
-test("a live instance is not forgotten: destroy fails, names it and the ways out", async () => {
+test("destroy of a live instance fails, keeps it in the state, and names the ways out", async () => {
   await using fixture = await Fixture.create({ program, token: tokens.live });
   await fixture.stack.up();
   const [id = ""] = fixture.ids();
@@ -31,7 +31,7 @@ test("a live instance is not forgotten: destroy fails, names it and the ways out
   expect(await fixture.stack.resources()).toEqual([]);
 });
 
-test("with a destroy call, destroy ends once the instance is gone", async () => {
+test("with a destroy call configured, destroy ends when the instance is gone", async () => {
   await using fixture = await Fixture.create({
     ...{ program, token: tokens.live, config: { destroyPath } },
     service: { destroyPath, destroySeconds: 1 },

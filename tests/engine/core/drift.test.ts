@@ -1,10 +1,10 @@
-/** `pulumi refresh`: what changed out of band is seen, and nothing is forgotten on weak evidence (G3). */
+/** Tests that `pulumi refresh` shows changes made out of band, and forgets nothing on weak evidence (G3). */
 import { expect, test } from "@jest/globals";
 import type { FaultScript } from "../../../emulator";
 import { instances, oneInstance } from "../support/programs";
 import { Fixture } from "../support/fixture";
 
-test("a rename out of band is shown by refresh, and the next preview is a replacement", async () => {
+test("refresh shows a rename out of band, and the next preview shows a replacement", async () => {
   await using fixture = await Fixture.create({ program: oneInstance({ name: "web-main" }) });
   await fixture.stack.up();
   const [id = ""] = fixture.ids();
@@ -19,11 +19,11 @@ test("a rename out of band is shown by refresh, and the next preview is a replac
   expect(preview.output).toMatch(/~ name *: "renamed-by-hand" => "web-main"/);
   expect(fixture.posts()).toBe(1);
   expect(preview.output).toContain(`replacing instance ${id} leaves it behind`);
-  // The engine asks Diff during a refresh too, and then nothing is about to be replaced.
+  // The engine also calls Diff during a refresh, but does not replace anything then.
   expect(refreshed.output).not.toContain("replacing instance");
 });
 
-test("an instance removed out of band is dropped by refresh, and the next up creates it anew", async () => {
+test("refresh drops an instance that was removed out of band, and the next up creates a new one", async () => {
   await using fixture = await Fixture.create({ program: instances({ web: {}, db: {} }) });
   await fixture.stack.up();
   const web = (await fixture.stack.instances()).find(({ urn }) => urn.endsWith("::web"));
@@ -39,7 +39,7 @@ test("an instance removed out of band is dropped by refresh, and the next up cre
   expect(now.sort()).toEqual(fixture.ids().sort());
 });
 
-test("a refresh forgets nothing while the service fails, refuses, or answers nonsense", async () => {
+test("a refresh that the service answers with 400 or 401 fails and forgets nothing", async () => {
   const listings = { method: "GET", path: "/v2/instances", times: "always" } as const;
   const faults: (FaultScript & { says: RegExp })[] = [
     { ...listings, kind: "status", status: 400, says: /HTTP 400/ },
@@ -48,7 +48,7 @@ test("a refresh forgets nothing while the service fails, refuses, or answers non
   await using fixture = await Fixture.create({ program: oneInstance() });
   await fixture.stack.up();
   const before = await fixture.stack.instance();
-  // However clear the service is that there is none.
+  // The instance does not exist any more, but the failed requests are no evidence of that.
   fixture.service.control.remove(before.id ?? "");
 
   for (const { says, ...fault } of faults) {

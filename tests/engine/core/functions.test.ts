@@ -1,4 +1,4 @@
-/** What programs and people look up: functions, reads, lists, and outputs that flow on. */
+/** Tests the functions of the provider, `.get()`, and outputs that other resources use. */
 import { expect, test } from "@jest/globals";
 import { instances } from "../support/programs";
 import { tokens } from "../support/stack";
@@ -8,7 +8,7 @@ const invoke = (name: string, args: object = {}) => ({
   "fn::invoke": { function: `compute:${name}`, arguments: args },
 });
 
-test("an instance's addresses flow to what depends on it, once they are known", async () => {
+test("another resource can use the addresses of an instance, which it gets after the create", async () => {
   await using fixture = await Fixture.create({
     program: instances(
       { web: {}, db: { inputs: { userData: "db for ${web.ipv4} ${web.privateIpv4}" } } },
@@ -39,7 +39,7 @@ test("an instance's addresses flow to what depends on it, once they are known", 
   expect(posted.map(({ name }) => name?.replace(/-.*/, ""))).toEqual(["web", "db"]);
 });
 
-test("getInstance, getInstances and getAccount give a program what the service has", async () => {
+test("getInstance, getInstances and getAccount return the data of the service", async () => {
   await using fixture = await Fixture.create({
     program: instances(
       {},
@@ -83,12 +83,12 @@ test("getInstance, getInstances and getAccount give a program what the service h
     all: [summary(one, "ACTIVE"), summary(two, "OFFLINE")],
     offline: [summary(two, "OFFLINE")],
     complete: true,
-    // Secret as a whole, since its details are.
+    // The whole output is secret, because its details are.
     account: "[secret]",
   });
 });
 
-test("an instance that another stack made can be read, and is not this stack's to delete", async () => {
+test("a stack can read an instance of another stack with .get(), and its destroy leaves the instance alone", async () => {
   const web = { type: "compute:Instance", get: { id: "i-shared" } };
   await using fixture = await Fixture.create({
     program: instances({}, { resources: { web }, outputs: { ipv4: "${web.ipv4}" } }),

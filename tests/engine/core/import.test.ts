@@ -1,4 +1,7 @@
-/** Servers that were there before: taken over as they are, never replaced for what the list lacks (G5). */
+/**
+ * Tests the import of existing servers, which are never replaced for inputs that the list lacks (G5: a change is shown
+ * before it happens).
+ */
 import { expect, test } from "@jest/globals";
 import { oneInstance, userData } from "../support/programs";
 import { isOldest } from "../support/stack";
@@ -6,10 +9,10 @@ import { Fixture } from "../support/fixture";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 const claims = { name: found.name, sshKeys: ["a", "b"], userData };
-const nothingElse = "resources: {}\n";
+const emptyProgram = "resources: {}\n";
 
-test("pulumi import, then up with a program that claims the rest: nothing is replaced", async () => {
-  await using fixture = await Fixture.create({ program: nothingElse });
+test("after pulumi import, an up with a program that claims the unknown inputs replaces nothing", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
   fixture.service.control.insert(found);
   const { stack } = fixture;
 
@@ -33,14 +36,14 @@ test("pulumi import, then up with a program that claims the rest: nothing is rep
   await stack.expectNothingToDo();
   expect(fixture.posts()).toBe(0);
 
-  // Once claimed, a change is a change.
+  // Now that the inputs are claimed, a change of one is a replacement.
   stack.program(oneInstance({ ...claims, flavorId: "premium-8" }, { protect: false }));
   const changed = await stack.preview("--diff");
   expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
   expect(changed.output).toMatch(/~ flavorId *: "standard-2" => "premium-8"/);
 });
 
-test("the import option takes an instance over, and up again changes nothing", async () => {
+test("the resource option import takes over an instance, and a second up changes nothing", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance(claims, { import: found.id }),
   });
@@ -62,7 +65,7 @@ test("the import option takes an instance over, and up again changes nothing", a
   expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
 });
 
-test("a program that names an imported instance otherwise is an error, not a replacement", async () => {
+test("a program with another name for an imported instance is an error, not a replacement", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance({ ...claims, name: "web-other" }, { import: found.id }),
   });
@@ -77,7 +80,7 @@ test("a program that names an imported instance otherwise is an error, not a rep
 });
 
 test("an instance that is still provisioning is imported, and the next up waits for it", async () => {
-  await using fixture = await Fixture.create({ program: nothingElse });
+  await using fixture = await Fixture.create({ program: emptyProgram });
   fixture.service.control.insert({ ...found, status: "PROVISIONING" });
   const { stack } = fixture;
 

@@ -1,10 +1,10 @@
-/** A resource's mistakes, all at once, each on its property, and names in every mode (G9). */
+/** Tests that all wrong inputs of a resource are reported at once (G9: errors help), and the modes of autonaming. */
 import { expect, test } from "@jest/globals";
 import { instances, oneInstance, userData } from "../support/programs";
 import { canaries } from "../support/secrets";
 import { Fixture } from "../support/fixture";
 
-test("all mistakes of a resource are told at preview, and no secret value is printed", async () => {
+test("a preview reports all wrong inputs of a resource at once, and prints no secret value", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance({
       name: "",
@@ -26,7 +26,7 @@ test("all mistakes of a resource are told at preview, and no secret value is pri
   expect(fixture.posts()).toBe(0);
 });
 
-test("where a language checks nothing, missing, misspelt and mistyped inputs are told too", async () => {
+test("missing, misspelt and mistyped inputs are reported even if the language does not check them", async () => {
   await using fixture = await Fixture.create({ program: instances({}) });
   fixture.stack.javascript(`
     const { CustomResource } = require("@pulumi/pulumi");
@@ -47,7 +47,7 @@ test("where a language checks nothing, missing, misspelt and mistyped inputs are
   expect(code).not.toBe(0);
 });
 
-test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
+test("pulumi:autonaming works with verbatim, with a pattern and with disabled", async () => {
   await using fixture = await Fixture.create({ program: instances({}) });
   const { stack } = fixture;
   const mode = (path: string, value: string) =>
@@ -63,7 +63,7 @@ test("pulumi:autonaming is honoured: verbatim, pattern, disabled", async () => {
   await mode("pattern", "pre-${name}-${hex(4)}");
   stack.program(instances({ first: {}, second: {} }));
   expect((await stack.up()).code).toBe(0);
-  // The first keeps its name.
+  // The first instance keeps its name.
   expect(names()).toEqual(["first", expect.stringMatching(/^pre-second-[0-9a-f]{4}$/)]);
 
   await stack.succeed("config", "rm", "pulumi:autonaming");

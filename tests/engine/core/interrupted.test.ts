@@ -1,11 +1,11 @@
-/** Ctrl-C or a killed plugin during the wait: nothing is lost, and nothing is made twice (G1). */
+/** Tests Ctrl-C and a killed plugin during the wait: no instance is lost (G1), and none is created twice (G2). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { Fixture } from "../support/fixture";
 
 const program = oneInstance();
 
-test("Ctrl-C during the wait keeps the id, and the next up finishes the same instance", async () => {
+test("after Ctrl-C during the wait the id is in the state, and the next up finishes the same instance", async () => {
   await using fixture = await Fixture.create({
     program,
     service: { provisioningSeconds: Infinity },
@@ -33,7 +33,7 @@ test("Ctrl-C during the wait keeps the id, and the next up finishes the same ins
   expect(fixture.posts()).toBe(1);
 });
 
-test("a plugin killed during the wait: the next up takes the instance over, creating none", async () => {
+test("after a plugin was killed during the wait, the next up takes over the instance and creates none", async () => {
   await using fixture = await Fixture.create({
     program,
     service: { provisioningSeconds: Infinity },

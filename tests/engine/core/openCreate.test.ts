@@ -1,23 +1,23 @@
-/** A create without a clear answer: exactly one instance comes of it, or an error that says so (G2). */
+/** Tests a create without a clear answer, which must not create an instance twice (G2). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { Fixture } from "../support/fixture";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 
-const acted = { ...creates, kind: "status", status: 503, acted: true } as const;
+const failedAfterCreate = { ...creates, kind: "status", status: 503, acted: true } as const;
 
-test("answered 503 after the service acted, the name given: the instance is named, and taken over as is said", async () => {
+test("after a 503 of a service that created an instance with an explicit name, up fails and names it, and an import takes it over", async () => {
   await using fixture = await Fixture.create({ program: oneInstance({ name: "web-main" }) });
   const { stack } = fixture;
-  fixture.service.control.fault(acted);
+  fixture.service.control.fault(failedAfterCreate);
 
   const { code, output } = await stack.up();
 
   const [id] = fixture.ids();
   expect(output).toContain(`An instance named "web-main" has turned up since, ${id}`);
   expect(code).not.toBe(0);
-  // Run again, it is still not known whose it is.
+  // The next up still can't know whose instance it is.
   const again = await stack.up();
   expect(again.output).toContain(
     `${id} of that name exists, but the provider did not generate the name`,

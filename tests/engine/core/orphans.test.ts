@@ -1,4 +1,4 @@
-/** An engine that dies leaves no plugin behind, and no instance that nobody knows of (G1). */
+/** Tests that a killed engine leaves no plugin behind, and that no instance is lost (G1). */
 import { expect, test } from "@jest/globals";
 import { gone } from "../support/processes";
 import { oneInstance } from "../support/programs";
@@ -11,12 +11,12 @@ const creates = { method: "POST", path: "/v2/instances" } as const;
 
 const up = (fixture: Fixture) => fixture.stack.start("up", "--yes", "--skip-preview");
 
-/** The ids in the records of pending creates; "open" for a record without an id. */
+/** Returns the ids in the records of pending creates, and "open" for a record without an id. */
 function pendingIds({ stack }: Fixture): string[] {
   return recordsOf(stack).flatMap(({ stage, id = "open" }) => (stage === "settled" ? [] : [id]));
 }
 
-/** The next run, once the lock of the dead one is off. */
+/** Removes the lock of the killed run, and runs `up` again. */
 async function upAgain(fixture: Fixture): Promise<string> {
   await fixture.stack.succeed("cancel", "--yes");
   fixture.service.control.settle();
@@ -28,7 +28,7 @@ async function upAgain(fixture: Fixture): Promise<string> {
 }
 
 test.concurrent.each(["SIGKILL", "SIGHUP", "SIGTERM"] as const)(
-  "an engine ended by %s during the wait: the plugin ends too, and the next up goes on",
+  "after an engine was ended by %s during the wait, the plugin ends too, and the next up continues",
   async (signal) => {
     await using fixture = await Fixture.create({ program, service: never });
     const running = up(fixture);
@@ -47,7 +47,7 @@ test.concurrent.each(["SIGKILL", "SIGHUP", "SIGTERM"] as const)(
 );
 
 test.concurrent(
-  "an engine killed during the POST: the plugin brings the id into the ledger, then ends",
+  "after an engine was killed during the POST, the plugin writes the id to the ledger, then ends",
   async () => {
     await using fixture = await Fixture.create({ program, service: never });
     const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
@@ -67,7 +67,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "an engine killed as soon as it has started a plugin: it ends without a call",
+  "after an engine was killed as soon as it had started a plugin, the plugin ends and sends nothing",
   async () => {
     await using fixture = await Fixture.create({ program });
     await gone(await up(fixture).killEngine("SIGKILL"));

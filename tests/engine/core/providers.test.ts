@@ -1,4 +1,4 @@
-/** Explicit providers: several at once, and configuration that is not known at preview (G10). */
+/** Tests explicit providers, and configuration that is unknown at preview (G10: a preview is a preview). */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../../emulator";
 import { instances, required, type Inputs } from "../support/programs";
@@ -9,12 +9,12 @@ const instance = (options: Inputs) => ({
   ...{ type: "compute:Instance", properties: required, options },
 });
 
-test("configuration that another resource gives: preview works without it, and up with it", async () => {
+test("with configuration that comes from another resource, a preview works without its value, and up uses it", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
   await using fixture = await Fixture.create({ program: "resources: {}\n" });
   const resources = {
     first: instance({}),
-    // Which address is known once the status of `first` is.
+    // The address is unknown until the status of `first` is known.
     chosen: provider({ baseUrl: { "fn::select": [0, [other.url, "${first.status}"]] } }),
     second: instance({ provider: "${chosen}" }),
   };

@@ -1,4 +1,4 @@
-/** Replacements that no Diff goes before: `--replace` and `state taint`, right after the create. */
+/** Tests `--replace` and `state taint` right after the create, which the engine does without a Diff. */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { isOldest, tokens } from "../support/stack";
@@ -7,7 +7,7 @@ import { Fixture } from "../support/fixture";
 const destroyPath = "/v2/instances/{id}";
 
 test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
-  "%s of an instance just created makes another one, and destroys the first, not the second",
+  "%s of an instance that was just created makes a second one, and destroys the first",
   async (how) => {
     await using fixture = await Fixture.create({
       ...{ program: oneInstance(), token: tokens.live, config: { destroyPath } },
@@ -21,7 +21,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     const { code, output } = await stack.up(...(how === "taint" ? [] : ["--replace", urn]));
 
     expect(output).toContain("1 replaced");
-    // Named, since it can't be told apart from what a killed run has left.
+    // The warning names the instance, because it looks like one that a killed run has left.
     expect(output).toContain(
       "warning: new instances are created although the service has instances that may be left over from earlier creates",
     );
@@ -33,7 +33,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   },
 );
 
-test("--replace with leftovers `fail` sends nothing, and says what it needs; a sandbox's leftover is told as info", async () => {
+test("--replace creates nothing with compute:leftovers fail, and works with warn, without a warning about a sandbox's leftover", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance(),
     config: { leftovers: "fail" },
@@ -48,7 +48,7 @@ test("--replace with leftovers `fail` sends nothing, and says what it needs; a s
   expect(refused.code).not.toBe(0);
   expect(fixture.ids()).toEqual([id]);
 
-  // As it says.
+  // This is the command in the message.
   expect((await stack.type("pulumi config set compute:leftovers warn")).code).toBe(0);
   const replaced = await stack.up("--replace", urn);
   expect(replaced.output).toContain("instances that may be left over from earlier creates");

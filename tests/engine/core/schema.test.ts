@@ -1,4 +1,4 @@
-/** The schema, as the engine itself judges it. */
+/** Checks the schema with the engine. */
 import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ const env = {
 const pulumi = (...args: string[]) =>
   execFileSync(process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi", args, { env, encoding: "utf8" });
 
-test("`pulumi schema check` has nothing to say", () => {
+test("`pulumi schema check` finds no problem", () => {
   expect(pulumi("schema", "check", join(root, "schema.json"))).toBe("");
 });
 
-test("the plugin gives the engine the committed schema", () => {
-  const given = pulumi("package", "get-schema", plugin);
-  const { resources, functions } = JSON.parse(given) as Record<string, object>;
+test("the plugin returns a schema with the resource and the functions of the provider", () => {
+  const schema = pulumi("package", "get-schema", plugin);
+  const { resources, functions } = JSON.parse(schema) as Record<string, object>;
   expect(Object.keys(resources ?? {})).toEqual(["compute:index:Instance"]);
   expect(Object.keys(functions ?? {}).sort()).toEqual([
     "compute:index:getAccount",

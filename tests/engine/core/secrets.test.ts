@@ -1,4 +1,4 @@
-/** Secrets stay secret in what the plugin writes and the state holds (G8), and the search finds them. */
+/** Tests that secrets stay secret in output, logs and state (G8), and that the search of these tests finds them. */
 import { expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { createCipheriv, randomBytes } from "node:crypto";
@@ -29,9 +29,9 @@ test.each(Object.entries(forms))(
   },
 );
 
-test("the search finds a secret inside what was Base64 as a whole, and on disk, byte by byte", () => {
-  const wholes = ["", "a", "ab"].map((start) => base64(`${start}${userData}`));
-  for (const text of [...wholes, base64(base64(userData) + canaries.token)]) {
+test("the search finds a secret inside a longer string in Base64, and in a file", () => {
+  const encoded = ["", "a", "ab"].map((start) => base64(`${start}${userData}`));
+  for (const text of [...encoded, base64(base64(userData) + canaries.token)]) {
     expect(() => refuseSecrets("here", text)).toThrow("G8 broken: here");
   }
 
@@ -46,7 +46,7 @@ test("the search finds a secret inside what was Base64 as a whole, and on disk, 
   }
 });
 
-/** As the engine does it, in one chunk. */
+/** Encrypts a log as the engine does, in one chunk. */
 function encryptLog(text: string, stackKey = deriveKey(encryptionSalt)): Buffer {
   const encrypt = (key: Buffer, nonce: Buffer, bytes: Buffer) => {
     const cipher = createCipheriv("aes-256-gcm", key, nonce);
@@ -62,7 +62,7 @@ function encryptLog(text: string, stackKey = deriveKey(encryptionSalt)): Buffer 
   return Buffer.concat([Buffer.from("PLOG\u0001"), keyLength, header, chunkLength, chunk]);
 }
 
-test("the search opens the engine's own logs, the encrypted ones too, also where they end too early", () => {
+test("the search opens the engine's logs, even if they are encrypted or end too early", () => {
   const folder = mkdtempSync(join(tmpdir(), "compute-planted-"));
   const log = join(folder, "logs", "pulumi.log");
   mkdirSync(dirname(log));
@@ -79,9 +79,9 @@ test("the search opens the engine's own logs, the encrypted ones too, also where
       expect(plant(secret.subarray(0, -3))).not.toThrow("can't be opened");
       expect(plant(seal(record("nothing of the kind")))).not.toThrow();
     }
-    const own = record(`Marshaling property for RPC[%s]: userData=${userData}`);
-    expect(plant(encryptLog(own))).not.toThrow();
-    expect(plant(gzipSync(own))).toThrow("G8 broken");
+    const propertyLine = record(`Marshaling property for RPC[%s]: userData=${userData}`);
+    expect(plant(encryptLog(propertyLine))).not.toThrow();
+    expect(plant(gzipSync(propertyLine))).toThrow("G8 broken");
     expect(plant(Buffer.from("in clear"))).toThrow(`${log} can't be opened`);
     expect(plant(encryptLog("x", randomBytes(32)))).toThrow(`${log} can't be opened`);
   } finally {
@@ -89,7 +89,7 @@ test("the search opens the engine's own logs, the encrypted ones too, also where
   }
 });
 
-test("the search looks at what commands print, and at what a stack leaves behind", async () => {
+test("the search finds secrets in what a command prints, and in what a stack leaves on disk", async () => {
   const leaky = `resources: {}\noutputs: {leak: "${tokens.live}"}\n`;
   const stack = await Stack.create({ program: leaky });
 
@@ -97,21 +97,21 @@ test("the search looks at what commands print, and at what a stack leaves behind
   await expect(stack[Symbol.asyncDispose]()).rejects.toThrow("G8 broken");
 });
 
-/** What the engine's own logs of a stack hold. */
-function ownLogs(stack: Stack): string {
+/** Returns the content of the engine's logs of a stack. */
+function engineLogs(stack: Stack): string {
   const folder = join(stack.home, "logs");
   const paths = readdirSync(folder).map((name) => join(folder, name));
   const salts = [encryptionSalt];
   return paths.map((path) => openLog(path, readFileSync(path), salts).text.toString()).join("\n");
 }
 
-/** README.md says so: beyond that the engine itself prints what resources and providers get in clear. */
+/** The highest verbosity at which the engine does not itself print the properties of resources, as the pages say. */
 const debug = ["--debug", "--logtostderr", "--logflow", isOldest ? "-v=6" : "-v=8"];
-/** With `--debug`, or at 3, Pulumi's Node.js SDK itself prints what a program's resources got. */
+/** With `--debug`, or from -v=3 on, Pulumi's Node.js SDK itself prints the properties of resources. */
 const debugNode = ["--logtostderr", "--logflow", "-v=2"];
 const secretName = { "fn::secret": canaries.name };
 
-test("as verbose as the engine can be without printing them itself, no secret is written or kept", async () => {
+test("at the highest verbosity at which the engine prints no properties itself, no secret is printed or written to disk", async () => {
   const inputs = { userData, name: secretName };
   await using fixture = await Fixture.create({
     program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
@@ -121,7 +121,7 @@ test("as verbose as the engine can be without printing them itself, no secret is
   const { stack, service } = fixture;
   await stack.succeed("config", "set", "--secret", "compute:apiToken", tokens.live);
 
-  // Unfinished, so that user data goes through the error's details too.
+  // The instance is not finished, so the details of the error contain the user data too.
   const unfinished = await stack.up(...debug);
   service.control.settle();
   const finished = await stack.up(...debug);
@@ -134,12 +134,12 @@ test("as verbose as the engine can be without printing them itself, no secret is
   const state = await stack.succeed("stack", "export", "--show-secrets=false");
   expect(state).toContain("1b47061264138c4ac30d75fd1eb44270");
   expect(state).toContain("standard-2");
-  // Its own logs are searched as well, and hold what the provider says.
-  if (!isOldest) expect(ownLogs(stack)).toContain("POST /v2/instances 202");
-  // Every command's output has been searched by now; the disk is searched at the end.
+  // The engine's logs, which contain the provider's messages, are searched as well.
+  if (!isOldest) expect(engineLogs(stack)).toContain("POST /v2/instances 202");
+  // Every command's output has been searched. The disk is searched at the end of the test.
 });
 
-test("user data is sealed also where no SDK says that it is a secret", async () => {
+test("user data is secret even if no SDK marks it as a secret", async () => {
   await using fixture = await Fixture.create({ program: instances({}) });
   const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main", userData };
   fixture.stack.javascript(`
@@ -155,7 +155,7 @@ test("user data is sealed also where no SDK says that it is a secret", async () 
   expect(user_data).toBe(base64(userData));
 });
 
-test("what a killed run leaves behind tells of a secret name by a keyed hash alone", async () => {
+test("a killed run leaves only a keyed hash of a secret name behind", async () => {
   const program = oneInstance({ userData, name: secretName });
   await using fixture = await Fixture.create({ program, env: { COMPUTE_DEBUG: "1" } });
   const { stack, service } = fixture;
@@ -175,7 +175,7 @@ test("what a killed run leaves behind tells of a secret name by a keyed hash alo
   expect(listed).toContain("::web");
   refuseSecrets("discard", listed);
 
-  // It is not a name that the provider made up, so a person decides.
+  // The provider did not generate this name, so a person has to decide.
   const again = await stack.up(...debug);
   const [id] = fixture.ids();
   expect(again.output).toContain(

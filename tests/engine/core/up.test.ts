@@ -1,9 +1,9 @@
-/** `pulumi preview`, `up` and `up` again with the real engine, and what they cost in requests. */
+/** Tests `pulumi preview`, `up` and a second `up` with the real engine, and counts their requests. */
 import { expect, test } from "@jest/globals";
 import { oneInstance, userData } from "../support/programs";
 import { Fixture } from "../support/fixture";
 
-test("a preview creates nothing and shows what will be (G10)", async () => {
+test("a preview shows the inputs of the instance and sends no request (G10)", async () => {
   await using fixture = await Fixture.create({ program: oneInstance() });
 
   const { code, output } = await fixture.stack.preview("--diff");
@@ -38,7 +38,7 @@ test("up creates an instance, waits for it, and reads back its addresses", async
   });
 });
 
-test("up again, and refresh, change nothing and create nothing", async () => {
+test("a second up and a refresh change nothing and create nothing", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance({ userData, sshKeys: ["b", "a"] }),
   });

@@ -1,4 +1,4 @@
-/** How the wait for an instance can end, and how the next `up` goes on (G1). */
+/** Tests a wait that times out: no instance is lost, and the next `up` continues with it (G1). */
 import { expect, test } from "@jest/globals";
 import { oneInstance } from "../support/programs";
 import { Fixture } from "../support/fixture";
@@ -37,7 +37,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "a refresh of an unfinished instance keeps it unfinished, and one of a finished one mends it",
+  "a refresh keeps an instance unfinished while it is PROVISIONING, and finishes it when it is ACTIVE",
   async () => {
     await using fixture = await Fixture.create({ program: impatient, service: never });
     await fixture.stack.up();
@@ -54,9 +54,9 @@ test.concurrent(
 
     fixture.service.control.settle();
     expect((await fixture.stack.refresh()).code).toBe(0);
-    const mended = await fixture.stack.instance();
-    expect(mended.initErrors ?? []).toEqual([]);
-    expect(mended).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });
+    const finished = await fixture.stack.instance();
+    expect(finished.initErrors ?? []).toEqual([]);
+    expect(finished).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });
     await fixture.stack.expectNothingToDo();
     expect(fixture.posts()).toBe(1);
   },

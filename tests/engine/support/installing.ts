@@ -109,22 +109,22 @@ export interface Installed {
 }
 
 /** Returns a copy of an example with its dependencies. It is made once per test run, and tests only read it. */
-export async function installed(guest: Guest): Promise<Installed> {
+export async function installed(language: Guest): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
-  const project = join(folder, guest.example);
+  const project = join(folder, language.example);
   const done = `${project}.json`;
   await withLock(
-    `installing ${guest.example}`,
+    `installing ${language.example}`,
     () => undefined,
     async () => {
       if (existsSync(done)) return;
       const committed = (file: string) =>
         !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
-      cpSync(join(root, "examples", guest.example), project, {
+      cpSync(join(root, "examples", language.example), project, {
         recursive: true,
         filter: committed,
       });
-      writeFileSync(done, JSON.stringify(await guest.install(project)));
+      writeFileSync(done, JSON.stringify(await language.install(project)));
     },
   );
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };

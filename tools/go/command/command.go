@@ -1,11 +1,11 @@
-// Package command is the command line of a program that writes SDKs, whole, from a Pulumi schema:
+// Package command is the command line of programs that write whole SDKs from a Pulumi schema:
 //
 //	PROGRAM -schema schema.json -language nodejs -out sdk/nodejs
 //	PROGRAM -schema schema.json -check
 //
-// Such programs call the generators that `pulumi package gen-sdk` calls. They are libraries here
-// because that command asks the language hosts for them, and hosts that know the question are not to
-// be had everywhere. There are several programs because no version of Pulumi's library has them all.
+// Such programs call the same generators as `pulumi package gen-sdk`. That command calls the generators through language
+// hosts, and hosts that support this are not available everywhere, so these programs link the generators as libraries.
+// There are several programs, because no version of Pulumi's library contains all generators.
 package command
 
 import (
@@ -16,11 +16,11 @@ import (
 	"path/filepath"
 )
 
-// Files are an SDK: the text of each file by its path.
+// Files is the content of an SDK: the text of each file by its path.
 type Files = map[string][]byte
 
-// Run does what the command line says, and ends the process if that fails. The program reads a schema
-// into a package of its own version of Pulumi's library, and knows a generator for each language.
+// Run executes the command line, and ends the process if that fails. `read` parses a schema with the program's version of
+// Pulumi's library. `generators` has a generator for each language.
 func Run[Package any](read func(text []byte) (Package, error), generators map[string]func(Package) (Files, error)) {
 	schemaPath := flag.String("schema", "schema.json", "the Pulumi schema to read")
 	language := flag.String("language", "", "the language of the SDK")

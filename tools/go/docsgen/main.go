@@ -1,5 +1,5 @@
-// compute-docsgen writes the API docs, as Pulumi's registry makes them from a schema. The generator
-// has left Pulumi's library since, and is not to be had where it is now. See ../command.
+// compute-docsgen writes the API docs from a schema, as Pulumi's Registry does. It uses an older version of Pulumi's
+// library, because newer versions do not contain the generator. See ../command.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	})
 }
 
-// read trusts the schema, which compute-sdkgen has checked by newer rules.
+// read does not validate the schema, because compute-sdkgen has done that with newer rules.
 func read(text []byte) (*schema.Package, error) {
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {

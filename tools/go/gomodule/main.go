@@ -1,5 +1,5 @@
-// compute-gomodule puts a Go module into a directory that can be a GOPROXY (file://…), as the public
-// proxy would have it:
+// compute-gomodule writes a Go module to a directory that serves as a GOPROXY (file://…), with the files that the public
+// proxy would have:
 //
 //	compute-gomodule -module sdk/go/compute -version v0.1.0 -out DIR
 package main

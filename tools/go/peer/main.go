@@ -1,5 +1,5 @@
-// compute-peer is the least provider that the official Go SDK makes: it offers the same resource as
-// ours, answers every call at once, and talks to no service. `npm run bench` measures against it.
+// compute-peer is a minimal provider on the official Go SDK. It offers the same resource as our provider, answers every
+// call at once, and calls no service. `npm run bench` compares our provider with it.
 package main
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 )
 
-// Instance is the resource; infer takes its place in the schema from here.
+// Instance is the resource. The package infer derives the token of the resource from this type.
 type Instance struct{}
 
-// InstanceArgs are the inputs that the programs of the benchmarks give.
+// InstanceArgs has the inputs that the programs of the benchmarks set.
 type InstanceArgs struct {
 	Name     string `pulumi:"name"`
 	FlavorId string `pulumi:"flavorId"`
@@ -23,14 +23,14 @@ type InstanceArgs struct {
 	VpcId    string `pulumi:"vpcId"`
 }
 
-// InstanceState has the outputs that a wait would end with.
+// InstanceState has the outputs that an instance has after the wait.
 type InstanceState struct {
 	InstanceArgs
 	Status string `pulumi:"status"`
 	Ipv4   string `pulumi:"ipv4"`
 }
 
-// Create answers at once: what is left is the engine, the wire and the SDK.
+// Create answers at once, so that only the engine, the connection and the SDK take time.
 func (Instance) Create(
 	_ context.Context, _ string, input InstanceArgs, preview bool,
 ) (string, InstanceState, error) {

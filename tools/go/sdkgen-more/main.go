@@ -32,8 +32,7 @@ func main() {
 	})
 }
 
-// offline answers the one request that a generator makes, for Pulumi's logo, which is not ours to
-// put on a package.
+// offline answers the only request of a generator, which is for Pulumi's logo. Our packages must not have that logo.
 type offline struct{}
 
 func (offline) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -41,7 +40,7 @@ func (offline) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: request}, nil
 }
 
-// read trusts the schema, which compute-sdkgen has checked by newer rules.
+// read does not validate the schema, because compute-sdkgen has done that with newer rules.
 func read(text []byte) (*schema.Package, error) {
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {

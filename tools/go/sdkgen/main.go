@@ -32,13 +32,13 @@ func main() {
 	})
 }
 
-// read holds the schema against Pulumi's metaschema and binding rules.
+// read parses the schema, and checks it against Pulumi's metaschema and binding rules.
 func read(text []byte) (*schema.Package, error) {
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return nil, err
 	}
-	// Our schema refers to no other package, hence no loader.
+	// Our schema refers to no other package, so it needs no loader.
 	pkg, diags, err := schema.BindSpec(spec, schema.NewNullLoader(), schema.ValidationOptions{})
 	for _, diag := range diags {
 		fmt.Fprintln(os.Stderr, diag.Summary)

@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { ensureGoTool } from "../../../../tools/go/tools";
 import { captured } from "../../../../tools/support/command";
 import { onPath } from "../../../../tools/support/onPath";
-import { lackOfGo } from "../../../../tools/support/unless";
+import { missingGo } from "../../../../tools/support/unless";
 import { canaries } from "../secrets";
 import * as fromNpm from "./postgresFromNpm";
 import { startProgram } from "./program";
@@ -123,7 +123,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
 export const s3: BackendKind = {
   title: "S3-compatible",
-  hindrance: lackOfGo,
+  hindrance: missingGo,
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
