@@ -122,8 +122,18 @@ export interface InvokeResponse {
 /** Which instances to list. */
 export interface ListRequest {
   query: PropertyMap;
-  /** The maximum number of instances to return. A number below 1 means all. */
+  /** The maximum number of instances of all pages together. A number below 1 means all. */
   limit: number;
+  /** The maximum number of instances in the response. A number below 1 means all. */
+  pageSize: number;
+  /** The token from the response with the page before. Empty for the first page. */
+  continuationToken: string;
+}
+
+/** The listed instances. `continuationToken` asks for the next page. It is undefined if there is none. */
+export interface ListResponse {
+  instances: ListedResource[];
+  continuationToken: string | undefined;
 }
 
 /** One instance of a list. */
@@ -147,7 +157,7 @@ export interface Provider {
   read(request: ReadRequest): Promise<ReadResponse>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
-  list(request: ListRequest): Promise<ListedResource[]>;
+  list(request: ListRequest): Promise<ListResponse>;
   /**
    * Ends all waits. The running calls then return what is known so far, so that the engine can save it. It is called at Ctrl-C and at
    * every normal shutdown. It never exits the process.

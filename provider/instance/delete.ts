@@ -24,8 +24,8 @@ import {
 /**
  * Deletes an instance as `compute:deletePolicy` says.
  *
- * @throws OperationFailed if the instance still exists or may exist, unless the policy is "retain", and if
- *   it lives elsewhere. RequestError if a listing fails.
+ * @throws OperationFailed if the instance still exists or may exist, unless the policy is "retain" and there is a
+ *   state to drop it from, and if it lives elsewhere. RequestError if a listing fails.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
@@ -38,7 +38,8 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
     return;
   }
-  if (settings.deletePolicy === "retain") return retainInstance(session, request);
+  const { stateless } = session.owner;
+  if (settings.deletePolicy === "retain" && !stateless) return retainInstance(session, request);
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(oldOutputs);
   const { existence } = await existenceOf(session, id, known, operation.signal);
@@ -46,6 +47,11 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     // Without a recorded origin, the listings may have been another tenant's.
     if (known.recordedOrigin) ledger.settleId(settings, id, "gone");
     return;
+  }
+  if (settings.deletePolicy !== "destroy" && stateless) {
+    throw new OperationFailed(
+      `${describeExistence(session, request, existence)}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
+    );
   }
   if (settings.deletePolicy === "fail") {
     throw new OperationFailed([
@@ -175,8 +181,8 @@ const sessionsWithoutLook = new WeakSet<Session>();
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-  // `pulumi do --stateless` and an earlier `.get()` delete instances that another state may hold, so only
-  // the record of an instance that a state surely held is settled.
+  // What an earlier `.get()` has read may be in another state, so only the record of an instance that a state
+  // surely held is settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
   const remains = describeRetained(oldOutputs, session.settings.tokenKind);
   const consequence = {
