@@ -54,21 +54,17 @@ function isOfUpdate(session: Session, { urn, oldOutputs }: DiffRequest): boolean
  * @throws OperationFailed if there is a change
  */
 function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
+  const replaced = replacedInputs(changed).join(", ");
+  const asserted = assertedInputs(changed).join(", ");
   const reasons = [
-    [
-      replacedInputs(changed),
-      "can't be changed, because the service has no call to change an instance",
-    ],
-    [assertedInputs(changed), "can't be compared, because the service does not show them"],
-  ] as const;
-  const given = reasons.filter(([names]) => names.length > 0);
-  if (given.length === 0) return;
+    replaced &&
+      `${replaced} can't be changed, because the service has no call to change an instance`,
+    asserted &&
+      `whether ${asserted} would change can't be told, because the service does not show it`,
+  ].filter((reason) => reason !== "");
+  if (reasons.length === 0) return;
   throw new OperationFailed(
-    `instance ${id} exists and was not changed. Of its inputs, ${given
-      .map(([names, reason]) => `${names.join(", ")} ${reason}`)
-      .join(
-        "; ",
-      )}. Create another instance, or manage the instance in a stack, which replaces it when an input changes`,
+    `instance ${id} exists and was not changed: ${reasons.join("; ")}. Create another instance, or manage the instance in a stack, which replaces it when an input changes`,
   );
 }
 
