@@ -125,8 +125,18 @@ export interface InvokeResponse {
 /** Which instances to list. */
 export interface ListRequest {
   query: PropertyMap;
-  /** The maximum number of instances to return. A number below 1 means all. */
+  /** The maximum number of instances of all pages together. A number below 1 means all. */
   limit: number;
+  /** The maximum number of instances in the response. A number below 1 means all. */
+  pageSize: number;
+  /** The token from the response with the page before. Empty for the first page. */
+  continuationToken: string;
+}
+
+/** The listed instances. `continuationToken` asks for the next page. It is undefined if there is none. */
+export interface ListResponse {
+  instances: ListedResource[];
+  continuationToken: string | undefined;
 }
 
 /** One instance of a list. */
@@ -153,7 +163,7 @@ export interface Provider {
   read(request: ReadRequest): Promise<ReadResponse>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
-  list(request: ListRequest): Promise<ListedResource[]>;
+  list(request: ListRequest): Promise<ListResponse>;
   /**
    * Ends all waits. The running calls then end with what is known so far, so that the engine can save it. Called
    * after Ctrl-C, at every normal shutdown, after a signal, and when the engine is gone. Never exits the process.

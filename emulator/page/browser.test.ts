@@ -1,7 +1,7 @@
 /** The page in a real browser. tests/engine/core/page.test.ts shows it during a real `pulumi up`. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { findChromium, startChromium } from "../../tools/support/chromium";
-import { describeUnless, lackOfChromium } from "../../tools/support/unless";
+import { describeUnless, missingChromium } from "../../tools/support/unless";
 import { startEmulator, type Emulator } from "../index";
 import { caller } from "../testClient";
 
@@ -12,7 +12,7 @@ const button = (index: number) => `#faults > button:nth-child(${String(index + 1
 const isPressed = (index: number, pressed: boolean) =>
   `document.querySelector("${button(index)}").ariaPressed === "${String(pressed)}"`;
 
-describeUnless(lackOfChromium(), "the page in Chromium", () => {
+describeUnless(missingChromium(), "the page in Chromium", () => {
   let chromium: Awaited<ReturnType<typeof startChromium>>;
   let emulator: Emulator;
   beforeAll(async () => {

@@ -2,8 +2,9 @@
 import { expect, test } from "@jest/globals";
 import { NotFound } from "../errors";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import type { ListRequest, ListResponse } from "../requests";
 import { answered } from "../testing/fakeService";
-import { errorOf, scene, type Scene } from "../testing/scene";
+import { errorOf, scene, testToken, type Scene } from "../testing/scene";
 import { invoke, list } from "./functions";
 
 type Name = "getInstance" | "getInstances" | "getAccount";
@@ -107,23 +108,90 @@ test("getAccount with a refused token fails with the error of the service", asyn
   expect(await errorOf(call(world, "getAccount"))).toMatchObject({ status: 401 });
 });
 
-const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>
-  list(session, { query: propertyMap(query), limit });
+test("`pulumi do` would print no failures, so wrong arguments are an error there", async () => {
+  const world = scene({}, undefined, { stateless: true });
+  const error = await errorOf(call(world, "getInstance", { nam: "web" }));
+  expect(error.message).toBe(
+    'there is no argument "nam"; did you mean name?; give either id or name, and not both',
+  );
+  expect(world.service.calls).toEqual([]);
+});
 
-test("list returns ids and names, up to the limit, and says when there are more", async () => {
+type Page = Partial<Omit<ListRequest, "query">>;
+const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, page: Page = {}) =>
+  list(session, {
+    ...{ query: propertyMap(query), limit: 0, pageSize: 0, continuationToken: "" },
+    ...page,
+  });
+const idsOf = async (page: ReturnType<typeof listed>) =>
+  (await page).instances.map(({ id }) => id).join();
+
+test("list returns ids and names in the order of the ids, up to the limit", async () => {
   const world = populated();
-  expect(await listed(world)).toEqual([
-    { id: "i-1", name: "web" },
-    { id: "i-2", name: "twin" },
-    { id: "i-3", name: "twin" },
-  ]);
-  expect(await listed(world, {}, 2)).toHaveLength(2);
-  expect(await listed(world, { status: "OFFLINE" })).toEqual([{ id: "i-2", name: "twin" }]);
-  expect(world.messages.warnings).toEqual([]);
-  const partial = populated();
-  partial.service.unreadable = 1;
-  partial.service.has("i-4", { name: undefined });
-  expect((await listed(partial)).at(-1)).toEqual({ id: "i-4", name: "i-4" });
-  expect(partial.messages.warnings).toEqual([expect.stringContaining("not complete")]);
+  world.service.has("i-0", { name: undefined });
+  expect(await listed(world)).toEqual({
+    instances: [
+      { id: "i-0", name: "i-0" },
+      { id: "i-1", name: "web" },
+      { id: "i-2", name: "twin" },
+      { id: "i-3", name: "twin" },
+    ],
+    continuationToken: undefined,
+  });
+  const limited = await listed(world, {}, { limit: 2 });
+  expect(limited).toMatchObject({ instances: [{}, {}], continuationToken: undefined });
+  expect(await idsOf(listed(world, { status: "OFFLINE" }))).toBe("i-2");
   expect((await errorOf(listed(world, { status: "x" }))).message).toContain("must be one of");
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("list says once when there are more instances than the service shows", async () => {
+  const world = populated();
+  world.service.unreadable = 1;
+  const { continuationToken = "" } = await listed(world, {}, { pageSize: 1 });
+  await listed(world, {}, { pageSize: 1, continuationToken });
+  expect(world.messages.warnings).toEqual([expect.stringContaining("not complete")]);
+});
+
+test("one listing serves all pages, also of a list that takes longer than a listing is recent", async () => {
+  const world = populated();
+  const ids: string[] = [];
+  let continuationToken: string | undefined = "";
+  do {
+    const page: ListResponse = await listed(world, {}, { pageSize: 1, continuationToken });
+    ids.push(...page.instances.map(({ id }) => id));
+    ({ continuationToken } = page);
+    await world.clock.sleep(5000);
+  } while (continuationToken !== undefined);
+  expect(ids).toEqual(["i-1", "i-2", "i-3"]);
+  expect(world.service.count("list")).toBe(1);
+});
+
+test("a token is valid in another process, and after its instance is gone", async () => {
+  const world = populated();
+  const page = { pageSize: 2 };
+  const { continuationToken = "" } = await listed(world, {}, page);
+  const next = world.nextRun();
+  next.service.instances.delete("i-2");
+  expect(await listed(next, {}, { ...page, continuationToken })).toEqual({
+    instances: [{ id: "i-3", name: "twin" }],
+    continuationToken: undefined,
+  });
+});
+
+test("a token of another list is refused, and so is a text that is no token", async () => {
+  const world = populated();
+  const { continuationToken = "" } = await listed(world, {}, { pageSize: 1 });
+  const others = [
+    listed(world, { status: "OFFLINE" }, { continuationToken }),
+    listed(world.beside({ baseUrl: "https://other.example.com/v2" }), {}, { continuationToken }),
+    listed(world.beside({ apiToken: new Secret(testToken) }), {}, { continuationToken }),
+  ];
+  for (const other of others) {
+    expect((await errorOf(other)).message).toContain("the continuation token belongs to another");
+  }
+  for (const text of ["i-1", Buffer.from('{"after":1}').toString("base64url")]) {
+    const error = await errorOf(listed(world, {}, { continuationToken: text }));
+    expect(error.message).toContain("is not one that this provider gave. List again");
+  }
 });

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
+import { nameCursor } from "../advice";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
 import { isCompleteFor, type Listing } from "../listing/listing";
@@ -14,10 +15,11 @@ import type {
   CheckFailure,
   InvokeRequest,
   InvokeResponse,
-  ListedResource,
   ListRequest,
+  ListResponse,
 } from "../requests";
 import { timeouts, type Session } from "../session/session";
+import { pageOf } from "./paging";
 
 /** The arguments that were given to a function. All arguments are strings. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
@@ -76,7 +78,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       },
     },
     async run(session, args, signal) {
-      const { instances, complete } = await instancesOf(session, args, signal);
+      const snapshot = await currentListing(session, signal);
+      const { instances, complete } = instancesOf(snapshot, args);
       return propertyMap({ instances: instances.map(instanceSummary), complete });
     },
   },
@@ -95,45 +98,63 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
   },
 };
 
-/** Runs a function, or returns what is wrong with its arguments. */
+/**
+ * Runs a function, or returns what is wrong with its arguments.
+ *
+ * @throws OperationFailed if an argument is wrong and `pulumi do` runs the function, because it prints no failures that
+ *   are returned
+ */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
+  if (failures.length > 0 && session.owner.stateless) {
+    throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
+  }
   if (failures.length > 0) return { outputs: propertyMap({}), failures };
   using operation = session.operation(timeouts.look);
   const args = readArgs(request.args);
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
+/** The maximum age of a listing that shows a later page. So one listing serves all pages, if they follow quickly. */
+const laterPageMs = 60_000;
+
 /**
- * Returns the instances for `pulumi do compute:index:Instance list`.
+ * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids.
  *
- * @throws OperationFailed if an argument in the query is wrong
+ * @throws OperationFailed if an argument in the query or the continuation token is wrong
  */
-export async function list(
-  session: Session,
-  { query, limit }: ListRequest,
-): Promise<ListedResource[]> {
+export async function list(session: Session, request: ListRequest): Promise<ListResponse> {
+  const { query, continuationToken } = request;
   const [failure] = checkArgs("compute:index:getInstances", query);
   if (failure) throw new OperationFailed(failure.reason);
   using operation = session.operation(timeouts.look);
-  const { instances, complete } = await instancesOf(session, readArgs(query), operation.signal);
-  if (!complete) {
+  const { listings } = session;
+  const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
+  const snapshot = await listings.get(
+    continuationToken === "" ? listings.recent : listings.atMostOld(laterPageMs),
+    operation.signal,
+  );
+  const args = readArgs(query);
+  const { instances, complete } = instancesOf(snapshot, args);
+  const page = pageOf(instances, {
+    ...request,
+    subject: [baseUrl, tokenKind, account ?? "", args["status"] ?? ""],
+  });
+  if (!complete && session.isFirst("partial list")) {
     session.ctx.messages.warning(
-      "the service's listing is not complete: there are more instances than are shown",
+      `the service's listing is not complete: there are more instances than are shown. ${nameCursor}`,
     );
   }
-  const limited = limit < 1 ? instances : instances.slice(0, limit);
-  return limited.map(({ id, name }) => ({ id, name: name ?? id }));
+  const shown = page.items.map(({ id, name }) => ({ id, name: name ?? id }));
+  return { instances: shown, continuationToken: page.continuationToken };
 }
 
 /** Returns the instances of the status in `args`, or all. `complete` says that the service has no others. */
-async function instancesOf(
-  session: Session,
+function instancesOf(
+  snapshot: Listing,
   args: FunctionArgs,
-  signal: AbortSignal,
-): Promise<{ instances: ListItem[]; complete: boolean }> {
+): { instances: ListItem[]; complete: boolean } {
   const status = args["status"] as InstanceStatus | undefined;
-  const snapshot = await currentListing(session, signal);
   const instances = [...snapshot.items.values()].filter(
     (item) => status === undefined || item.status === status,
   );

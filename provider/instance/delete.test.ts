@@ -332,3 +332,28 @@ test("the record of a dropped instance is not settled if no state is known to ha
   await remove(world);
   expect(settled).not.toHaveBeenCalled();
 });
+
+test.each(["fail", "retain"])(
+  "without a stack, deletePolicy %s does not delete, and says so: there is no state to drop the instance from",
+  async (deletePolicy) => {
+    const world = scene({ deletePolicy }, undefined, { stateless: true });
+    world.service.has("i-1", { name: "web" });
+    const { message } = await errorOf(remove(world, propertyMap({})));
+    expect(message).toMatch(/^instance i-1 still exists and is billed\. It was not deleted: /);
+    expect(message).toContain("--compute:destroy-path");
+    expect(world.messages.warnings).toEqual([]);
+  },
+);
+
+test("without a stack, an instance that is gone is deleted, and destroyPath destroys one", async () => {
+  for (const [settings, exists] of [
+    [{}, false],
+    [destroyPath, true],
+  ] as const) {
+    const world = scene(settings, undefined, { stateless: true });
+    if (exists) world.service.has("i-1", { name: "web" });
+    await remove(world, propertyMap({}));
+    expect(world.service.instances.has("i-1")).toBe(false);
+    expect(world.service.count("destroy")).toBe(exists ? 1 : 0);
+  }
+});

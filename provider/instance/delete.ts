@@ -24,8 +24,9 @@ import {
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance alone that this run has taken over.
  *
- * @throws OperationFailed if the instance lives elsewhere, or if it exists or may exist (not with the policy "retain").
- *   RequestError if a listing before the DELETE fails. The error that ended the operation before the DELETE.
+ * @throws OperationFailed if the instance lives elsewhere, or if it exists or may exist (unless the policy is "retain" and
+ *   there is a state to drop the instance from). RequestError if a listing before the DELETE fails. The error that ended
+ *   the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
@@ -39,7 +40,8 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
     return;
   }
-  if (settings.deletePolicy === "retain") return retainInstance(session, request);
+  const { stateless } = session.owner;
+  if (settings.deletePolicy === "retain" && !stateless) return retainInstance(session, request);
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(oldOutputs);
   const { existence } = await existenceOf(session, id, known, operation.signal);
@@ -47,6 +49,11 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     // Without a recorded origin, the listings may have been another tenant's.
     if (known.recordedOrigin) ledger.settleId(settings, id, "gone");
     return;
+  }
+  if (settings.deletePolicy !== "destroy" && stateless) {
+    throw new OperationFailed(
+      `${describeExistence(session, request, existence)}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
+    );
   }
   if (settings.deletePolicy === "fail") {
     throw new OperationFailed([
@@ -177,8 +184,7 @@ const sessionsWithoutLook = new WeakSet<Session>();
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-  // `pulumi do --stateless` also calls Delete, although a state may hold the instance. So only the record of an instance
-  // that a state surely held is settled.
+  // An instance that no state is proven to have held may be in another state, so its record is not settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
   const remains = describeRetained(oldOutputs, session.settings.tokenKind);
   const consequence = {

@@ -309,3 +309,23 @@ test("many replacements share one listing (G7)", async () => {
   await Promise.allSettled(Array.from({ length: 50 }, () => diffOf(world, { flavorId: "b" })));
   expect(world.service.calls).toEqual(["account", "list"]);
 });
+
+test("without a stack, a change is refused, because nothing would replace the instance", async () => {
+  const sides = {
+    ...{ urn: urnOf("web"), id: "i-1" },
+    oldInputs: propertyMap({ name: "web" }),
+    oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
+  };
+  for (const deletePolicy of ["fail", "retain"]) {
+    const { session, service } = scene({ deletePolicy }, undefined, { stateless: true });
+    service.has("i-1", { name: "web" });
+    const refused = async (news: Values) =>
+      (await errorOf(diffInstance(session, { ...sides, news: propertyMap(news) }))).message;
+    expect(await refused({ name: "other", flavorId: "f", vpcId: "v" })).toMatch(
+      /^instance i-1 exists and was not changed: name can't be changed, .*; whether flavorId, vpcId would change can't be told, /,
+    );
+    expect(await refused({ name: "other" })).not.toContain("whether");
+    const same = await diffInstance(session, { ...sides, news: propertyMap({ name: "web" }) });
+    expect(same.detailed).toEqual({});
+  }
+});

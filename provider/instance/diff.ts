@@ -21,13 +21,14 @@ import { listedName } from "./state";
 /**
  * Compares old and new inputs.
  *
- * @throws OperationFailed for a replacement whose Delete would fail or may fail, with the ways out, or if the token
- *   is refused. The error that ended the operation.
+ * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack (the
+ *   message names the ways out), and if the token is refused. The error that ended the operation.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const changed = changedInputs(request);
   const { deletePolicy } = session.settings;
   const replacingInputs = replacedInputs(changed);
+  if (session.owner.stateless) refuseChangeWithoutStack(request.id, changed);
   if (isOfUpdate(session, request) && replacingInputs.length > 0) {
     const isSure = replacingInputs.some((name) => !isUnsure(name, request.news));
     if (isSure) await refuseStuckReplacement(session, request);
@@ -44,6 +45,27 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
  */
 function isOfUpdate(session: Session, { urn, oldOutputs }: DiffRequest): boolean {
   return session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
+}
+
+/**
+ * Refuses the change of `pulumi do … patch` and `upsert` without a stack. The engine then neither replaces the
+ * instance nor keeps a state, but calls Update, which could change nothing.
+ *
+ * @throws OperationFailed if there is a change
+ */
+function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
+  const replaced = replacedInputs(changed).join(", ");
+  const asserted = assertedInputs(changed).join(", ");
+  const reasons = [
+    replaced &&
+      `${replaced} can't be changed, because the service has no call to change an instance`,
+    asserted &&
+      `whether ${asserted} would change can't be told, because the service does not show it`,
+  ].filter((reason) => reason !== "");
+  if (reasons.length === 0) return;
+  throw new OperationFailed(
+    `instance ${id} exists and was not changed: ${reasons.join("; ")}. Create another instance, or manage the instance in a stack, which replaces it when an input changes`,
+  );
 }
 
 /** The warning for a replacement. Undefined if none is needed. */

@@ -231,15 +231,20 @@ test("Invoke returns outputs, secrets among them, and failures", async () => {
   });
 });
 
-test("List streams one result for each resource", async () => {
-  const found = Array.from({ length: 300 }, (_, index) => ({
+test("List streams one result for each resource, and the continuation token last", async () => {
+  const instances = Array.from({ length: 300 }, (_, index) => ({
     id: `i-${index}`,
     name: `web-${index}`,
   }));
-  await withServer({ list: async () => found }, async ({ client, calls }) => {
-    expect(await client.list(instanceToken, propertyMap({ status: "ACTIVE" }), 300)).toEqual(found);
-    expect(calls).toEqual([["list", { query: propertyMap({ status: "ACTIVE" }), limit: 300 }]]);
-  });
+  const page = { limit: 900, pageSize: 300, continuationToken: "from here" };
+  const query = propertyMap({ status: "ACTIVE" });
+  for (const continuationToken of [undefined, "more"]) {
+    const answer = { instances, continuationToken };
+    await withServer({ list: async () => answer }, async ({ client, calls }) => {
+      expect(await client.list(instanceToken, query, page)).toEqual(answer);
+      expect(calls).toEqual([["list", { query, ...page }]]);
+    });
+  }
 });
 
 test("an unknown resource or function is refused with the names of the known ones", async () => {

@@ -185,10 +185,16 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     list: server.streaming(async (provider, request: pb.ListRequest) => {
       requireInstance(request.getToken());
       const query = decodeProperties(request.getQuery());
-      const listed = await provider.list({ query, limit: request.getLimit() });
-      return listed.map(({ id, name }) =>
+      const { instances, continuationToken } = await provider.list({
+        ...{ query, limit: request.getLimit(), pageSize: request.getPageSize() },
+        continuationToken: request.getContinuationToken(),
+      });
+      const replies = instances.map(({ id, name }) =>
         new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
       );
+      if (continuationToken === undefined) return replies;
+      const next = new pb.ListResponse.Continuation().setContinuationToken(continuationToken);
+      return [...replies, new pb.ListResponse().setContinuation(next)];
     }),
   };
 }

@@ -22,7 +22,10 @@ export interface Owner {
   sessionId: string;
   /** The id of the provider resource: the same in every run of a stack. Undefined if it is not known yet. */
   scope: string | undefined;
-  /** Whether the run is `pulumi do --stateless`. All creates of such runs share a URN and nothing else. */
+  /**
+   * Whether `pulumi do` calls the provider without a stack: with `--stateless`, for a list, a read or a function. All
+   * creates of such runs share a URN and nothing else.
+   */
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn: string | undefined;

@@ -11,7 +11,7 @@ import { captured } from "../../tools/support/command";
 import { requiredVersion } from "../../tools/support/go";
 import { root } from "../../tools/support/paths";
 import { ensurePythonTools } from "../../tools/support/python";
-import { missingGo, lackOfPython, testUnless } from "../../tools/support/unless";
+import { missingGo, missingPython, testUnless } from "../../tools/support/unless";
 import { problemWith } from "./support/blocks/shell";
 import {
   directory,
@@ -58,7 +58,7 @@ for (const [schema, subjects] of [
   [["vendor.github-actions"], [setupFile]],
   [["vendor.gitlab-ci", "--data-transform", "gitlab-ci"], [gitlabFile]],
 ] as const) {
-  testUnless(lackOfPython(), `the files match the schema ${schema[0]}`, async () => {
+  testUnless(missingPython(), `the files match the schema ${schema[0]}`, async () => {
     const paths = subjects.map((file) => join(directory, file));
     const checker = join(await ensurePythonTools("schemas"), "check-jsonschema");
     await captured(checker, ["--builtin-schema", ...schema, ...paths]);

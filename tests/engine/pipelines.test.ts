@@ -6,8 +6,6 @@ import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parseAllDocuments, stringify } from "yaml";
-import metadata from "../../metadata.json";
-import { executable } from "../../provider/executable";
 import { writeWhole } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
 import {
@@ -21,7 +19,7 @@ import {
 } from "./support/pipelines";
 import { pathWithRandom } from "./support/random/plugin";
 import type { Outcome } from "./support/running";
-import { plugin, tokens } from "./support/stack";
+import { installPlugin, tokens } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 const secrets = { COMPUTE_API_TOKEN: tokens.test, PULUMI_CONFIG_PASSPHRASE: "test" };
@@ -36,9 +34,7 @@ async function prepared(): Promise<Fixture> {
   const program = join(root, "examples", "environments");
   const fixture = await Fixture.create({ program, env, baseUrl: undefined, namesPlugin: false });
   const { stack } = fixture;
-  // `pulumi plugin install` would put the plugin here.
-  const folder = join(stack.home, "plugins", `resource-compute-v${metadata.version}`);
-  writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
+  installPlugin(stack.home);
   // GitHub's jobs have the Pulumi home in the home directory, GitLab's in the project.
   for (const home of [stack.folder, stack.project]) symlinkSync(stack.home, join(home, ".pulumi"));
   stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);

@@ -283,7 +283,11 @@ test("an error hook makes the engine repeat a create", async () => {
 });
 
 test("`pulumi do --stateless`: create, patch and delete", async () => {
-  await using recording = await CallRecording.create({ program: emptyProgram });
+  const destroyPath = "/v2/instances/{id}";
+  await using recording = await CallRecording.create({
+    program: emptyProgram,
+    service: { destroyPath },
+  });
   const { stack, service } = recording.fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   const doing = (what: string, ...args: string[]) =>
@@ -294,11 +298,11 @@ test("`pulumi do --stateless`: create, patch and delete", async () => {
   await recording.expectCalls("do create --stateless", () =>
     doing("create", "--flavor-id=standard-2", "--image-id=debian-12", "--vpc-id=vpc-main"),
   );
-  const [id = ""] = recording.fixture.ids();
-  await recording.expectCalls("do patch --stateless", () =>
-    doing("patch", id, "--flavor-id=standard-4"),
+  const [{ id, name } = { id: "", name: "" }] = service.control.instances();
+  await recording.expectCalls("do patch --stateless", () => doing("patch", id, `--name=${name}`));
+  await recording.expectCalls("do delete --stateless", () =>
+    doing("delete", id, `--compute:destroy-path=${destroyPath}`),
   );
-  await recording.expectCalls("do delete --stateless", () => doing("delete", id));
 });
 
 test("recordedCalls.json has a sentence for each recorded kind of call and answer, and no other sentences", () => {

@@ -10,7 +10,7 @@ import { readPage } from "../docs/pages";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { ensurePythonTools } from "../support/python";
-import { lackOfPython, testUnless } from "../support/unless";
+import { missingPython, testUnless } from "../support/unless";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const forms = ".github/ISSUE_TEMPLATE";
@@ -26,7 +26,7 @@ const schemas = {
 };
 
 for (const [schema, files] of Object.entries(schemas)) {
-  testUnless(lackOfPython(), `GitHub's schema holds: ${schema}`, async () => {
+  testUnless(missingPython(), `GitHub's schema holds: ${schema}`, async () => {
     expect(files.length).toBeGreaterThan(0);
     const checker = join(await ensurePythonTools("schemas"), "check-jsonschema");
     await captured(checker, ["--builtin-schema", `vendor.${schema}`, ...files], { cwd: root });

@@ -11,14 +11,14 @@ export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
-export function lackOfChromium(): Lack {
+export function missingChromium(): Reason {
   return findChromium() === undefined
     ? "there is no Chromium or Chrome on this machine"
     : undefined;
 }
 
 /** Checks venv as well as Python, since some systems install venv separately. */
-export function lackOfPython(): Reason {
+export function missingPython(): Reason {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
     return undefined;

@@ -10,6 +10,7 @@ import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../../propertyValue";
 import { instanceToken } from "../../pulumiNames";
+import type { ListRequest, ListResponse } from "../../requests";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 
@@ -172,18 +173,29 @@ export class TestClient {
     return { outputs: decodeProperties(reply.getReturn()), failures: readFailures(reply) };
   }
 
-  async list(token: string, query: PropertyMap = {}, limit = 0): Promise<Listed[]> {
-    const request = new pb.ListRequest().setToken(token).setQuery(struct(query)).setLimit(limit);
-    const listed: Listed[] = [];
+  /** Returns one page of the list. */
+  async list(
+    token: string,
+    query: PropertyMap = {},
+    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<Page> = {},
+  ): Promise<ListResponse> {
+    const request = new pb.ListRequest()
+      .setToken(token)
+      .setQuery(struct(query))
+      .setLimit(limit)
+      .setPageSize(pageSize)
+      .setContinuationToken(continuationToken);
+    const page: ListResponse = { instances: [], continuationToken: undefined };
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
         const result = reply.getResult();
-        if (result) listed.push(result.toObject());
+        if (result) page.instances.push(result.toObject());
+        page.continuationToken = reply.getContinuation()?.getContinuationToken();
       }
     } catch (error) {
       throw failed(error as ServiceError);
     }
-    return listed;
+    return page;
   }
 
   async cancel(): Promise<void> {
@@ -191,10 +203,7 @@ export class TestClient {
   }
 }
 
-interface Listed {
-  id: string;
-  name: string;
-}
+type Page = Omit<ListRequest, "query">;
 interface Failures {
   failures: { property: string; reason: string }[];
 }

@@ -27,7 +27,7 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
     read: async () => undefined,
     delete: async () => undefined,
     invoke: async () => ({ outputs, failures: [] }),
-    list: async () => [],
+    list: async () => ({ instances: [], continuationToken: undefined }),
     cancel: () => undefined,
     renew: () => undefined,
     ...script,

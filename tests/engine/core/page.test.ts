@@ -1,7 +1,7 @@
 /** The emulator's page in a real browser, while a real `pulumi up` runs. */
 import { expect } from "@jest/globals";
 import { findChromium, startChromium } from "../../../tools/support/chromium";
-import { lackOfChromium, testUnless } from "../../../tools/support/unless";
+import { missingChromium, testUnless } from "../../../tools/support/unless";
 import { Fixture } from "../support/fixture";
 import { oneInstance } from "../support/programs";
 
@@ -9,7 +9,7 @@ const hostileName = '<img src=x onerror="document.title = 1">';
 const storm = "#faults > button:first-child";
 
 testUnless(
-  lackOfChromium(),
+  missingChromium(),
   "a run meets a fault that was switched on at the emulator's page, and the page shows the run",
   async () => {
     await using fixture = await Fixture.create({

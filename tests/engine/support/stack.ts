@@ -16,11 +16,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import metadata from "../../../metadata.json";
 import { systemClock } from "../../../provider/clock";
 import { executable } from "../../../provider/executable";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";
+import { writeWhole } from "../../../tools/support/files";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
@@ -77,6 +79,12 @@ const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-ca
 
 /** Delays garbage collection in the engine until 512 MiB are in use. It would take a tenth of the time of a command. */
 const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
+
+/** Puts the plugin where `pulumi plugin install` puts it, in this Pulumi home. */
+export function installPlugin(home: string): void {
+  const folder = join(home, "plugins", `resource-compute-v${metadata.version}`);
+  writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
+}
 
 /** The part of a Pulumi.yaml that names the folder of a plugin. */
 export function pluginsAt(path: string): string {

@@ -220,8 +220,29 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
       return `there is no pulumi ${[...path, word].join(" ")}`;
     }
     path.push(word);
+    if (word === "do") return doProblem(args.slice(1));
     help = await helpOf(path);
   }
+  const problem = flagProblem(path, args, help);
+  if (problem !== undefined) return problem;
+  return path.join(" ") === "plugin install" ? pluginInstallProblem(args.slice(2)) : undefined;
+}
+
+/** The problem of a `pulumi do` command: its help is made from the schema of the plugin. Without a token, nothing is checked. */
+async function doProblem([token = "", ...args]: readonly string[]): Promise<string | undefined> {
+  if (!token.includes(":")) return undefined;
+  const subcommand = args.filter((word) => !word.startsWith("-")).slice(0, 1);
+  const mode = args.filter((word) => word === "--stateless");
+  const path = ["do", "--package", await ensureBuilt(), token, ...subcommand, ...mode];
+  return flagProblem(path, args, await helpOf(path));
+}
+
+/** The problem of a command with a flag that its help does not have. */
+function flagProblem(
+  path: readonly string[],
+  args: readonly string[],
+  help: string,
+): string | undefined {
   const flags = args
     .filter((word) => /^--?[a-z]/.test(word))
     .map((word) => word.split("=")[0] ?? "");
@@ -230,8 +251,7 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
   const unknown = flags.find(
     (flag) => !known.has(flag) && (flag.startsWith("--") || !known.has(flag.slice(0, 2))),
   );
-  if (unknown !== undefined) return `pulumi ${path.join(" ")} has no ${unknown}`;
-  return path.join(" ") === "plugin install" ? pluginInstallProblem(args.slice(2)) : undefined;
+  return unknown === undefined ? undefined : `pulumi ${path.join(" ")} has no ${unknown}`;
 }
 
 /** The problem of a command of the plugin: the command and its flags must be in the help of the plugin. */
