@@ -28,11 +28,10 @@ export async function startService(flags: Readonly<Record<string, string | numbe
     ([name, value]) => `--${name}=${value}`,
   );
   const script = join(root, "tools", "emulator.ts");
-  const child = spawn(
-    process.execPath,
-    ["--import", "tsx", script, "--control", "--port=0", ...args],
-    { cwd: root, stdio: ["ignore", "pipe", "inherit"] },
-  );
+  const child = spawn(process.execPath, ["--import", "tsx", script, "--port=0", ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const url = /http:\S+/.exec(await firstLine(child.stdout))?.[0] ?? "";
   return {
     url,

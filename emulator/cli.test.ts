@@ -45,7 +45,7 @@ function start(...args: string[]) {
 
 describe("the process", () => {
   test("prints its address and how to use it in one line, and stops at SIGINT with code 0", async () => {
-    const { child, output, ended, ready } = start("--port", "0", "--control", "--log");
+    const { child, output, ended, ready } = start("--port", "0", "--log");
     const { line, url } = await ready;
     expect(line).toMatch(/^Compute emulator ready at http:\/\/127\.0\.0\.1:\d+\/v2 /);
     expect(line).toContain(`pulumi config set compute:baseUrl ${url}`);

@@ -74,11 +74,13 @@ function usageError({ code, message }: CommanderError): string {
 }
 
 /** One line that a person can copy from and a program can wait for. */
-function startLine({ url }: Emulator, settings: Settings): string {
+function startLine({ url, origin }: Emulator, settings: Settings): string {
   const where = settings.database === ":memory:" ? "in memory" : `in ${settings.database}`;
   const token = acceptedToken(settings);
   return (
-    `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). To use it: ` +
+    `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). ` +
+    (settings.controlEndpoints ? `Its page: ${origin}/. ` : "") +
+    "To use it: " +
     (token === undefined
       ? "no --token is a valid sk_live_ or sk_test_ one, and --strict-tokens accepts no other"
       : `pulumi config set compute:baseUrl ${url} && export COMPUTE_API_TOKEN=${token}`)

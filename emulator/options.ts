@@ -237,11 +237,14 @@ const definition = z.strictObject({
       parse: parseNumber,
     }),
 
-  /** Serves the control API at `/control/...` on the same port, to this machine only. */
+  /**
+   * Serves the page at `/` and the control API at `/control/...` on the same port, to this machine only. In code, the
+   * default is false.
+   */
   controlEndpoints: z.boolean().default(false).register(infos, {
     must: "true or false",
-    flag: "--control",
-    help: "offer /control/... to tests on this machine",
+    flag: "--no-control",
+    help: "offer neither the page at / nor /control/... to this machine",
   }),
 
   /** Called with one line for each request, without tokens and bodies. */

@@ -1,4 +1,4 @@
-/** A client of the control API. Tests use it for an emulator that runs with `--control` in another process. */
+/** A client of the control API. Tests use it for an emulator that runs in another process. */
 import type { FaultKind, FaultScript } from "../faults/kinds";
 import type { InstanceRecord } from "../instances/store";
 import type { AccountBody } from "../options";

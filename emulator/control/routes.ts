@@ -1,5 +1,5 @@
 /**
- * The control API over HTTP (`--control`), for an emulator that runs in its own process, and the page at `/` that
+ * The control API over HTTP (off with `--no-control`), for an emulator that runs in its own process, and the page at `/` that
  * uses it. Bodies are JSON. The control API is not part of the service: its requests are neither logged nor counted,
  * and only programs on this machine and the page may send them.
  */
