@@ -140,7 +140,7 @@ export interface ListResponse {
 }
 
 /** One instance of a list. */
-export interface ListedResource {
+interface ListedResource {
   id: string;
   name: string;
 }
