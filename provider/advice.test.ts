@@ -17,7 +17,12 @@ test.each([
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
   [failed("unreachable"), "Nothing was sent"],
+  [
+    Object.assign(failed("unreachable"), { mayHaveActed: true }),
+    "unreachable. Check compute:baseUrl",
+  ],
   [failed("unanswered"), "requestTimeoutSeconds"],
+  [answered(408), "Run again"],
   [failed("unreadable"), "compute:baseUrl"],
 ])("%s comes with its next step", (error, step) => {
   expect(explain(error)).toContain(step);

@@ -13,12 +13,14 @@ export function explain(error: RequestError): string {
 
 /** Returns a sentence on what a person can do about a failed request. */
 export function nextStep(error: RequestError): string {
-  const { kind, status = 0, service } = error;
-  if (kind === "unsendable") {
-    return "Nothing was sent. Remove the instance at the service (its portal), then run this again.";
+  const { kind, status = 0, service, mayHaveActed } = error;
+  const sent = mayHaveActed ? "" : "Nothing was sent. ";
+  // The id of the instance can't be a part of a path.
+  if (kind === "unsendable" && error.method === "DELETE") {
+    return `${sent}Remove the instance at the service (its portal), then run this again.`;
   }
-  if (kind === "unreachable") {
-    return "Nothing was sent. Check compute:baseUrl, the network and the proxy settings, and run again.";
+  if (kind === "unsendable" || kind === "unreachable") {
+    return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
   if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
   if (kind === "unreadable" || status < 400) {
@@ -30,6 +32,7 @@ export function nextStep(error: RequestError): string {
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
   }
+  if (status === 408) return "Run again.";
   if (status >= 500) {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;

@@ -1,6 +1,6 @@
 /**
- * Reads the token from the file that COMPUTE_API_TOKEN_FILE names. The settings are resolved with it, and the
- * connection reads the file anew when the service refuses the token.
+ * Reads the token from the file that COMPUTE_API_TOKEN_FILE names, when the settings are resolved, and again when the
+ * service refuses the token. `configuration.ts` and `session/connection.ts` use it.
  */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
@@ -11,7 +11,7 @@ import { settingTypes } from "./settings";
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
 
-/** The token in the file, or what is wrong with the file. The problem names the path, and never the contents. */
+/** The token in the file, or what is wrong with the file. The problem never shows a token. */
 export type TokenFileContent = { token: string } | { problem: string };
 
 /** From now on, removes this token from messages (G8). */
@@ -22,8 +22,8 @@ export function hideToken(redactor: Redactor, token: string): void {
 }
 
 /**
- * Reads the token from the file at `path`, without the white space around it. The token is removed from messages
- * before this function returns.
+ * Reads the token from the file at `path`, without the white space around it. When this function
+ * returns, the redactor hides the token already.
  */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
   if (tokenKindOf(path.trim()) !== undefined) {

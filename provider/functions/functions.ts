@@ -101,8 +101,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
 /**
  * Runs a function, or returns what is wrong with its arguments.
  *
- * @throws OperationFailed if an argument is wrong and `pulumi do` runs the function, because it prints no failures that
- *   are returned
+ * @throws OperationFailed if an argument is wrong and `pulumi do` runs the function, since `pulumi do` would not print
+ *   returned failures. Whatever the function throws.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
@@ -115,13 +115,14 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
-/** The maximum age of a listing that shows a later page. So one listing serves all pages, if they follow quickly. */
+/** How old the listing may be from which the second and later pages are taken. So one listing serves all of them. */
 const laterPageMs = 60_000;
 
 /**
  * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids.
  *
- * @throws OperationFailed if an argument in the query or the continuation token is wrong
+ * @throws OperationFailed if an argument in the query or the continuation token is wrong. RequestError if a request
+ *   fails. The error that ended the operation.
  */
 export async function list(session: Session, request: ListRequest): Promise<ListResponse> {
   const { query, continuationToken } = request;
@@ -142,7 +143,7 @@ export async function list(session: Session, request: ListRequest): Promise<List
   });
   if (!complete && session.isFirst("partial list")) {
     session.ctx.messages.warning(
-      `the service's listing is not complete: there are more instances than are shown. ${nameCursor}`,
+      `the service's listing is not complete: there may be more instances than are shown. ${nameCursor}`,
     );
   }
   const shown = page.items.map(({ id, name }) => ({ id, name: name ?? id }));
@@ -184,8 +185,8 @@ function readArgs(args: PropertyMap): FunctionArgs {
 }
 
 /**
- * Returns what is wrong with the arguments. Each failure names its property, which helps to correct it (G9), unless
- * the value is secret. A null counts as an argument that was left out.
+ * Returns what is wrong with the arguments. The engine prints the value of a failure's property, so `property` is empty
+ * if the value is secret (G8). A null counts as an argument that was left out.
  */
 function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
   const { inputs } = functions[token];
@@ -207,7 +208,8 @@ function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
   }
   const { id, name } = readArgs(args);
   if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
-    failures.push({ property: "id", reason: "give either id or name, and not both" });
+    const property = hasSecret(args["id"]) ? "" : "id";
+    failures.push({ property, reason: "give either id or name, and not both" });
   }
   return failures;
 }

@@ -67,7 +67,7 @@ test("an instance with an undocumented status is unfinished, and the status is n
 test("a time-out keeps the instance, and says for how long it was PROVISIONING", async () => {
   const world = scene();
   const error = await unfinishedOf(wait(world, 20));
-  expect(error.message).toContain("i-1 was PROVISIONING for 20 s");
+  expect(error.message).toContain("i-1 was still PROVISIONING when the operation's 20 s");
   expect(error.message).toContain("goes on waiting for it");
 });
 

@@ -31,8 +31,8 @@ export interface PendingInstance {
   outputs: PropertyMap;
   origin: Origin;
   /**
-   * The mark of the POST's end: a number in the order of listings and writes (`ListingSource.mark`). A listing that
-   * began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   * The number (`ListingSource.mark`, which counts listings and writes) that was current when the POST ended. A listing
+   * that began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
    */
   after: number;
 }
@@ -97,10 +97,11 @@ function unlistedOutputs(
   lastSeen: ListItem | undefined,
 ): PropertyMap {
   const outputs = lastSeen ? outputsWithItem(known, lastSeen, origin) : known;
-  const unknownOutput = stringProperty(outputs, "ipv4") === undefined ? "ipv4" : "status";
+  const unknownOutputs =
+    stringProperty(outputs, "ipv4") === undefined ? "its status and ipv4 are" : "its status is";
   session.warnOnce(
     "notListed",
-    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: its ${unknownOutput} is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
+    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
     urn,
   );
   return markFinished(outputs);
@@ -181,7 +182,7 @@ function endOfWait(
   if (error instanceof Canceled) return `the wait for instance ${id} was canceled;`;
   if (error instanceof TimedOut) {
     const lastLook = problem ? `, and the last look failed: ${problem}` : "";
-    return `instance ${id} was ${status} for ${error.seconds} s (customTimeouts)${lastLook};`;
+    return `instance ${id} was still ${status} when the operation's ${error.seconds} s (customTimeouts) were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {
     const reason = error instanceof RequestError ? explain(error) : error.message;

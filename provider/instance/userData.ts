@@ -1,5 +1,5 @@
 /**
- * Finds user data that cloud-init would ignore, which is otherwise seen only when the server runs without it.
+ * Finds user data that cloud-init would ignore. Without a warning, one would notice that only on the running server.
  * `provider.ts` warns of it in Check. No text of this file quotes the user data, because it is secret (G8).
  */
 import { reveal, type PropertyMap } from "../propertyValue";
@@ -63,7 +63,7 @@ function isRecognized(bytes: Buffer): boolean {
   const text = beginningOf(bytes);
   return (
     isGzip ||
-    // Where cloud-init looks for a MIME message.
+    // Like cloud-init, this looks for a MIME header anywhere in the beginning.
     text.includes("mime-version:") ||
     headers.some((header) => text.startsWith(header))
   );
@@ -104,7 +104,7 @@ function isBase64Of(bytes: Buffer, condition: (decoded: Buffer) => boolean): boo
   return /^[A-Za-z0-9+/\s]+=*\s*$/.test(text) && condition(Buffer.from(text, "base64"));
 }
 
-/** Says why cloud-init can't use user data that begins with `#cloud-config`. Undefined if it can. */
+/** Says why cloud-init can't use user data that begins with `#cloud-config`. Undefined if it can, or if that is not judged. */
 async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
   if (bytes.length > maxParsedBytes) return undefined;
   if (!/^#cloud-config(?!-)/.test(beginningOf(bytes))) return undefined;
@@ -114,7 +114,7 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
     lineCounter,
     // The parser's pretty messages quote the text.
     prettyErrors: false,
-    // As tolerant as the parser of cloud-init: the last of two equal keys counts, and no tag is judged.
+    // At least as tolerant as the parser of cloud-init: the last of two equal keys counts, and no tag is judged.
     strict: false,
     uniqueKeys: false,
     schema: "failsafe",

@@ -103,7 +103,7 @@ export class Sessions {
 
   #takeCommonLock(make: boolean): Lock | LockFailure {
     const lock = this.#lock(commonLockName, make, this.#waitMs);
-    // A wait blocks the process. After a failed wait, calls do not wait until one finds the lock free.
+    // A wait blocks the process. After a failed wait, calls do not wait at all. Once a call has found the lock free, calls wait again.
     this.#waitMs = lock === "held" ? 0 : maxWaitMs;
     return lock;
   }

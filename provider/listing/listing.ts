@@ -45,7 +45,7 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/** The maximum age of a listing that a Read, a Delete or a function uses, or that a create fetches before its POST. */
+/** How old a shared listing may be that a create uses as its first baseline, and that other calls use. */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */

@@ -21,14 +21,14 @@ interface LogMessage {
   isEphemeral?: boolean;
 }
 
-/** How long the reply to a call waits at most until the engine has the messages that were sent before the reply. */
+/** The longest time that a reply is held back for messages that are still being sent. */
 const flushMs = 1000;
 /** How long sending one message may take. */
 const sendMs = 5000;
 
 /**
- * Sends the messages of a URN one after the other, so that an older status never replaces a newer one. Messages of
- * different URNs do not wait for each other. No method throws, and only `flush` waits. Messages are dropped while no
+ * Sends the messages of a URN one after the other, so that an older status does not replace a newer one (unless `flush`
+ * has given up on the older one). Messages of different URNs do not wait for each other. No method throws, and only `flush` waits. Messages are dropped while no
  * engine is attached.
  */
 export class EngineLog implements Messages {
@@ -36,7 +36,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /** By URN, while messages are sent: resolves when the last one was sent or has failed. Empty after `flush` gave up. */
+  /** For each URN with messages that are still being sent: the promise of the last one. `flush` clears it when it gives up. */
   readonly #lastSent = new Map<string, Promise<void>>();
 
   constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {

@@ -8,7 +8,7 @@ import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
-/** The maximum number of tries of a GET or DELETE. Tries that end with a 429 are not counted. */
+/** The maximum number of tries of a GET or DELETE. Tries that end with a 429, or whose token was renewed, are not counted. */
 const maxTries = 4;
 const firstDelayMs = 500;
 
@@ -96,15 +96,15 @@ export function createSend(
 }
 
 /**
- * Whether the service has refused the token, and so did nothing. The 401 of a POST proves that only with the error
- * envelope of the service's API document: without it, something else between here and the service may have answered.
+ * Whether the service has refused the token, and so did nothing. A 401 to a POST counts only with the error
+ * envelope of the service's API document. Otherwise a proxy may have answered after the service acted.
  */
 function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): boolean {
   return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
 }
 
 /**
- * Writes one redacted line for each request if COMPUTE_DEBUG=1. The only part of a body in the line is the
+ * Writes one redacted line for each try of a request if COMPUTE_DEBUG=1. The only part of a body in the line is the
  * `request_id` of an error, so that no secret is logged (G8).
  */
 async function logged(
