@@ -43,8 +43,7 @@ export interface ComputeApi {
   /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
   createPermit(signal: AbortSignal): Promise<CreatePermit>;
   /**
-   * Sends POST /v2/instances on a new connection. The POST is sent once (a create is never blindly retried, G2), except
-   * that it is sent again with the token from `renewToken` after a 401 that proves a refusal. Never rejects, and
+   * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2). Never rejects, and
    * uses up the permit. Aborting `unsent` cancels the call only as long as no byte was sent. Aborting `grace`
    * cancels the call at any time. The outcome of a cancelled call is `notSent` if no byte was sent, and otherwise
    * `unclear` (or `rateLimited`, if a 429 had begun to arrive).
@@ -72,10 +71,11 @@ export interface ClientOptions {
   baseUrl: string;
   token: string;
   /**
-   * Called when the service refuses a token with 401. Returns another token, with which the request is sent once
-   * more, or undefined if there is none. All later requests use that token. Not set if the token can't change.
+   * Called when the service refuses a token with 401. `wasAccepted` says whether the service has accepted an earlier
+   * request of this client. Resolves to another token of the same tenant, which all later requests use, or to undefined
+   * if there is none. Never rejects. Not set if the token can't change.
    */
-  renewToken?: ((refused: string) => string | undefined) | undefined;
+  renewToken?: ((refused: string, wasAccepted: boolean) => Promise<string | undefined>) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
   /** The service's own limit. The client uses 5 % less, so that a run does not use up the limit (G6). */

@@ -51,6 +51,8 @@ export class RequestError extends Error {
    * tries.
    */
   mayHaveActed: boolean;
+  /** Set if the service refused the token, and the client has another one by now. Then the request can be sent again. */
+  tokenRenewed = false;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
     super(messageOf(failure), options);

@@ -23,7 +23,10 @@ export type PostOutcome =
    * other error is the reason of the signal that cancelled the POST.
    */
   | { kind: "notSent"; failure: RequestError | Error }
-  /** The service answered with a 429 and made nothing. The client's own rate limit already delays the next POST. */
+  /**
+   * The service made nothing, and the POST can be sent again with another permit: it answered with a 429, after which the
+   * client's own rate limit delays the next POST, or it refused a token that was renewed since.
+   */
   | { kind: "rateLimited"; failure: RequestError }
   /** The service refused with a 4xx and the error envelope of its API document, and made nothing. */
   | { kind: "refused"; failure: RequestError }
@@ -54,7 +57,7 @@ export function outcomeOf(
   // The request could not be formed or had no permit, or no connection was made.
   if (kind === "unsendable" || kind === "unreachable") return { kind: "notSent", failure: error };
   if (kind !== "answered") return { kind: "unclear", failure: error };
-  if (status === 429) return { kind: "rateLimited", failure: error };
+  if (status === 429 || error.tokenRenewed) return { kind: "rateLimited", failure: error };
   const isRefusal = status >= 400 && status < 500 && !unclear4xx.has(status) && error.hasEnvelope;
   return { kind: isRefusal ? "refused" : "unclear", failure: error };
 }

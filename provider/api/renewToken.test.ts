@@ -1,7 +1,6 @@
 /** Tests what the client does when the service refuses the token, and there may be a new one. */
 import { expect, test } from "@jest/globals";
-import { VirtualClock } from "../testing/virtualClock";
-import { answer, reset, type Step } from "./testing/scriptedServer";
+import { answer, type Step } from "./testing/scriptedServer";
 import { create, failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
 
 const newToken = "sk_test_canary_new1";
@@ -18,7 +17,7 @@ async function tokensOf(
   run: (client: ReturnType<typeof testClient>) => Promise<void>,
 ): Promise<{ sent: (string | undefined)[]; asked: string[] }> {
   const asked: string[] = [];
-  const renewToken = (token: string) => {
+  const renewToken = async (token: string) => {
     asked.push(token);
     return renewed;
   };
@@ -42,12 +41,28 @@ test("after a 401, a GET is sent once more with the new token, and so are all la
   expect(tokens).toEqual({ sent: [old, renewed, renewed], asked: [testToken] });
 });
 
-test("a GET whose new token is refused, too, fails: the file is read once a request", async () => {
+test("a GET is sent with three renewed tokens at most", async () => {
   const step = { expect: account, react: refused };
-  const tokens = await tokensOf([step, step], newToken, async (client) => {
+  const tokens = await tokensOf([step, step, step, step], newToken, async (client) => {
     expect(await failureOf(client.account(never))).toMatchObject({ status: 401 });
   });
-  expect(tokens).toEqual({ sent: [old, renewed], asked: [testToken] });
+  expect(tokens.sent).toEqual([old, renewed, renewed, renewed]);
+});
+
+test("the renewal is told whether the service has accepted a token of this client", async () => {
+  const ok = { expect: account, react: answer(200, {}) };
+  const no = { expect: account, react: refused };
+  const seen: boolean[] = [];
+  await withServer([no, ok, no, ok], async ({ baseUrl }) => {
+    const renewToken = async (_: string, wasAccepted: boolean) => {
+      seen.push(wasAccepted);
+      return newToken;
+    };
+    const client = testClient(baseUrl, { renewToken });
+    await client.account(never);
+    await client.account(never);
+  });
+  expect(seen).toEqual([false, true]);
 });
 
 test("without a new token, the request is not repeated", async () => {
@@ -59,15 +74,16 @@ test("without a new token, the request is not repeated", async () => {
   expect(tokens.sent).toEqual([old, old]);
 });
 
-test("a POST that was refused with the error envelope is sent once more, over a connection of its own", async () => {
+test("a POST whose token was refused is not sent again by the client, but may be with another permit (G2)", async () => {
   const script = [
     { expect: post, react: refused },
     { expect: post, react: accepted },
   ];
   const tokens = await tokensOf(script, newToken, async (client) => {
+    expect(await create(client)).toMatchObject({ kind: "rateLimited", failure: { status: 401 } });
     expect(await create(client)).toMatchObject({ kind: "accepted", accepted: { id: "i-1" } });
   });
-  expect(tokens.sent).toEqual([old, renewed]);
+  expect(tokens).toEqual({ sent: [old, renewed], asked: [testToken] });
 });
 
 test("a POST whose 401 has no error envelope is not repeated: another server may have answered (G2)", async () => {
@@ -76,42 +92,4 @@ test("a POST whose 401 has no error envelope is not repeated: another server may
     expect(await create(client)).toMatchObject({ kind: "unclear" });
   });
   expect(tokens).toEqual({ sent: [old], asked: [] });
-});
-
-test("the repeated POST has an outcome of its own, and is not repeated again (G2)", async () => {
-  for (const [react, kind] of [
-    [refused, "refused"],
-    [reset, "unclear"],
-    [answer(503, envelope), "unclear"],
-    [answer(429, envelope), "rateLimited"],
-  ] as const) {
-    const script = [
-      { expect: post, react: refused },
-      { expect: post, react },
-    ];
-    await tokensOf(script, newToken, async (client) => {
-      expect(await create(client)).toMatchObject({ kind });
-    });
-  }
-});
-
-test("the repeated POST waits for a permit of its own, so the rate limit is kept (G6)", async () => {
-  const script = [
-    { expect: post, react: refused },
-    { expect: post, react: accepted },
-  ];
-  await withServer(script, async ({ baseUrl, seen }) => {
-    const clock = new VirtualClock();
-    const asked = Promise.withResolvers<void>();
-    const renewToken = () => {
-      asked.resolve();
-      return newToken;
-    };
-    const outcome = create(testClient(baseUrl, { clock, requestsPerMinute: 1, renewToken }));
-    await asked.promise;
-    await clock.advance(60_000);
-    expect(seen).toHaveLength(1);
-    await clock.advance(1);
-    expect(await outcome).toMatchObject({ kind: "accepted" });
-  });
 });

@@ -257,6 +257,9 @@ test.each([
   ["a wrong prefix", () => fileOf("pk_live_Canary"), "must start with sk_live_ or sk_test_"],
   ["two tokens", () => fileOf("sk_test_Canary1\nsk_test_Canary2"), "without spaces or line breaks"],
   ["a path below a file", () => join(fileOf("x"), "y"), "can't be read (ENOTDIR)"],
+  ["a token in quotes", () => '"sk_live_Canary"', "holds a token"],
+  ["a token without its prefix", () => "Canary", "must be an absolute path"],
+  ["a long file", () => fileOf("Canary".repeat(9000)), "is too long"],
   ["a token in place of a path", () => "sk_live_Canary", "holds a token, but must be the path"],
 ])("%s is one clear error, which never shows what the file holds (G8, G9)", (_, make, why) => {
   const path = make();

@@ -4,12 +4,14 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { tokenKindOf } from "../api/serviceConstants";
 import type { Redactor } from "../redaction";
 import { settingTypes } from "./settings";
 
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
+
+/** In bytes. A longer file is not read, because every part of its contents would be hidden in messages. */
+const maxFileBytes = 16 * 1024;
 
 /** The token in the file, or what is wrong with the file. The problem never shows a token. */
 export type TokenFileContent = { token: string } | { problem: string };
@@ -26,19 +28,22 @@ export function hideToken(redactor: Redactor, token: string): void {
  * returns, the redactor hides the token already.
  */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
-  if (tokenKindOf(path.trim()) !== undefined) {
+  if (/sk_(live|test)_/i.test(path)) {
     hideToken(redactor, path);
     return {
       problem: `${tokenFileVariable} holds a token, but must be the path of a file that holds one; set COMPUTE_API_TOKEN to a token`,
     };
   }
+  // The engine starts the plugin in the project's folder, and a person types commands in another one. The value is not
+  // repeated, since it may be a token without its prefix.
+  if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
   const describe = (problem: string) => ({ problem: `${tokenFileVariable} (${path}) ${problem}` });
-  // The engine starts the plugin in the project's folder, and a person types commands in another one.
-  if (!isAbsolute(path)) return describe("must be an absolute path");
   let content: string;
   try {
     // A pipe might block for ever, and can't be read anew.
-    if (!statSync(path).isFile()) return describe("is not a regular file");
+    const stat = statSync(path);
+    if (!stat.isFile()) return describe("is not a regular file");
+    if (stat.size > maxFileBytes) return describe("is too long to hold a token");
     content = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -6,7 +6,7 @@ import { isEnded } from "../abort";
 import type { PropertyValue } from "../propertyValue";
 import { isPending } from "../ledger/record";
 import { answered, fail, failed, post, type FakeService } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, withTokenFile, type Scene } from "../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
@@ -242,15 +242,6 @@ test("an incomplete listing without the instance proves nothing, so there is no 
   const error = await errorOf(create(world));
   expect(posts(world)).toBe(1);
   expect(error.message).toContain("the listings were not complete");
-});
-
-test("after the token was renewed, a listing without the instance proves nothing, so there is no second POST", async () => {
-  const world = scene();
-  await withTokenFile(world)();
-  world.service.posts.push(post(answered(500), { acts: false }));
-  const error = await errorOf(create(world));
-  expect(posts(world)).toBe(1);
-  expect(error.message).toContain("the token was renewed meanwhile");
 });
 
 test("if the search itself fails, the error says so, and no second POST is sent", async () => {

@@ -227,7 +227,7 @@ class Create implements Disposable {
 
   /** Does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { connection, ctx, ledger, listings, createSlots } = this.#session;
+    const { ctx, ledger, listings, createSlots } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
     switch (state.phase) {
@@ -262,10 +262,7 @@ class Create implements Disposable {
       case "searchingForRecord":
       case "searchingAfterPost": {
         const required = { after: this.#postMark, notBefore: clock.now() };
-        const listing = await listings.get(required, signal);
-        // A renewed token may be another tenant's, so its listing does not prove that no instance was created.
-        const isProof = connection.renewals === 0;
-        return this.#listedEvent(isProof ? listing : { ...listing, complete: false });
+        return this.#listedEvent(await listings.get(required, signal));
       }
       case "awaitingPermit":
         this.#progress.show("waiting for the rate limit");

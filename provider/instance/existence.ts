@@ -72,9 +72,8 @@ export async function existenceOf(
 }
 
 /**
- * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one and was not
- * renewed in this run, if no token is recorded (as after an import), or if the listing shows another instance that was
- * seen with the recorded token.
+ * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one or none is
+ * recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
  */
 export function isSameTenant(
   session: Session,
@@ -86,9 +85,7 @@ export function isSameTenant(
   },
 ): boolean {
   const { recordedOrigin, origin, items } = listed;
-  if (!recordedOrigin) return true;
-  const isRecordedToken = recordedOrigin.tokenHash === origin.tokenHash;
-  if (isRecordedToken && session.connection.renewals === 0) return true;
+  if (!recordedOrigin || recordedOrigin.tokenHash === origin.tokenHash) return true;
   return session.state.showsAnother(items, id, recordedOrigin.tokenHash);
 }
 

@@ -78,7 +78,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
     case "secretName":
       return `${unknown}: its name was secret, and the name or the token has changed since`;
     case "incomplete":
-      return `${unknown}: the service's listing is not complete (or the token was renewed meanwhile), and does not show it`;
+      return `${unknown}: the service's listing is not complete, and does not show it`;
     case "otherToken":
       return `${unknown}: that run had another token, so this token's listing may be another tenant's`;
     case "several":
@@ -193,7 +193,7 @@ function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject
           ? `the search for it failed (${why.problem})`
           : why.complete
             ? `no instance named "${name}" turned up ${within}`
-            : `the listings were not complete (or the token was renewed meanwhile), and showed no instance named "${name}" ${within}`;
+            : `the listings were not complete, and showed no instance named "${name}" ${within}`;
       const repeats =
         why.sentCount > 1
           ? ` The create was sent ${why.sentCount} times, and neither answer was clear.`

@@ -8,7 +8,6 @@ import {
   acceptedOutputs,
   errorOf,
   inputsOf,
-  withTokenFile,
   scene,
   testToken,
   urnOf,
@@ -160,19 +159,6 @@ test("an instance made with the other token is no witness for that tenant (G3)",
   world.session.state.observe("i-2", stateOf(world));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
-});
-
-test("after the token was renewed in the run, gone also needs another instance of ours in the listing (G3)", async () => {
-  const world = scene();
-  await withTokenFile(world)();
-  const outputs = stateOf(world);
-  expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
-  expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
-
-  world.service.has("i-2");
-  world.session.state.observe("i-2", outputs);
-  await world.clock.sleep(5000);
-  expect(await refresh(world, outputs)).toBeUndefined();
 });
 
 test("with another token, an instance that is listed is found, and its origin renewed", async () => {

@@ -71,8 +71,6 @@ test.each([
   ["a byte order mark", `\ufeff${cloudConfig}`, "it begins with a byte order mark"],
   ["a tab as indentation", `#cloud-config\nusers:\n\t- ${canary}\n`, "not valid YAML (line 3)"],
   ["two colons", `#cloud-config\n\nhostname: web: ${canary}\n`, "not valid YAML (line 3)"],
-  ["an open quote", `#cloud-config\nhostname: "${canary}\nx: 1\n`, "not valid YAML (line"],
-  ["an open bracket", `#cloud-config\nruncmd: [${canary}\n`, "not valid YAML (line"],
   ["a list", `#cloud-config\n- ${canary}\n`, "its YAML is not a mapping"],
   ["two documents", `#cloud-config\na: ${canary}\n---\nb: 2\n`, "not valid YAML (line"],
   ["binary data", `\u0000\u0001${canary}`, "does not begin with a header"],
@@ -101,6 +99,23 @@ test("what is not known yet is not judged, and neither is what the instance was 
   expect(await warningOf({ userData: text }, { userData: new Secret(text) })).toBeUndefined();
   expect(await warningOf({ userData: text }, { userDataBase64: base64(text) })).toBeUndefined();
   expect(await warningOf({ userData: text }, { userData: "#!/bin/sh" })).toBeDefined();
+});
+
+test.each([
+  'content: "-----BEGIN KEY-----\nabc\n-----END KEY-----"\n',
+  "runcmd: [\nls,\n foo\n]\n",
+  "- {name: a,\n  sudo: b}\n".replace("- ", "users:\n- "),
+  "a: [b,#c\n]\n",
+  "a: b\u0085c: d\n",
+  "null\n",
+  "~\n",
+])("a cloud-config that only this parser refuses gets no warning: %j", async (text) => {
+  expect(await warningOf({ userData: `#cloud-config\n${text}` })).toBeUndefined();
+});
+
+test("long runs of white space are judged at once", async () => {
+  const text = `${"a \n".repeat(300_000)}!`;
+  expect(await warningOf({ userData: text })).toContain("does not begin with a header");
 });
 
 test("a cloud-config that is too large or too deep for the parser is not judged", async () => {

@@ -100,14 +100,16 @@ function headerProblem({ name, bytes }: UserData): string {
 
 /** Whether these bytes are the Base64 form of bytes that fulfil the condition. */
 function isBase64Of(bytes: Buffer, condition: (decoded: Buffer) => boolean): boolean {
-  const text = bytes.toString("latin1");
-  return /^[A-Za-z0-9+/\s]+=*\s*$/.test(text) && condition(Buffer.from(text, "base64"));
+  const text = bytes.toString("latin1").trim();
+  return /^[A-Za-z0-9+/\s]+=*$/.test(text) && condition(Buffer.from(text, "base64"));
 }
 
 /** Says why cloud-init can't use user data that begins with `#cloud-config`. Undefined if it can, or if that is not judged. */
 async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
   if (bytes.length > maxParsedBytes) return undefined;
   if (!/^#cloud-config(?!-)/.test(beginningOf(bytes))) return undefined;
+  // For cloud-init's parser, these characters end a line.
+  if (/[\u0085\u2028\u2029]/.test(bytes.toString("utf8"))) return undefined;
   const { isMap, LineCounter, parseDocument } = await import("yaml");
   const lineCounter = new LineCounter();
   const { errors, contents } = parseDocument(bytes.toString("utf8"), {
@@ -120,14 +122,22 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
     schema: "failsafe",
   });
   const [error] = errors;
-  // The data is nested too deeply for this parser.
-  if (error?.code === "RESOURCE_EXHAUSTION") return undefined;
+  if (error && isPeculiar(error)) return undefined;
   if (error) {
     const { line } = lineCounter.linePos(error.pos[0]);
     return `it begins with #cloud-config, but is not valid YAML (line ${line})`;
   }
   // Without any keys, there is nothing to ignore.
-  return contents === null || isMap(contents)
+  const isEmpty = contents === null || /^(|~|null)$/i.test(String(contents).trim());
+  return isEmpty || isMap(contents)
     ? undefined
     : "it begins with #cloud-config, but its YAML is not a mapping of keys to values";
+}
+
+/**
+ * Whether an error may be one of this parser alone: the data is nested too deeply for it, or a quoted string or a flow
+ * collection goes on at a place where only cloud-init's parser lets it.
+ */
+function isPeculiar({ code, message }: { code: string; message: string }): boolean {
+  return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);
 }

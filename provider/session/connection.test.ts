@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
+import type { ClientOptions } from "../api/client";
 import { OperationFailed } from "../errors";
 import { answered, failed } from "../testing/fakeService";
 import { errorOf, liveToken, scene } from "../testing/scene";
@@ -88,58 +89,104 @@ test("if the client can't be made, this is an error of the settings, not a defec
   expect(error.message).toContain("HTTPS_PROXY is no address");
 });
 
-/** A session whose token came from a file, with the function that the client calls after a 401. */
-async function withTokenFile() {
-  const { session, ctx, service, messages } = scene();
+const newToken = "sk_live_rotated_canary";
+
+/** A session whose token came from a file. `accounts` has the account of each token, as the service shows it. */
+async function withTokenFile(accounts: Record<string, string> = {}, settings = {}) {
+  const { session, ctx, service, messages, clock } = scene(settings);
   const file = join(temporaryFolder(), "token");
   session.settings.apiTokenFile = file;
-  let renewToken: ((refused: string) => string | undefined) | undefined;
+  let renewToken: ClientOptions["renewToken"];
+  ctx.createApi = (options) => {
+    renewToken ??= options.renewToken;
+    const id = accounts[options.token];
+    return Object.assign(Object.create(service) as typeof service, {
+      account: async () => (id === undefined ? {} : { id }),
+    });
+  };
+  const { origin } = await session.connection.open(never);
+  const write = (content: string) => writeFileSync(file, content);
+  const renew = (refused: string, wasAccepted = true) => renewToken?.(refused, wasAccepted);
+  return {
+    session,
+    ctx,
+    messages,
+    clock,
+    file,
+    write,
+    renew,
+    origin,
+    hasRenewal: () => !!renewToken,
+  };
+}
+
+test("after a 401, the token is read from its file anew, and removed from messages from then on (G8)", async () => {
+  const accounts = { [liveToken]: "acct-1", [newToken]: "acct-1" };
+  const { ctx, messages, file, write, renew } = await withTokenFile(accounts);
+  write(`${newToken}\n`);
+  // Two requests are refused at once.
+  expect(await Promise.all([renew(liveToken), renew(liveToken)])).toEqual([newToken, newToken]);
+  // Another request was sent with the old token, and is now refused.
+  expect(await renew(liveToken)).toBe(newToken);
+  expect(messages.all).toEqual([
+    `info the service refused the token; the run continues with the new one in ${file}`,
+  ]);
+  expect(ctx.redactor.redact(newToken)).toBe("[secret]");
+});
+
+test("a file that is empty or unchanged for a moment is read again", async () => {
+  const accounts = { [liveToken]: "acct-1", [newToken]: "acct-1" };
+  const { clock, write, renew } = await withTokenFile(accounts);
+  write("");
+  const found = renew(liveToken);
+  await clock.advance(300);
+  write(liveToken);
+  await clock.advance(300);
+  write(newToken);
+  await clock.advance(300);
+  expect(await found).toBe(newToken);
+});
+
+test.each([
+  ["", "is empty", {}],
+  [liveToken, "still holds the refused token", {}],
+  ["sk_test_rotated_canary", "holds a test token now, but this run began with a live one", {}],
+  [newToken, "does not show that it belongs to the same account", {}],
+  [newToken, "same account", { [liveToken]: "acct-1" }],
+  [newToken, "same account", { [liveToken]: "acct-1", [newToken]: "acct-2" }],
+  [newToken, "same account", { [newToken]: "acct-2" }],
+])(
+  "a file with %j: %s (%j): the token is not renewed, and one warning says why (G3)",
+  async (content, why, accounts) => {
+    const { messages, clock, write, renew } = await withTokenFile(accounts);
+    clock.autoAdvance();
+    write(content);
+    for (let n = 0; n < 2; n++) expect(await renew(liveToken)).toBeUndefined();
+    expect(messages.all).toEqual([
+      expect.stringMatching(
+        /^warning the service refused the token, and there is no new one: COMPUTE_API_TOKEN_FILE \(/,
+      ),
+    ]);
+    expect(messages.all[0]).toContain(why);
+  },
+);
+
+test("a first token that was never accepted is replaced by any of its kind, whose hash is then in the origin", async () => {
+  const { session, write, renew, origin } = await withTokenFile();
+  write(newToken);
+  expect(await renew(liveToken, false)).toBe(newToken);
+  expect(session.connection.place().tokenHash).not.toBe(origin.tokenHash);
+});
+
+test("without the account call, or without a file, a token is never renewed", async () => {
+  const { hasRenewal } = await withTokenFile({}, { validateCredentials: false });
+  expect(hasRenewal()).toBe(false);
+  const { session, ctx, service } = scene();
+  let renewToken: unknown;
   ctx.createApi = (options) => {
     ({ renewToken } = options);
     return service;
   };
   await session.connection.api();
-  const write = (content: string) => writeFileSync(file, content);
-  const renew = (refused: string) => renewToken?.(refused);
-  return { session, ctx, messages, file, write, renew };
-}
-
-test("after a 401, the token is read from its file anew, and removed from messages from then on (G8)", async () => {
-  const { session, ctx, messages, file, write, renew } = await withTokenFile();
-  write(`${liveToken}\n`);
-  expect(renew(liveToken)).toBeUndefined();
-  expect(session.connection.renewals).toBe(0);
-  write("sk_live_rotated_canary\n");
-  expect(renew(liveToken)).toBe("sk_live_rotated_canary");
-  // Another request was sent with the old token, and is now refused.
-  expect(renew(liveToken)).toBe("sk_live_rotated_canary");
-  expect(session.connection.renewals).toBe(1);
-  expect(messages.all).toEqual([
-    `info the service refused the token; the run continues with the new one in ${file}`,
-  ]);
-  expect(ctx.redactor.redact("sk_live_rotated_canary")).toBe("[secret]");
-});
-
-test.each([
-  ["sk_test_rotated_canary", "holds a test token now, but this run began with a live one"],
-  ["", "is empty"],
-])("if the file has no usable token then (%j), one warning says why", async (content, why) => {
-  const { session, messages, file, write, renew } = await withTokenFile();
-  write(content);
-  for (let n = 0; n < 2; n++) expect(renew(liveToken)).toBeUndefined();
-  expect(session.connection.renewals).toBe(0);
-  expect(messages.all).toEqual([
-    `warning the service refused the token, and there is no new one: COMPUTE_API_TOKEN_FILE (${file}) ${why}`,
-  ]);
-});
-
-test("a token that is not from a file is never renewed", async () => {
-  const { session, ctx, service } = scene();
-  let hasRenewal: boolean | undefined;
-  ctx.createApi = ({ renewToken }) => {
-    hasRenewal = renewToken !== undefined;
-    return service;
-  };
-  await session.connection.api();
-  expect(hasRenewal).toBe(false);
+  expect(renewToken).toBeUndefined();
 });

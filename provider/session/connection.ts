@@ -10,10 +10,14 @@ import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import { tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
-import { readTokenFile, tokenFileVariable } from "../config/tokenFile";
+import { readTokenFile, tokenFileVariable, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
+
+/** How long the file of the token is searched for a new token, and how often it is read in this time. */
+const newTokenMs = 2000;
+const rereadMs = 250;
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
@@ -26,13 +30,19 @@ export class Connection {
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  #renewals = 0;
+  /** The first token that the service has accepted, or the first one as long as there is none. Its hash is in the origin. */
+  #originToken: string;
+  /** The account of the token that the session began with. Undefined if it is not known. */
+  #account: string | undefined;
+  /** The search for a new token that is under way. */
+  #renewal: Promise<string | undefined> | undefined;
   /** The last warning about the file of the token. */
   #warned: string | undefined;
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
     this.#settings = settings;
     this.#token = settings.apiToken;
+    this.#originToken = settings.apiToken;
     this.#ctx = ctx;
     this.#canceled = canceled;
   }
@@ -60,7 +70,15 @@ export class Connection {
 
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
-    return (this.#api ??= this.#createApi());
+    const { apiTokenFile, validateCredentials } = this.#settings;
+    // Without the account call, it is not known whose a new token is.
+    this.#api ??= this.#createApi(
+      this.#token,
+      apiTokenFile === undefined || !validateCredentials
+        ? undefined
+        : (refused, wasAccepted) => this.#renewToken(apiTokenFile, refused, wasAccepted),
+    );
+    return this.#api;
   }
 
   /** Closes the connections of the client, if there is a client. */
@@ -69,47 +87,83 @@ export class Connection {
     await api?.close();
   }
 
-  /**
-   * How often the token was renewed from its file. A new token may be another tenant's. So after a renewal, a listing
-   * that lacks an instance needs the proof that G3 asks for with another token. The session keeps the origin of the
-   * token that it began with, so the next run needs that proof, too, until it has seen the instance.
-   */
-  get renewals(): number {
-    return this.#renewals;
-  }
-
   /** Returns the origin of the instances of this session, without the account, for which a request is needed. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
-    return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
+    return { baseUrl, tokenKind, tokenHash: tokenHash({ baseUrl, apiToken: this.#originToken }) };
   }
 
   /**
-   * Reads the file of the token anew, after the service refused a token. Returns the token in the file, or undefined
-   * if the file has no other usable token.
+   * Returns the token to use after the service refused one, from the file of the token. Undefined if the file has no
+   * other usable token. Requests that are refused at the same time share one search. Never rejects.
    */
-  #renewToken(file: string, refused: string): string | undefined {
-    const { messages, redactor } = this.#ctx;
-    const { tokenKind } = this.#settings;
-    const content = readTokenFile(file, redactor);
-    if ("problem" in content) return this.#warn(content.problem);
-    const { token } = content;
-    if (token === refused) return undefined;
-    if (token === this.#token) return token;
-    const newKind = tokenKindOf(token);
-    // The policies of the session were chosen for the kind of the token that it began with.
-    if (newKind !== tokenKind) {
-      return this.#warn(
-        `${tokenFileVariable} (${file}) holds a ${newKind} token now, but this run began with a ${tokenKind} one`,
-      );
-    }
-    this.#token = token;
-    this.#renewals++;
-    messages.info(`the service refused the token; the run continues with the new one in ${file}`);
-    return token;
+  #renewToken(file: string, refused: string, wasAccepted: boolean): Promise<string | undefined> {
+    // Another request has renewed the token since this one was sent.
+    if (refused !== this.#token) return Promise.resolve(this.#token);
+    this.#renewal ??= this.#searchNewToken(file, wasAccepted)
+      .catch(() => undefined)
+      .finally(() => (this.#renewal = undefined));
+    return this.#renewal;
   }
 
-  #warn(problem: string): undefined {
+  /** Reads the file until it has another usable token, since its writer may replace it a moment after the service does. */
+  async #searchNewToken(file: string, wasAccepted: boolean): Promise<string | undefined> {
+    const { clock, messages } = this.#ctx;
+    const end = clock.now() + newTokenMs;
+    for (;;) {
+      const found = await this.#readNewToken(file, wasAccepted);
+      if ("token" in found) {
+        this.#token = found.token;
+        if (!wasAccepted) this.#originToken = found.token;
+        messages.info(
+          `the service refused the token; the run continues with the new one in ${file}`,
+        );
+        return found.token;
+      }
+      if (clock.now() >= end) return this.#warnOfToken(found.problem);
+      await clock.sleep(rereadMs, this.#canceled());
+    }
+  }
+
+  /**
+   * Reads the new token. If this session has used the first token, the new one must be of the same account. Otherwise its
+   * listings could be another tenant's, and would prove nothing about the instances of this run (G3).
+   */
+  async #readNewToken(file: string, wasAccepted: boolean): Promise<TokenFileContent> {
+    const content = readTokenFile(file, this.#ctx.redactor);
+    if ("problem" in content) return content;
+    const { tokenKind } = this.#settings;
+    const describe = (problem: string) => ({
+      problem: `${tokenFileVariable} (${file}) ${problem}`,
+    });
+    if (content.token === this.#token) return describe("still holds the refused token");
+    const newKind = tokenKindOf(content.token);
+    // The policies of the session were chosen for the kind of the token that it began with.
+    if (newKind !== tokenKind) {
+      return describe(`holds a ${newKind} token now, but this run began with a ${tokenKind} one`);
+    }
+    if (!wasAccepted) return content;
+    const account = await this.#accountOf(content.token);
+    return account !== undefined && account === this.#account
+      ? content
+      : describe(
+          "holds another token now, and the account call does not show that it belongs to the same account. Run again to use it",
+        );
+  }
+
+  /** Returns the id of the account of a token. Undefined if the account call does not show it. */
+  async #accountOf(token: string): Promise<string | undefined> {
+    const api = await this.#createApi(token);
+    try {
+      return accountId(await api.account(this.#canceled()));
+    } catch {
+      return undefined;
+    } finally {
+      await api.close();
+    }
+  }
+
+  #warnOfToken(problem: string): undefined {
     if (this.#warned === problem) return;
     this.#warned = problem;
     this.#ctx.messages.warning(
@@ -119,11 +173,11 @@ export class Connection {
 
   async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
     const api = await this.api();
-    const origin = this.place();
-    if (!this.#settings.validateCredentials) return { api, origin };
+    if (!this.#settings.validateCredentials) return { api, origin: this.place() };
     try {
       const account = accountId(await api.account(this.#canceled()));
-      return { api, origin: account === undefined ? origin : { ...origin, account } };
+      this.#account = account;
+      return { api, origin: account === undefined ? this.place() : { ...this.place(), account } };
     } catch (error) {
       if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
       if (error.status === 401) throw new OperationFailed(explain(error));
@@ -131,26 +185,22 @@ export class Connection {
       this.#ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. If the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
       );
-      return { api, origin };
+      return { api, origin: this.place() };
     }
   }
 
-  async #createApi(): Promise<ComputeApi> {
+  async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
     // Loaded with the first request: many previews send no request, and loading undici would slow down every start.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
-    const { baseUrl, apiTokenFile, requestTimeoutMs, requestsPerMinute, destroyPath } =
-      this.#settings;
+    const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
     const options: ClientOptions = {
       baseUrl,
-      token: this.#token,
+      token,
       requestTimeoutMs,
       requestsPerMinute,
       destroyPath,
-      renewToken:
-        apiTokenFile === undefined
-          ? undefined
-          : (refused) => this.#renewToken(apiTokenFile, refused),
+      renewToken,
       userAgent: `pulumi-compute/${metadata.version}`,
       clock,
       env,

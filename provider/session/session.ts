@@ -90,12 +90,7 @@ export class Session {
             ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
           },
         };
-        for (;;) {
-          const { renewals } = this.connection;
-          const content = await collect(api, options, signal);
-          // The pages of one listing must not come from two tenants.
-          if (renewals === this.connection.renewals) return content;
-        }
+        return collect(api, options, signal);
       },
       ctx.clock,
       canceled,

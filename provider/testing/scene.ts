@@ -2,8 +2,6 @@
  * A scene: a configured session with a fake service, a virtual clock and recorded messages. The unit tests of the
  * provider use it.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
@@ -121,25 +119,6 @@ function newWorld(): Shared {
   const autoAdvance = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
   cleanups.push(() => autoAdvance[Symbol.dispose]());
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
-}
-
-/**
- * Gives the scene a token from a file, before its first request. Returns a function that lets the service refuse the
- * token when the file has another one.
- */
-export function withTokenFile({ session, ctx, service }: Scene): () => Promise<void> {
-  const file = join(temporaryFolder(), "token");
-  session.settings.apiTokenFile = file;
-  let renewToken: ((refused: string) => string | undefined) | undefined;
-  ctx.createApi = (options) => {
-    ({ renewToken } = options);
-    return service;
-  };
-  return async () => {
-    await session.connection.api();
-    writeFileSync(file, "sk_live_renewed_canary1");
-    renewToken?.(liveToken);
-  };
 }
 
 /** The URN of an instance resource. */

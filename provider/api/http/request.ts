@@ -11,11 +11,13 @@ import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "
 /** The maximum number of tries of a GET or DELETE. Tries that end with a 429, or whose token was renewed, are not counted. */
 const maxTries = 4;
 const firstDelayMs = 500;
+/** The maximum number of renewed tokens that one request is sent with. */
+const maxRenewals = 3;
 
 /**
  * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or
  * with the reason of the signal that cancelled the request. Without a `permit`, each try first waits for
- * the rate limit. A POST is sent at most once (no create is blindly retried, G2), except after a refused token.
+ * the rate limit. A POST is sent at most once (no create is blindly retried, G2).
  */
 export type Send = <T>(
   request: HttpRequest,
@@ -32,6 +34,8 @@ export function createSend(
   const { clock, random, onFailedTry, renewToken } = options;
   /** The token of the next request. */
   let { token } = options;
+  /** Whether a request has succeeded. */
+  let wasAccepted = false;
 
   const sendOnce: Send = async (request, read, createPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
@@ -60,24 +64,24 @@ export function createSend(
     }
   };
 
-  return async (request, read, createPermit) => {
-    let permit = createPermit;
-    let mayRenewToken = renewToken !== undefined;
+  return async (request, read, permit) => {
     let mayHaveActed = false;
+    let renewalsLeft = renewToken === undefined ? 0 : maxRenewals;
     for (let failedTries = 0; ;) {
       const sentToken = token;
       try {
-        return await sendOnce(request, read, permit);
+        const result = await sendOnce(request, read, permit);
+        wasAccepted = true;
+        return result;
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
-        if (mayRenewToken && isTokenRefusal(error)) {
-          mayRenewToken = false;
-          const newToken = renewToken?.(sentToken);
+        if (renewalsLeft-- > 0 && isTokenRefusal(error)) {
+          const newToken = await renewToken?.(sentToken, wasAccepted);
           if (newToken !== undefined) {
             token = newToken;
-            // The POST's permit is used up, so the next try waits for the rate limit.
-            permit = undefined;
-            continue;
+            error.tokenRenewed = true;
+            // A POST is sent again only by the create protocol, with a new permit and a new record (G2).
+            if (request.method !== "POST") continue;
           }
         }
         if (request.method === "POST") throw error;
