@@ -97,7 +97,7 @@ describe("the process", () => {
     const { output, ended } = start("--port", port);
     expect(await ended).toBe(1);
     expect(output.stderr).toBe(
-      `emulator: 127.0.0.1:${port} is already in use; choose another port, or 0 for any free one\n`,
+      `emulator: 127.0.0.1:${port} is already in use; choose another port (--port), or 0 for any free one\n`,
     );
     other.close();
   });

@@ -91,7 +91,7 @@ const definition = z.strictObject({
     .custom<number | readonly [number, number] | ((name: string) => number)>(isProvisioningTime)
     .default(5)
     .register(infos, {
-      must: 'seconds from 0, a range of them that goes upwards, such as 2-8, or "never" (in code: Infinity)',
+      must: 'seconds from 0, a range of them that goes upwards, such as 2-8, or "never"',
       flag: "--provisioning-seconds <n|n-m>",
       help: 'time in PROVISIONING, or "never"',
       parse: parseRange,

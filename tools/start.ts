@@ -129,7 +129,7 @@ function whatNext(name: Command): string {
   if (name === "destroy") {
     return `
 The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
-from the state and end with their sandbox lifetime (README, "What a delete does").`;
+from the state and end with their sandbox lifetime: see docs/delete.md.`;
   }
   return `
 What next:

@@ -138,7 +138,7 @@ class PortReservation implements Disposable {
 
 function explainListenError(error: NodeJS.ErrnoException, address: string): string {
   if (error.code === "EADDRINUSE")
-    return `${address} is already in use; choose another port, or 0 for any free one`;
+    return `${address} is already in use; choose another port (--port), or 0 for any free one`;
   if (error.code === "EACCES") return `this user may not listen on ${address}`;
   return `cannot listen on ${address}: ${error.message}`;
 }

@@ -414,7 +414,7 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
   printSection(
     "Pending creates",
     report.openCreates.filter(({ at }) => at !== undefined).map(rowOf),
-    `Run \`pulumi up\`, which resumes them or says what to do; \`${ownCommand("discard")}\` lists them.`,
+    `Run \`pulumi up\`, which resumes those of its stack or says what to do; \`${ownCommand("discard")}\` lists them, with what to do about each.`,
   );
   printSection(
     "Pending creates that the ledger of this machine does not have",

@@ -225,9 +225,9 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   const complaints: string[] = [];
   const pending = readPendingCreates(env, (message) => complaints.push(message));
   const here = pending.filter(({ isHere }) => isHere).length;
-  const list = `\`${ownCommand("discard")}\` lists them`;
+  const list = `\`${ownCommand("discard")}\` lists them, with what to do about each`;
   if (here > 0) {
-    const next = `Run \`pulumi up\`, which resumes them or says what to do; ${list}.`;
+    const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do; ${list}.`;
     return warning("ledger", `${count(here, "pending create")} in ${folder}`, next);
   }
   if (complaints.length > 0) return warning("ledger", complaints.join("; "), `Look at ${folder}.`);

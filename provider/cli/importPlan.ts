@@ -162,6 +162,11 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const next = resources.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
   const noun = resources.length === 1 ? "instance is" : "instances are";
   io.warn(`${resources.length} ${noun} in the plan${already}.${next}`);
+  if (wanted.length === 0 && listing.items.size > 0) {
+    const filters = [options.name && "--name", statuses.length > 0 && "--status"].filter(Boolean);
+    io.warn(`No listed instance matches ${filters.join(" and ")}.`);
+    io.exitCode = 1;
+  }
 }
 
 /**
@@ -175,10 +180,12 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
   for (const assignment of assignments) {
     const [, typedName, value = ""] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
     const name = inputNames.find((it) => it === typedName);
-    if (typedName === undefined) problems.push("one has no =");
+    if (typedName === undefined) problems.push("one of them has no =");
     else if (name === undefined) {
       const guess = closest(typedName, claimable);
-      problems.push(`one is no input of an instance${guess ? `; did you mean ${guess}?` : ""}`);
+      problems.push(
+        `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`,
+      );
     } else if (!claimable.includes(name)) {
       problems.push(
         name === "name"

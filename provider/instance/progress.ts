@@ -79,8 +79,10 @@ export class WaitProgress {
     this.#shownAt = this.#ctx.clock.now();
     const seconds = Math.round((this.#shownAt - this.#start) / 1000);
     const time = seconds > 0 ? `, ${seconds} s` : "";
-    // The problem comes first: a narrow terminal cuts the end off.
-    const problem = this.problem ? "last look failed, trying again: " : "";
-    this.#ctx.messages.status(this.#urn, `${problem}${this.#id} ${this.status}${time}`);
+    // A narrow terminal cuts off the end, so the text begins with what matters most.
+    const [before, after] = this.problem
+      ? ["last look failed, trying again: ", ` (${this.problem})`]
+      : ["", ""];
+    this.#ctx.messages.status(this.#urn, `${before}${this.#id} ${this.status}${time}${after}`);
   }
 }

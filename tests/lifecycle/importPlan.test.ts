@@ -47,9 +47,10 @@ test("the plan is filtered by name and status, and has PROVISIONING instances on
     expect((await plan(world, "--name", "*.1")).plan).toEqual(["worker.1=i-4"]);
     const some = ["--status", "OFFLINE", "--status", "PROVISIONING"];
     expect((await plan(world, ...some)).plan).toEqual(["Web-2=i-2", "web-3=i-3"]);
-    expect((await plan(world, "--name", "none*")).warnings).toEqual([
-      "0 instances are in the plan.",
-    ]);
+    expect(await plan(world, "--name", "none*")).toMatchObject({
+      code: 1,
+      warnings: ["0 instances are in the plan.", "No listed instance matches --name."],
+    });
     expect((await plan(world, "--status", "offline")).plan).toEqual(["Web-2=i-2"]);
   });
 });
@@ -134,8 +135,11 @@ test("--input adds the inputs that the listing lacks to each instance of the pla
 });
 
 test.each([
-  ["flavour_id=CanaryToken", "--input: one is no input of an instance; did you mean flavorId?"],
-  ["CanaryToken", "--input: one has no ="],
+  [
+    "flavour_id=CanaryToken",
+    "--input: one of the names is not an input of an instance; did you mean flavorId?",
+  ],
+  ["CanaryToken", "--input: one of them has no ="],
   ["imageId=", "--input: imageId must not be empty"],
   ["sshKeys=", "--input: sshKeys must not be empty"],
   ["name=CanaryToken", "--input: name: the name comes from the listing"],
