@@ -30,8 +30,6 @@ export class Connection {
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** The first token that the service has accepted, or the first one as long as there is none. Its hash is in the origin. */
-  #originToken: string;
   /** The account of the token that the session began with. Undefined if it is not known. */
   #account: string | undefined;
   /** The search for a new token that is under way. */
@@ -42,7 +40,6 @@ export class Connection {
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
     this.#settings = settings;
     this.#token = settings.apiToken;
-    this.#originToken = settings.apiToken;
     this.#ctx = ctx;
     this.#canceled = canceled;
   }
@@ -90,7 +87,7 @@ export class Connection {
   /** Returns the origin of the instances of this session, without the account, for which a request is needed. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
-    return { baseUrl, tokenKind, tokenHash: tokenHash({ baseUrl, apiToken: this.#originToken }) };
+    return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
   }
 
   /**
@@ -114,7 +111,8 @@ export class Connection {
       const found = await this.#readNewToken(file, wasAccepted);
       if ("token" in found) {
         this.#token = found.token;
-        if (!wasAccepted) this.#originToken = found.token;
+        // The session begins with this token, in its origins, digests and hashed names.
+        if (!wasAccepted) this.#settings.apiToken = found.token;
         messages.info(
           `the service refused the token; the run continues with the new one in ${file}`,
         );

@@ -2,6 +2,7 @@
  * Takes each request of the client through all steps: rate limit, sending, debug log, error status, reading
  * of the body, and retries.
  */
+import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
@@ -66,7 +67,7 @@ export function createSend(
 
   return async (request, read, permit) => {
     let mayHaveActed = false;
-    let renewalsLeft = renewToken === undefined ? 0 : maxRenewals;
+    let renewalsLeft = maxRenewals;
     for (let failedTries = 0; ;) {
       const sentToken = token;
       try {
@@ -75,8 +76,9 @@ export function createSend(
         return result;
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
-        if (renewalsLeft-- > 0 && isTokenRefusal(error)) {
-          const newToken = await renewToken?.(sentToken, wasAccepted);
+        if (renewToken && renewalsLeft-- > 0 && isTokenRefusal(error)) {
+          const renewal = renewToken(sentToken, wasAccepted);
+          const newToken = await raceAbort(renewal, request.cancelUnsent);
           if (newToken !== undefined) {
             token = newToken;
             error.tokenRenewed = true;
