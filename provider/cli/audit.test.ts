@@ -75,3 +75,14 @@ test("two tokens of one tenant list the same instances, each of which counts onc
     ...{ managed: ["i-1 by 1"], unmanaged: ["i-2"] },
   });
 });
+
+test("an instance that two users of one tenant list is managed if one of them is in its state", () => {
+  const ana = { ...here, account: "ana" };
+  const ben = { ...here, account: "ben", tokenHash: "2" };
+  const all = [instance("i-1", { origin: ana })];
+  expect(names(compare([service(["i-1"], ana), service(["i-1"], ben)], all))).toMatchObject({
+    managed: ["i-1 by 1"],
+    unmanaged: [],
+    missing: [],
+  });
+});

@@ -6,12 +6,12 @@ import type { Command } from "commander";
 import { importCommand, nameCursor, ownCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { existenceOf, type Existence } from "../instance/existence";
-import { displayRecordedName } from "../ledger/record";
+import { displayRecordedName, isPending } from "../ledger/record";
 import type { Listing } from "../listing/listing";
 import { isSamePlace, originDifference, originKey, type Origin, type Place } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { timeouts } from "../session/session";
-import { describeCreator, readPendingCreates, type RecordedCreate } from "./discard";
+import { describeCreator, readCreates, type RecordedCreate } from "./discard";
 import { type BackendStacks, readAllStates, type StackInstance } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
 import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
@@ -58,7 +58,8 @@ interface Report {
 const outcomes = {
   0: {
     result: "ok",
-    verdict: "Every listed instance is managed, and every managed instance exists.",
+    verdict:
+      "Every listed instance is managed, and every managed instance that could be compared exists.",
   },
   1: { result: "found", verdict: "Something was found: see above." },
   3: {
@@ -69,7 +70,7 @@ const outcomes = {
 
 const exitCodeHelp = `
 Exit codes:
-  0  every listed instance is managed, and every managed instance exists
+  0  every listed instance is managed, and every managed instance that could be compared exists
   1  something was found: an instance in no stack or in several, an instance that is gone, or a
      pending create
   2  the command line is wrong
@@ -86,7 +87,7 @@ export function addAudit(program: Command, io: Terminal): void {
     .option("--json", "Print the result as JSON.")
     .option(
       "--stack <name>",
-      `${stackHelp} If this option is given several times, the instances are listed for each of these stacks. All stacks of the backend are compared in any case.`,
+      `${stackHelp} Give the option several times to list the instances with the settings of each of these stacks. All stacks of the backend are compared in any case.`,
       (name: string, others: string[] = []) => [...others, name],
     )
     .addHelpText("after", exitCodeHelp);
@@ -128,7 +129,9 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   if (services.length === 0) return { undecided };
   try {
     const bothLooks = await lookTwice(services, io.env);
-    const creates = readPendingCreates(io.env, (message) => io.warn(`warning: ${message}`));
+    const creates = readCreates(io.env, (message) => io.warn(`warning: ${message}`)).filter(
+      ({ record }) => isPending(record),
+    );
     return createReport(bothLooks, creates, undecided);
   } catch (error) {
     addFailure("the stacks", error);
@@ -166,8 +169,8 @@ async function lookTwice(
   for (const { session } of services) {
     // A listing that began before the states were read proves nothing about the instances in the states.
     session.listings.markWrite();
-    // If the listing shows an instance that a state recorded with another token, both tokens are of the same tenant.
-    // Only a listing of its own tenant proves that an instance is gone (G3).
+    // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
+    // instances that were recorded with the same token, so it is told of all instances.
     for (const { id, origin } of instances) {
       if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
     }
@@ -184,7 +187,7 @@ async function lookTwice(
   return { first, second: await look(relisted, env), checked };
 }
 
-/** Reads the states after the listing, so that the states hold each instance that was created before the listing. */
+/** Reads the states after the listing, so that the states hold each instance whose create was saved by then. */
 async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv): Promise<Look> {
   const stacks = await readAllStates(env);
   const instances = stacks.states.flatMap((state) => state.instances);
@@ -196,7 +199,7 @@ interface Comparison<S> {
   managed: Managed[];
   /** The listed instances that no stack manages. */
   unmanaged: { service: S; item: ListItem }[];
-  /** The instances of stacks that the service they live at does not list. */
+  /** The instances in stacks that are missing from the listing of their service. */
   missing: { service: S; instance: StackInstance }[];
   /** The instances of stacks for which it is unknown where they live, or that live where nothing was listed. */
   notComparable: NotComparable[];
@@ -215,7 +218,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
       (it) => !origin || originDifference(origin, it.origin) === undefined,
     );
     const item = possibleServices.map(({ listing }) => listing.items.get(id)).find(Boolean);
-    // Only the token that last showed the instance certainly belongs to its tenant.
+    // The service with the recorded token comes first, since another token may be of another tenant.
     const service =
       possibleServices.find((it) => it.origin.tokenHash === origin?.tokenHash) ??
       possibleServices[0];
@@ -232,10 +235,17 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
     const earlier = services
       .slice(0, index)
       .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
+    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one.
+    const samePlace = services.filter(({ origin }) => isSamePlace(origin, service.origin));
+    const isManaged = (id: string) =>
+      samePlace.some(({ listing }) => {
+        const item = listing.items.get(id);
+        return item !== undefined && managingResources.has(item);
+      });
     for (const item of service.listing.items.values()) {
       const resources = managingResources.get(item);
       if (resources) result.managed.push({ ...fieldsOf(item), resources });
-      else if (!earlier.some(({ listing }) => listing.items.has(item.id))) {
+      else if (!isManaged(item.id) && !earlier.some(({ listing }) => listing.items.has(item.id))) {
         result.unmanaged.push({ service, item });
       }
     }
@@ -319,7 +329,10 @@ function createReport(
   };
 }
 
-/** Returns the pending creates of this machine's ledger, and those of the states that the ledger does not have. */
+/**
+ * Returns the pending creates of this machine's ledger, and those of the states that the ledger does not have. A create
+ * of a run that is under way on this machine is left out.
+ */
 function findPendingCreates(
   first: Look,
   second: Look,
@@ -328,11 +341,14 @@ function findPendingCreates(
   const pendingIn = ({ stacks }: Look) =>
     stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
   const secondPending = pendingIn(second);
-  const stateCreates = pendingIn(first).filter(({ stack, urn }) =>
-    secondPending.some((it) => it.stack === stack && it.urn === urn),
+  const isUnderWay = (urn: string) =>
+    creates.some(({ live, record }) => live && record.urn === urn);
+  const stateCreates = pendingIn(first).filter(
+    ({ stack, urn }) =>
+      secondPending.some((it) => it.stack === stack && it.urn === urn) && !isUnderWay(urn),
   );
   const ledgerCreates = creates
-    .filter(({ isHere }) => isHere)
+    .filter(({ isHere, live }) => isHere && !live)
     .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
     .filter(
       ({ urn, id }) =>
@@ -355,7 +371,7 @@ function noteOf(
   },
 ): string | undefined {
   const create = known.creates.find(
-    ({ record }) => record.id === id && isSamePlace(record, origin),
+    ({ record, live }) => !live && record.id === id && isSamePlace(record, origin),
   );
   if (create) return describeCreator(create, id);
   const [only, ...others] = known.openCreates.filter((it) => it.name === name && !it.at);
@@ -390,7 +406,7 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
   const describeInstance = ({ id, name, status }: Listed) => `${id}  "${name}"  ${status}`;
   const isBilled = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
   printSection(
-    `Running but in no stack${isBilled ? ", and billed" : ""}`,
+    `In no stack${isBilled ? " (those of a live token are billed)" : ""}`,
     report.inNoStack.map((it) => [describeInstance(it), it.ipv4, it.note]),
     `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
   );
@@ -400,7 +416,7 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
     "`pulumi refresh` drops them from the state, and the next `pulumi up` creates new ones.",
   );
   printSection(
-    "Managed by more than one resource, each of which would destroy it",
+    "Managed by more than one resource",
     report.inSeveral.map((it) => [
       describeInstance(it),
       ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),

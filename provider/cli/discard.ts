@@ -22,7 +22,7 @@ export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
 type Warn = (message: string) => void;
 
 /** Reads the creates in the ledgers of all state backends that were used on this machine. */
-function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
+export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
   const here = ledgerFolder(env);
   return ledgerFolders(env).flatMap((folder) => {
     const ledger = new Ledger(folder, randomBytes(6).toString("hex"), warn, systemClock);

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { typed } from "../../provider/cli/testing/typed";
 import { tokenHash, type Origin } from "../../provider/origin";
-import { leaveOpen } from "../../provider/testing/ledgerRecord";
+import { Ledger } from "../../provider/ledger/ledger";
+import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
 import { testToken, withWorld, type World } from "./support/world";
 
 const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
@@ -148,7 +149,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       ),
     });
     const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
-    expect(text).toMatch(/^Running but in no stack \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Take them/m);
+    expect(text).toMatch(/^In no stack \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Take them/m);
     expect(text).toMatch(
       /\nManaged by more than one resource.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/,
     );
@@ -181,6 +182,22 @@ test("if nothing can be compared, audit ends with 3 and says why", async () => {
     expect(revoked).toEqual({
       ...{ code: 3, result: "undecided" },
       undecided: [{ what: "a service", why: expect.stringMatching(/HTTP 401/) }],
+    });
+  });
+});
+
+test("a create of a run that is under way on this machine is not reported as pending", async () => {
+  await withWorld({}, async (world) => {
+    const path = fakePulumi(world, { a: { pending: ["web"] } });
+    const running = new Ledger(world.ledger, "running", () => undefined, {
+      date: () => new Date(),
+    });
+    await running.begin(newRecord("web", { urn: urnOf("web") }));
+    expect(await auditData(world, path)).toMatchObject({ code: 0, openCreates: [] });
+    await running.close();
+    expect(await auditData(world, path)).toMatchObject({
+      code: 1,
+      openCreates: [{ urn: urnOf("web"), stack: "a" }],
     });
   });
 });
