@@ -51,7 +51,7 @@ export class RequestLog {
   }
 }
 
-/** Returns the line that `--log` prints for a request. `nowMs` is when the response was sent. */
+/** Returns the line that `--log` prints for a request. `nowMs` is when the exchange ended. */
 export function formatLogLine(entry: LoggedRequest, nowMs: number): string {
   const query = new URLSearchParams(entry.query).toString();
   const target = query === "" ? entry.path : `${entry.path}?${query}`;

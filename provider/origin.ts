@@ -47,7 +47,8 @@ export function originFromState(outputs: PropertyMap | undefined): Origin | unde
 
 /**
  * Returns how the origin in the state differs from the one configured now, as a clause about the instance
- * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference.
+ * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference, unless
+ * their accounts are known and differ.
  */
 export function originDifference(state: Origin, now: Origin): string | undefined {
   if (state.baseUrl !== now.baseUrl) {

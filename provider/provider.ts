@@ -95,7 +95,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     check: (request) =>
       perform(request, async () => {
-        // A Diff after a Check is part of an update, and a Diff after a Read is part of a refresh.
+        // A Diff after a Check is part of an update or an import, and a Diff after a Read is part of a refresh.
         current?.session.state.beginUpdate(request.urn);
         const checked = checkInstance(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
@@ -136,8 +136,8 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // A Cancel while calls are running is a Ctrl-C, and so not orderly: a second Ctrl-C ends the engine before
-      // the engine saves the replies. So an orderly signal after such a Cancel proves nothing either.
+      // A Cancel while calls run comes from Ctrl-C. After it, a second Ctrl-C may end the engine before it saves the
+      // replies, so a later orderly signal proves nothing.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },

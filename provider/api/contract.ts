@@ -61,6 +61,7 @@ export const tolerant = {
   listItem,
   /** The list envelope. It accepts any items, because each item is read with `listItem` afterwards. */
   list: z.object({ data: z.array(z.unknown()), has_more: z.boolean() }),
+  /** The body of the 202 to a POST. */
   accepted: z.object({
     id,
     name: lenient(printableText),

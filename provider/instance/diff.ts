@@ -22,7 +22,7 @@ import { listedName } from "./state";
  * Compares old and new inputs.
  *
  * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack (the
- *   message names the ways out), and if the token is refused. The error that ended the operation.
+ *   message names the ways out), and if the token is refused. Canceled or TimedOut if the operation ends first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const changed = changedInputs(request);
@@ -112,7 +112,7 @@ export function replacedInputs(changed: ChangedInputs): InputName[] {
 /**
  * Returns the inputs that an import could not read and that the program now asserts. They are recorded in
  * the outputs, in place. The outputs of a created instance have a key for every input (null if unset). The outputs of an
- * imported instance lack the key.
+ * imported instance lack the key, and so does an input that was too large for the state of an unfinished instance.
  */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name] === "add");
@@ -133,14 +133,14 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   if (before === undefined) return name in oldOutputs ? "add-replace" : "add";
   if (after === undefined) return "delete-replace";
   if (hasUnknown(after)) return "update-replace";
-  // An instance that was taken over has the name that the list shows, not the name that was requested before.
+  // The service may list another name than was requested. A program that now gives the listed name changes nothing.
   if (name === "name" && after === listedName(oldOutputs)) return undefined;
   const isSame =
     traitsOf(name).comparison === "set"
       ? isDeepStrictEqual(asSet(before), asSet(after))
       : isDeepStrictEqual(before, after);
   if (!isSame) return "update-replace";
-  // An import file may add inputs, which the engine puts into the inputs of the state alone.
+  // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return name in oldOutputs ? undefined : "add";
 }
 
@@ -206,7 +206,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
     ({ existence } = await existenceOf(session, id, known, operation.signal));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    // Create asks for the account, too, before it sends a POST.
+    // The Create of the new instance comes first, and fails before its POST if the account still can't be read.
     if (deletePolicy === "destroy") return;
     existence = { kind: "unproven", doubt: "listing", why: explain(error) };
   }

@@ -106,7 +106,7 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Makes a folder unless the folder exists. Another process may make the same folder at the same time.
+ * Makes a folder unless something with this name exists. Another process may make the same folder at the same time.
  *
  * @throws the error of the system
  */

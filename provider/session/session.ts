@@ -23,8 +23,8 @@ export interface Owner {
   /** The id of the provider resource: the same in every run of a stack. Undefined if it is not known yet. */
   scope: string | undefined;
   /**
-   * Whether `pulumi do` calls the provider without a stack: with `--stateless`, for a list, a read or a function. All
-   * creates of such runs share a URN and nothing else.
+   * Whether `pulumi do` calls the provider without a stack. It does so with `--stateless`, and always for a list, a read
+   * or a function. Creates with `--stateless` all have one URN, but are unrelated.
    */
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
@@ -63,6 +63,7 @@ export class Session {
   readonly creates: Creates;
   /** What is known about Pulumi's state. */
   readonly state: KnownState;
+  /** The notices of instances that earlier creates of a resource may have left. */
   readonly leftoverNotices: LeftoverNotices;
   /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false. */
   hasEngine = true;

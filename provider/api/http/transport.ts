@@ -12,11 +12,11 @@ import { isCertificateError, networkErrorMessage } from "./networkError";
 /** A request on its way to the service. */
 export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
-  /** The path as the service's API document writes it (/v2/…), without the query. Errors show this path. */
+  /** The path from /v2 on, with the id filled in, without the query. Errors show this path. */
   path: string;
   /** The path, or the template of a path with an id. The rate limit counts by method and endpoint. */
   endpoint: string;
-  /** The path and query that are sent to the service. */
+  /** The path with the base address's prefix, and the query, as they are sent. */
   target: string;
   /** A JSON string. The body is never logged and never part of an error (no secret is shown, G8). */
   body?: string;
