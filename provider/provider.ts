@@ -77,7 +77,9 @@ export function createProvider(ctx: ProviderContext): Provider {
       perform(request, () => {
         const settings = resolveSettings(request.args, ctx);
         const { urn, scope } = request;
-        const configurationKey = JSON.stringify({ settings, urn, scope });
+        // A token from a file may be replaced between two calls.
+        const apiToken = settings.apiTokenFile ?? settings.apiToken;
+        const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
         if (current) {
           // In attach mode, the engine configures every provider of the program in this one process.
           if (current.configurationKey === configurationKey) return;

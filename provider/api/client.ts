@@ -71,11 +71,10 @@ export interface ClientOptions {
   baseUrl: string;
   token: string;
   /**
-   * Called when the service refuses a token with 401. `wasAccepted` says whether the service has accepted an earlier
-   * request of this client. Resolves to another token of the same tenant, which all later requests use, or to undefined
-   * if there is none. Never rejects. Not set if the token can't change.
+   * Called when the service refuses a token with 401. Resolves to another token of the same tenant, which all later
+   * requests use, or to undefined if there is none. Never rejects. Not set if the token can't change.
    */
-  renewToken?: ((refused: string, wasAccepted: boolean) => Promise<string | undefined>) | undefined;
+  renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
   /** The service's own limit. The client uses 5 % less, so that a run does not use up the limit (G6). */

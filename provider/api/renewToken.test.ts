@@ -1,5 +1,6 @@
 /** Tests what the client does when the service refuses the token, and there may be a new one. */
 import { expect, test } from "@jest/globals";
+import { VirtualClock } from "../testing/virtualClock";
 import { answer, type Step } from "./testing/scriptedServer";
 import { create, failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
 
@@ -49,20 +50,27 @@ test("a GET is sent with three renewed tokens at most", async () => {
   expect(tokens.sent).toEqual([old, renewed, renewed, renewed]);
 });
 
-test("the renewal is told whether the service has accepted a token of this client", async () => {
-  const ok = { expect: account, react: answer(200, {}) };
-  const no = { expect: account, react: refused };
-  const seen: boolean[] = [];
-  await withServer([no, ok, no, ok], async ({ baseUrl }) => {
-    const renewToken = async (_: string, wasAccepted: boolean) => {
-      seen.push(wasAccepted);
-      return newToken;
-    };
-    const client = testClient(baseUrl, { renewToken });
-    await client.account(never);
-    await client.account(never);
+test("a 401 after other failures still leads to the new token (G6)", async () => {
+  const script = [answer(429), answer(429), answer(429), refused, answer(200, {})];
+  const steps = script.map((react) => ({ expect: account, react }));
+  const clock = new VirtualClock();
+  clock.autoAdvance();
+  await withServer(steps, async ({ baseUrl, seen }) => {
+    await testClient(baseUrl, { clock, renewToken: async () => newToken }).account(never);
+    expect(seen.at(-1)?.headers["authorization"]).toBe(renewed);
   });
-  expect(seen).toEqual([false, true]);
+});
+
+test("if the operation ends while a new token is searched for, the request fails with the 401", async () => {
+  const cancellation = new AbortController();
+  await withServer([{ expect: account, react: refused }], async ({ baseUrl }) => {
+    const renewToken = () => {
+      cancellation.abort(new Error("ended"));
+      return new Promise<undefined>(() => undefined);
+    };
+    const request = testClient(baseUrl, { renewToken }).account(cancellation.signal);
+    expect(await failureOf(request)).toMatchObject({ status: 401 });
+  });
 });
 
 test("without a new token, the request is not repeated", async () => {

@@ -82,7 +82,12 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
 
   let check = "account";
   try {
-    const api = await new Connection(settings, context, () => slowedDown.signal).api();
+    const api = await new Connection(
+      settings,
+      context,
+      () => slowedDown.signal,
+      () => false,
+    ).api();
     using accountDeadline = deadline(
       systemClock,
       settings.requestTimeoutMs / 1000,

@@ -91,38 +91,29 @@ test("if the client can't be made, this is an error of the settings, not a defec
 
 const newToken = "sk_live_rotated_canary";
 
-/** A session whose token came from a file. `accounts` has the account of each token, as the service shows it. */
-async function withTokenFile(accounts: Record<string, string> = {}, settings = {}) {
-  const { session, ctx, service, messages, clock } = scene(settings);
+/** A session whose token came from a file. `listed` has the ids that the service lists for each token. */
+async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = true) {
+  const { session, ctx, service, messages, clock } = scene();
   const file = join(temporaryFolder(), "token");
   session.settings.apiTokenFile = file;
   let renewToken: ClientOptions["renewToken"];
   ctx.createApi = (options) => {
     renewToken ??= options.renewToken;
-    const id = accounts[options.token];
-    return Object.assign(Object.create(service) as typeof service, {
-      account: async () => (id === undefined ? {} : { id }),
-    });
+    const items = (listed[options.token] ?? []).map((id) => ({ id }));
+    const own = Object.create(service) as typeof service;
+    return Object.assign(own, { listPage: async () => ({ items, hasMore: false, unreadable: 0 }) });
   };
-  const { origin } = await session.connection.open(never);
+  const { connection } = session;
+  await connection.api();
+  if (isOpen) await connection.open(never);
+  if (isOpen) await session.listings.get({}, never);
   const write = (content: string) => writeFileSync(file, content);
-  const renew = (refused: string, wasAccepted = true) => renewToken?.(refused, wasAccepted);
-  return {
-    session,
-    ctx,
-    messages,
-    clock,
-    file,
-    write,
-    renew,
-    origin,
-    hasRenewal: () => !!renewToken,
-  };
+  return { session, ctx, messages, clock, file, write, renew: (it: string) => renewToken?.(it) };
 }
+const sameTenant = { [liveToken]: ["i-1", "i-2"], [newToken]: ["i-2"] };
 
 test("after a 401, the token is read from its file anew, and removed from messages from then on (G8)", async () => {
-  const accounts = { [liveToken]: "acct-1", [newToken]: "acct-1" };
-  const { ctx, messages, file, write, renew } = await withTokenFile(accounts);
+  const { ctx, messages, file, write, renew } = await withTokenFile(sameTenant);
   write(`${newToken}\n`);
   // Two requests are refused at once.
   expect(await Promise.all([renew(liveToken), renew(liveToken)])).toEqual([newToken, newToken]);
@@ -135,8 +126,7 @@ test("after a 401, the token is read from its file anew, and removed from messag
 });
 
 test("a file that is empty or unchanged for a moment is read again", async () => {
-  const accounts = { [liveToken]: "acct-1", [newToken]: "acct-1" };
-  const { clock, write, renew } = await withTokenFile(accounts);
+  const { clock, write, renew } = await withTokenFile(sameTenant);
   write("");
   const found = renew(liveToken);
   await clock.advance(300);
@@ -148,17 +138,15 @@ test("a file that is empty or unchanged for a moment is read again", async () =>
 });
 
 test.each([
-  ["", "is empty", {}],
-  [liveToken, "still holds the refused token", {}],
+  ["", "is empty", sameTenant],
+  [liveToken, "still holds the refused token", sameTenant],
   ["sk_test_rotated_canary", "holds a test token now, but this run began with a live one", {}],
-  [newToken, "does not show that it belongs to the same account", {}],
-  [newToken, "same account", { [liveToken]: "acct-1" }],
-  [newToken, "same account", { [liveToken]: "acct-1", [newToken]: "acct-2" }],
-  [newToken, "same account", { [newToken]: "acct-2" }],
+  [newToken, "may be another tenant's", {}],
+  [newToken, "may be another tenant's", { [liveToken]: ["i-1"], [newToken]: ["i-9"] }],
 ])(
-  "a file with %j: %s (%j): the token is not renewed, and one warning says why (G3)",
-  async (content, why, accounts) => {
-    const { messages, clock, write, renew } = await withTokenFile(accounts);
+  "a file with %j: %s: the token is not renewed, and one warning says why (G3)",
+  async (content, why, listed) => {
+    const { messages, clock, write, renew } = await withTokenFile(listed);
     clock.autoAdvance();
     write(content);
     for (let n = 0; n < 2; n++) expect(await renew(liveToken)).toBeUndefined();
@@ -171,16 +159,24 @@ test.each([
   },
 );
 
-test("a first token that was never accepted is replaced by any of its kind, whose hash is then in the origin", async () => {
-  const { session, write, renew, origin } = await withTokenFile();
+test("an instance that this session has created shows that the new token is of its tenant", async () => {
+  const { session, write, renew } = await withTokenFile({ [newToken]: ["i-own"] });
+  session.creates.noteMade("i-own");
   write(newToken);
-  expect(await renew(liveToken, false)).toBe(newToken);
-  expect(session.connection.place().tokenHash).not.toBe(origin.tokenHash);
+  expect(await renew(liveToken)).toBe(newToken);
 });
 
-test("without the account call, or without a file, a token is never renewed", async () => {
-  const { hasRenewal } = await withTokenFile({}, { validateCredentials: false });
-  expect(hasRenewal()).toBe(false);
+test("a first token that was never accepted is replaced, and the session begins with the new one", async () => {
+  const { session, write, renew } = await withTokenFile({}, false);
+  const { tokenHash: first } = session.connection.place();
+  write(newToken);
+  expect(await renew(liveToken)).toBe(newToken);
+  const { origin } = await session.connection.open(never);
+  expect(origin.tokenHash).not.toBe(first);
+  expect(session.settings.apiToken).toBe(newToken);
+});
+
+test("a token that is not from a file is never renewed", async () => {
   const { session, ctx, service } = scene();
   let renewToken: unknown;
   ctx.createApi = (options) => {

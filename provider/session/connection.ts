@@ -4,11 +4,11 @@
  */
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
-import { raceAbort } from "../abort";
+import { deadline, raceAbort } from "../abort";
 import { explain } from "../advice";
 import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
-import { tokenKindOf } from "../api/serviceConstants";
+import { pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileVariable, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
@@ -18,6 +18,8 @@ import type { ProviderContext } from "../context";
 /** How long the file of the token is searched for a new token, and how often it is read in this time. */
 const newTokenMs = 2000;
 const rereadMs = 250;
+/** How long the check of a new token may take. */
+const checkSeconds = 10;
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
@@ -25,19 +27,27 @@ export class Connection {
   readonly #ctx: ProviderContext;
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
+  readonly #isKnown: (id: string) => boolean;
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token: still running, successful, or failed for good. Undefined if the next call must check. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** The account of the token that the session began with. Undefined if it is not known. */
-  #account: string | undefined;
+  /** Whether an origin was returned. From then on, the session belongs to the tenant of its first token. */
+  #hasOrigin = false;
   /** The search for a new token that is under way. */
   #renewal: Promise<string | undefined> | undefined;
   /** The last warning about the file of the token. */
   #warned: string | undefined;
 
-  constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal) {
+  /** @param isKnown whether this session has seen the instance with this id, in a listing or as its own */
+  constructor(
+    settings: Settings,
+    ctx: ProviderContext,
+    canceled: () => AbortSignal,
+    isKnown: (id: string) => boolean,
+  ) {
+    this.#isKnown = isKnown;
     this.#settings = settings;
     this.#token = settings.apiToken;
     this.#ctx = ctx;
@@ -67,13 +77,10 @@ export class Connection {
 
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
-    const { apiTokenFile, validateCredentials } = this.#settings;
-    // Without the account call, it is not known whose a new token is.
+    const { apiTokenFile } = this.#settings;
     this.#api ??= this.#createApi(
       this.#token,
-      apiTokenFile === undefined || !validateCredentials
-        ? undefined
-        : (refused, wasAccepted) => this.#renewToken(apiTokenFile, refused, wasAccepted),
+      apiTokenFile === undefined ? undefined : (refused) => this.#renewToken(apiTokenFile, refused),
     );
     return this.#api;
   }
@@ -94,25 +101,28 @@ export class Connection {
    * Returns the token to use after the service refused one, from the file of the token. Undefined if the file has no
    * other usable token. Requests that are refused at the same time share one search. Never rejects.
    */
-  #renewToken(file: string, refused: string, wasAccepted: boolean): Promise<string | undefined> {
+  #renewToken(file: string, refused: string): Promise<string | undefined> {
     // Another request has renewed the token since this one was sent.
     if (refused !== this.#token) return Promise.resolve(this.#token);
-    this.#renewal ??= this.#searchNewToken(file, wasAccepted)
+    this.#renewal ??= this.#searchNewToken(file)
       .catch(() => undefined)
       .finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
 
   /** Reads the file until it has another usable token, since its writer may replace it a moment after the service does. */
-  async #searchNewToken(file: string, wasAccepted: boolean): Promise<string | undefined> {
+  async #searchNewToken(file: string): Promise<string | undefined> {
     const { clock, messages } = this.#ctx;
     const end = clock.now() + newTokenMs;
     for (;;) {
-      const found = await this.#readNewToken(file, wasAccepted);
+      const hadOrigin = this.#hasOrigin;
+      const found = await this.#readNewToken(file);
+      // If another call has opened the connection meanwhile, the token is judged again.
+      if (hadOrigin !== this.#hasOrigin) continue;
       if ("token" in found) {
         this.#token = found.token;
         // The session begins with this token, in its origins, digests and hashed names.
-        if (!wasAccepted) this.#settings.apiToken = found.token;
+        if (!this.#hasOrigin) this.#settings.apiToken = found.token;
         messages.info(
           `the service refused the token; the run continues with the new one in ${file}`,
         );
@@ -124,10 +134,10 @@ export class Connection {
   }
 
   /**
-   * Reads the new token. If this session has used the first token, the new one must be of the same account. Otherwise its
-   * listings could be another tenant's, and would prove nothing about the instances of this run (G3).
+   * Reads the new token. Once this session has an origin, the new token must be of the same tenant. Otherwise its listings
+   * would prove nothing about the instances of this run (G3).
    */
-  async #readNewToken(file: string, wasAccepted: boolean): Promise<TokenFileContent> {
+  async #readNewToken(file: string): Promise<TokenFileContent> {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
     const { tokenKind } = this.#settings;
@@ -140,22 +150,22 @@ export class Connection {
     if (newKind !== tokenKind) {
       return describe(`holds a ${newKind} token now, but this run began with a ${tokenKind} one`);
     }
-    if (!wasAccepted) return content;
-    const account = await this.#accountOf(content.token);
-    return account !== undefined && account === this.#account
+    const doubt = this.#hasOrigin ? await this.#doubtOfTenant(content.token) : undefined;
+    return doubt === undefined
       ? content
-      : describe(
-          "holds another token now, and the account call does not show that it belongs to the same account. Run again to use it",
-        );
+      : describe(`holds another token now, ${doubt}. Run again to use it`);
   }
 
-  /** Returns the id of the account of a token. Undefined if the account call does not show it. */
-  async #accountOf(token: string): Promise<string | undefined> {
+  /** Says why it is not shown that a token is of the tenant of this session, as a clause. Undefined if it is shown. */
+  async #doubtOfTenant(token: string): Promise<string | undefined> {
     const api = await this.#createApi(token);
+    using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
     try {
-      return accountId(await api.account(this.#canceled()));
-    } catch {
-      return undefined;
+      const { items } = await api.listPage({ limit: pageLimit.max }, end.signal);
+      if (items.some(({ id }) => this.#isKnown(id))) return undefined;
+      return "and it may be another tenant's, because its listing shows no instance that this run has seen";
+    } catch (error) {
+      return `but its listing failed (${(error as Error).message})`;
     } finally {
       await api.close();
     }
@@ -171,11 +181,11 @@ export class Connection {
 
   async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
     const api = await this.api();
-    if (!this.#settings.validateCredentials) return { api, origin: this.place() };
+    if (!this.#settings.validateCredentials) return { api, origin: this.#firstOrigin() };
     try {
       const account = accountId(await api.account(this.#canceled()));
-      this.#account = account;
-      return { api, origin: account === undefined ? this.place() : { ...this.place(), account } };
+      const origin = this.#firstOrigin();
+      return { api, origin: account === undefined ? origin : { ...origin, account } };
     } catch (error) {
       if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
       if (error.status === 401) throw new OperationFailed(explain(error));
@@ -183,8 +193,14 @@ export class Connection {
       this.#ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. If the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
       );
-      return { api, origin: this.place() };
+      return { api, origin: this.#firstOrigin() };
     }
+  }
+
+  /** Returns the origin without the account. From now on, the session belongs to the tenant of this token. */
+  #firstOrigin(): Origin {
+    this.#hasOrigin = true;
+    return this.place();
   }
 
   async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {

@@ -80,7 +80,12 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.owner = owner;
-    this.connection = new Connection(settings, ctx, canceled);
+    this.connection = new Connection(
+      settings,
+      ctx,
+      canceled,
+      (id) => this.creates.has(id) || this.listings.latest?.items.has(id) === true,
+    );
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);

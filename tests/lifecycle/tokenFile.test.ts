@@ -46,7 +46,7 @@ test("a token of another tenant in the file is not used in the same run, so noth
     const { failed } = await stack.up(plugin, { web: inputs(), db: inputs() });
     expect(Object.keys(failed)).toEqual(["db"]);
     expect(service.control.instances()).toHaveLength(1);
-    const warning = "does not show that it belongs to the same account";
+    const warning = "may be another tenant's";
     await until(() => plugin.logged.some(({ message }) => message.includes(warning)));
     expect((await stack.refresh(plugin)).failed).not.toEqual({});
     world.expectAllHeld();

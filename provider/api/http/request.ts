@@ -35,8 +35,6 @@ export function createSend(
   const { clock, random, onFailedTry, renewToken } = options;
   /** The token of the next request. */
   let { token } = options;
-  /** Whether a request has succeeded. */
-  let wasAccepted = false;
 
   const sendOnce: Send = async (request, read, createPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
@@ -71,14 +69,13 @@ export function createSend(
     for (let failedTries = 0; ;) {
       const sentToken = token;
       try {
-        const result = await sendOnce(request, read, permit);
-        wasAccepted = true;
-        return result;
+        return await sendOnce(request, read, permit);
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
-        if (renewToken && renewalsLeft-- > 0 && isTokenRefusal(error)) {
-          const renewal = renewToken(sentToken, wasAccepted);
-          const newToken = await raceAbort(renewal, request.cancelUnsent);
+        if (renewToken && isTokenRefusal(error) && renewalsLeft-- > 0) {
+          // If the operation ends during the search, the 401 is what it reports.
+          const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
+          const newToken = await renewal.catch(() => undefined);
           if (newToken !== undefined) {
             token = newToken;
             error.tokenRenewed = true;

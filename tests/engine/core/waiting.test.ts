@@ -24,7 +24,7 @@ test.concurrent(
     expect(kept.initErrors?.join()).toContain("PROVISIONING");
 
     const still = await fixture.stack.up();
-    expect(still.output).toContain(`instance ${id} was PROVISIONING`);
+    expect(still.output).toContain(`instance ${id} was still PROVISIONING`);
     expect(still.code).not.toBe(0);
     expect((await fixture.stack.instance()).id).toBe(id);
 
