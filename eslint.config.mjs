@@ -46,7 +46,18 @@ const wall = (files, bans, ignores = []) => ({
 });
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "bin/", ".tools/", "sdk/", "examples/", "templates/", "coverage/", "**/*.cjs"] },
+  {
+    ignores: [
+      "node_modules/",
+      "bin/",
+      ".tools/",
+      "sdk/",
+      "examples/",
+      "templates/",
+      "coverage/",
+      "**/*.cjs",
+    ],
+  },
   js.configs.recommended,
   {
     files: ["**/*.ts"],

@@ -125,9 +125,7 @@ test("audit finds managed, unmanaged, gone and incomparable instances in all pro
   expect(ids(found.notComparable)).toEqual([paid]);
 
   const text = await audit(fixture);
-  expect(text.output).toMatch(
-    /^In no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m,
-  );
+  expect(text.output).toMatch(/^In no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m);
   expect(text.output).toContain('  i-hand  "by hand [2J"  ACTIVE');
   expect(text.output).toMatch(/^In a stack but gone \(1\):\n.*organization\/proj\/dev {2}urn:/m);
   expect(text.code).toBe(1);
