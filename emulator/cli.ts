@@ -3,13 +3,7 @@
  * `emulator` run it. The flags are in options.ts.
  */
 import { Command, CommanderError, Option } from "commander";
-import {
-  ListenError,
-  OptionError,
-  startEmulator,
-  type Emulator,
-  type EmulatorOptions,
-} from "./index";
+import { ListenError, OptionError, startEmulator, type Emulator } from "./index";
 import { optionFlags, validSettings, type Settings } from "./options";
 import { parseTokenKind } from "./tokens";
 
@@ -88,8 +82,8 @@ function startLine({ url, origin }: Emulator, settings: Settings): string {
 }
 
 /** A token that the emulator accepts. Undefined if it accepts none. A declared token with all scopes comes first. */
-function acceptedToken({ tokens = {}, strictTokens }: EmulatorOptions): string | undefined {
-  if (strictTokens !== true) return "sk_test_emulator";
+function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
+  if (!strictTokens) return "sk_test_emulator";
   const valid = Object.keys(tokens).filter(
     (token) => parseTokenKind(token) !== undefined && (tokens[token]?.state ?? "valid") === "valid",
   );

@@ -8,7 +8,7 @@ import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
 import { matchesPattern } from "./pattern";
 import { cryptoRandom, type RandomSource } from "./random";
-import { scopes } from "./tokens";
+import { scopes, tokenStates } from "./tokens";
 
 /** What a valid value is, and the flag that sets the option. */
 interface OptionInfo {
@@ -51,8 +51,9 @@ const numberThat = (isValid: (value: number) => boolean) =>
 const isFunction = (value: unknown) => typeof value === "function";
 const oneOf = (values: readonly string[]) => `one of ${values.join(", ")}`;
 
-const tokenDeclaration = z.object({
-  state: z.enum(["valid", "revoked", "expired"]).optional(),
+/** What is declared about a token. */
+export const tokenDeclaration = z.object({
+  state: z.enum(tokenStates).optional(),
   expiresAt: z.number().optional(),
   scopes: z.array(z.enum(scopes)).readonly().optional(),
   tenant: z.string().optional(),
@@ -370,6 +371,6 @@ function parseRange(typed: string): unknown {
 /** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the token is valid. */
 function parseDeclaration(typed: string): [token: string, declaration: unknown] {
   const [token = "", what = "valid"] = typed.split(/=(?=[^=]*$)/);
-  if (what === "revoked" || what === "expired" || what === "valid") return [token, { state: what }];
+  if (tokenStates.some((state) => state === what)) return [token, { state: what }];
   return [token, { scopes: what === "" ? [] : what.split(",") }];
 }

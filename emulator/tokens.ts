@@ -12,10 +12,13 @@ export const scopes = ["account", "list", "create", "destroy"] as const;
 /** The privilege for one API call. */
 export type Scope = (typeof scopes)[number];
 
+/** What a token may be declared to be. */
+export const tokenStates = ["valid", "revoked", "expired"] as const;
+
 /** What a test or `--token` declares about a token. */
 export interface TokenDeclaration {
   /** The default is `valid`. */
-  state?: "valid" | "revoked" | "expired" | undefined;
+  state?: (typeof tokenStates)[number] | undefined;
   /** When the token expires, in milliseconds since 1970. The default is never. */
   expiresAt?: number | undefined;
   /** The default is all scopes. */

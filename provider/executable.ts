@@ -36,22 +36,6 @@ export async function readSchema(): Promise<string> {
 /** The version of the oldest Pulumi engine that works. Older engines refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
-/**
- * Whether `version` is older than `than`. Only the numbers count, not a suffix such as `-beta.1`. Returns false
- * if either string is not a version.
- */
-export function isOlder(version: string, than: string): boolean {
-  const [numbers, otherNumbers] = [versionNumbers(version), versionNumbers(than)];
-  if (!numbers || !otherNumbers) return false;
-  const index = numbers.findIndex((number, i) => number !== otherNumbers[i]);
-  return index >= 0 && (numbers[index] ?? 0) < (otherNumbers[index] ?? 0);
-}
-
-function versionNumbers(version: string): number[] | undefined {
-  const found = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?/.exec(version);
-  return found?.slice(1).map((number) => Number(number ?? 0));
-}
-
 /** The flags that the engine may pass with their value as the next argument. */
 const flagsWithValue: ReadonlySet<string> = new Set(["--tracing", "-tracing", "--v", "-v"]);
 

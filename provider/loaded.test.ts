@@ -60,6 +60,7 @@ test("of the provider, only what speaks to the engine is loaded before the port"
     "provider/propertyValue.ts",
     "provider/pulumiNames.ts",
     "provider/redaction.ts",
+    "provider/version.ts",
   ]);
   expect(bytes(ours())).toBeLessThan(64 * 1024);
 });

@@ -4,7 +4,6 @@
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
-import ts from "typescript";
 import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
 import { bundle } from "./support/bundle";
@@ -95,16 +94,17 @@ async function buildTesting(): Promise<readonly string[]> {
     await bundle("emulator/bundled.ts", `${testing}/emulator.js`, { target: pluginTarget }),
   ];
   for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
+  // Loaded only here, because most runs build nothing.
+  const { default: ts } = await import("typescript");
   const types = "emulator/testing.ts";
   const source = readFileSync(join(root, types), "utf8");
   const { outputText, diagnostics = [] } = ts.transpileDeclaration(source, {
     fileName: types,
     reportDiagnostics: true,
   });
-  if (diagnostics.length > 0) {
-    const [{ messageText }] = diagnostics as [ts.Diagnostic];
-    throw new ToolError(`${types}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`);
-  }
+  const [first] = diagnostics;
+  if (first !== undefined)
+    throw new ToolError(`${types}: ${ts.flattenDiagnosticMessageText(first.messageText, "\n")}`);
   writeWhole(join(root, testing, "index.d.ts"), outputText);
   return bundles.flatMap((it) => it.inputs);
 }

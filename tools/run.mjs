@@ -76,8 +76,8 @@ async function install() {
 function beginDownload() {
   const { archiveAddress, archivePath, pinnedPulumi, thisPlatform } = pulumiArchive;
   const folders = [...(process.env.PATH ?? "").split(delimiter), join(homedir(), ".pulumi", "bin")];
-  const names = process.platform === "win32" ? ["pulumi.exe", "pulumi.cmd"] : ["pulumi"];
-  const files = folders.flatMap((folder) => names.map((it) => join(folder, it)));
+  // No checksum is pinned for Windows, so no name needs an ending.
+  const files = folders.map((folder) => join(folder, "pulumi"));
   const others = [join(homedir(), ".pulumi", "versions"), join(root, ".tools", "bin")];
   // Many versions of Node ignore the proxy. The installed packages honour it.
   const hasProxy = Object.entries(process.env).some(
@@ -88,12 +88,12 @@ function beginDownload() {
     return undefined;
   }
   const address = archiveAddress(pinnedPulumi, thisPlatform);
-  const state = { isEnded: false, onPercent: () => undefined };
+  const state = { isEnded: false, onProgress: () => undefined };
   let percent = 0;
   const onProgress = (share) => {
     if (Math.floor(share * 100) === percent) return;
     percent = Math.floor(share * 100);
-    state.onPercent(percent);
+    state.onProgress(share);
   };
   state.ended = pulumiArchive
     .download(address, archivePath(address), { onProgress })
@@ -137,7 +137,7 @@ function run(node, download) {
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
   if (download) {
     // The tool hears how much has arrived, and from the end of the channel that the download has ended.
-    download.onPercent = (percent) => child.connected && child.send(percent / 100);
+    download.onProgress = (share) => child.connected && child.send(share);
     download.ended.then(() => child.connected && child.disconnect());
   }
 

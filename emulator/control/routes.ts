@@ -10,10 +10,9 @@ import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
 import { decodeSegment, parseTarget, readBody } from "../http/request";
 import { sendResponse, type ServiceResponse } from "../http/response";
-import { OptionError } from "../options";
+import { OptionError, tokenDeclaration } from "../options";
 import { sendOverviews } from "../page/events";
 import { pageResponse } from "../page/page";
-import { scopes } from "../tokens";
 import type { Control } from "./control";
 
 const prefix = "/control/";
@@ -34,13 +33,7 @@ const instanceChange = z.strictObject({
   name: z.string().optional(),
   status: z.string().optional(),
 });
-const tokenDeclaration = z.strictObject({
-  token: z.string(),
-  state: z.enum(["valid", "revoked", "expired"]).optional(),
-  expiresAt: z.number().optional(),
-  scopes: z.array(z.enum(scopes)).optional(),
-  tenant: z.string().optional(),
-});
+const declaredToken = z.strictObject({ token: z.string(), ...tokenDeclaration.shape });
 const accountBody = z.union([
   z.strictObject({ json: z.unknown() }),
   z.strictObject({ text: z.string(), contentType: z.string().exactOptional() }),
@@ -56,9 +49,9 @@ export async function handleControlRequest(
   let response: ServiceResponse;
   try {
     const refusal = refusalOf(message);
-    if (refusal === undefined && isFor(message, "GET", `${prefix}events`))
-      return await sendOverviews(() => control.overview(), socket);
     if (refusal !== undefined) response = failed(403, refusal);
+    else if (isFor(message, "GET", `${prefix}events`))
+      return await sendOverviews(() => control.overview(), socket);
     else if (isFor(message, "GET", "/")) response = pageResponse();
     else response = callControl(control, message, await readJson(message));
   } catch (error) {
@@ -152,7 +145,7 @@ function callControl(
       fault?.release();
       return found(fault !== undefined);
     case "POST tokens": {
-      const { token, ...declaration } = tokenDeclaration.parse(body);
+      const { token, ...declaration } = declaredToken.parse(body);
       control.declareToken(token, declaration);
       return succeeded();
     }

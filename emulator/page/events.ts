@@ -19,9 +19,9 @@ export async function sendOverviews(
   let sent: string | undefined;
   // The socket of a response that has been sent or cut is destroyed or null.
   while (response.socket?.destroyed === false) {
-    const overview = JSON.stringify(readOverview());
     // A page that reads slowly skips overviews.
-    if (overview !== sent && !response.writableNeedDrain) {
+    const overview = response.writableNeedDrain ? sent : JSON.stringify(readOverview());
+    if (overview !== sent) {
       // JSON has no line breaks outside of strings, and escapes those within strings.
       response.write(`data: ${overview}\n\n`);
       sent = overview;

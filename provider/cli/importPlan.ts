@@ -40,7 +40,7 @@ const oldestEngineWithInputs = "3.254";
  * The inputs that `--input` takes. The name comes from the listing. A secret has no option, since every program on the
  * machine can read the options, and the plan is not encrypted.
  */
-const claimable = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
+const assertableInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
 /** Adds the command `import-plan`. */
 export function addImportPlan(program: Command, io: Terminal): void {
@@ -65,7 +65,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
     )
     .option(
       "--input <name=value>",
-      `An input of all instances in the plan, which the service does not list: ${claimable.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+      `An input of all instances in the plan, which the service does not list: ${assertableInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
       (assignment: string, others: string[] = []) => [...others, assignment],
     )
     .option(
@@ -117,7 +117,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
     const create = pending.find(({ record }) => record.id === id && isSamePlace(record, origin));
     if (create) return describeCreator(create, id);
     return status === "PROVISIONING" && statuses.length === 0
-      ? "it is PROVISIONING, so a run may be creating it right now; --status PROVISIONING includes it anyway"
+      ? "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have"
       : undefined;
   };
 
@@ -182,11 +182,11 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
     const name = inputNames.find((it) => it === typedName);
     if (typedName === undefined) problems.push("one of them has no =");
     else if (name === undefined) {
-      const guess = closest(typedName, claimable);
+      const guess = closest(typedName, assertableInputs);
       problems.push(
         `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`,
       );
-    } else if (!claimable.includes(name)) {
+    } else if (!assertableInputs.includes(name)) {
       problems.push(
         name === "name"
           ? "name: the name comes from the listing"
@@ -204,7 +204,7 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
   if (problems.length === 0) return inputs;
   throw new OperationFailed([
     ...problems.map((problem) => `--input: ${problem}`),
-    `→ Give each as NAME=VALUE, where NAME is one of ${claimable.join(", ")}.`,
+    `→ Give each as NAME=VALUE, where NAME is one of ${assertableInputs.join(", ")}.`,
   ]);
 }
 

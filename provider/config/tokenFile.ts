@@ -16,6 +16,11 @@ const maxFileBytes = 16 * 1024;
 /** The token in the file, or what is wrong with the file. The problem never shows a token. */
 export type TokenFileContent = { token: string } | { problem: string };
 
+/** Returns a problem with the file at `path`, which `problem` describes as a clause. */
+export function tokenFileProblem(path: string, problem: string): { problem: string } {
+  return { problem: `${tokenFileVariable} (${path}) ${problem}` };
+}
+
 /** From now on, removes this token from messages (G8). */
 export function hideToken(redactor: Redactor, token: string): void {
   redactor.hide(token);
@@ -37,7 +42,7 @@ export function readTokenFile(path: string, redactor: Redactor): TokenFileConten
   // The engine starts the plugin in the project's folder, and a person types commands in another one. The value is not
   // repeated, since it may be a token without its prefix.
   if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
-  const describe = (problem: string) => ({ problem: `${tokenFileVariable} (${path}) ${problem}` });
+  const describe = (problem: string) => tokenFileProblem(path, problem);
   let content: string;
   try {
     // A pipe might block for ever, and can't be read anew.

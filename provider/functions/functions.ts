@@ -132,7 +132,7 @@ export async function list(session: Session, request: ListRequest): Promise<List
   const { listings } = session;
   const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
   const snapshot = await listings.get(
-    continuationToken === "" ? listings.recent : listings.atMostOld(laterPageMs),
+    continuationToken === "" ? listings.recent : listings.noOlderThan(laterPageMs),
     operation.signal,
   );
   const args = readArgs(query);

@@ -109,10 +109,11 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
   if (bytes.length > maxParsedBytes) return undefined;
   if (!/^#cloud-config(?!-)/.test(beginningOf(bytes))) return undefined;
   // For cloud-init's parser, these characters end a line.
-  if (/[\u0085\u2028\u2029]/.test(bytes.toString("utf8"))) return undefined;
+  const text = bytes.toString("utf8");
+  if (/[\u0085\u2028\u2029]/.test(text)) return undefined;
   const { isMap, LineCounter, parseDocument } = await import("yaml");
   const lineCounter = new LineCounter();
-  const { errors, contents } = parseDocument(bytes.toString("utf8"), {
+  const { errors, contents } = parseDocument(text, {
     lineCounter,
     // The parser's pretty messages quote the text.
     prettyErrors: false,
@@ -122,7 +123,7 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
     schema: "failsafe",
   });
   const [error] = errors;
-  if (error && isPeculiar(error)) return undefined;
+  if (error && isOfThisParserAlone(error)) return undefined;
   if (error) {
     const { line } = lineCounter.linePos(error.pos[0]);
     return `it begins with #cloud-config, but is not valid YAML (line ${line})`;
@@ -138,6 +139,6 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
  * Whether an error may be one of this parser alone: the data is nested too deeply for it, or a quoted string or a flow
  * collection goes on at a place where only cloud-init's parser lets it.
  */
-function isPeculiar({ code, message }: { code: string; message: string }): boolean {
+function isOfThisParserAlone({ code, message }: { code: string; message: string }): boolean {
   return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);
 }

@@ -91,11 +91,11 @@ export class ListingSource {
 
   /** The requirement of a Read and the like: begun at most `recentMs` ago, and after this process's last write (G3). */
   get recent(): ListingRequirement {
-    return this.atMostOld(recentMs);
+    return this.noOlderThan(recentMs);
   }
 
-  /** The requirement of a listing that began at most so many milliseconds ago, and after this process's last write. */
-  atMostOld(ageMs: number): ListingRequirement {
+  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after this process's last write. */
+  noOlderThan(ageMs: number): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - ageMs };
   }
 

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
-import { isOlder } from "../executable";
+import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind, DiffResponse } from "../requests";
 

@@ -186,7 +186,9 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       requireInstance(request.getToken());
       const query = decodeProperties(request.getQuery());
       const { instances, continuationToken } = await provider.list({
-        ...{ query, limit: request.getLimit(), pageSize: request.getPageSize() },
+        query,
+        limit: request.getLimit(),
+        pageSize: request.getPageSize(),
         continuationToken: request.getContinuationToken(),
       });
       const replies = instances.map(({ id, name }) =>

@@ -10,7 +10,7 @@ import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import { pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
-import { readTokenFile, tokenFileVariable, type TokenFileContent } from "../config/tokenFile";
+import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
@@ -141,9 +141,7 @@ export class Connection {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
     const { tokenKind } = this.#settings;
-    const describe = (problem: string) => ({
-      problem: `${tokenFileVariable} (${file}) ${problem}`,
-    });
+    const describe = (problem: string) => tokenFileProblem(file, problem);
     if (content.token === this.#token) return describe("still holds the refused token");
     const newKind = tokenKindOf(content.token);
     // The policies of the session were chosen for the kind of the token that it began with.

@@ -1,8 +1,7 @@
 /** Tests examples/environments: runs its own tests, and brings its stacks up with the real engine. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { captured } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { root } from "../../tools/support/paths";
@@ -21,17 +20,6 @@ interface Server {
 }
 
 /** Returns a fixture whose stack `dev` exists and is selected. Its network stack does not exist yet. */
-function temporaryHome() {
-  const folder = mkdtempSync(join(tmpdir(), "compute-home-"));
-  return {
-    folder,
-    [Symbol.dispose]: () => {
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-/** The stack of dev is there, and selected; its network is not there yet. */
 async function environments(): Promise<Fixture> {
   // The tests of the example check its types.
   const env = { PATH: pathWithRandom(), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
@@ -61,9 +49,8 @@ test("the tests of the example pass, with a mocked engine", async () => {
 });
 
 test("its test of a whole stack passes, with the real engine and the emulator of the npm package", async () => {
-  using home = temporaryHome();
   const PATH = [join(root, "bin"), pathWithRandom()].join(delimiter);
-  const env = { ...process.env, ...ownPulumi(home.folder), PATH };
+  const env = { ...process.env, ...ownPulumi(temporaryFolder()), PATH };
   await captured("npm", ["run", "test:stack"], { cwd: program, env });
 });
 

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { testUnless } from "../../tools/support/unless";
 import { instances, required } from "./support/programs";
 import { isOldest, plugin } from "./support/stack";
 import { Fixture } from "./support/fixture";
@@ -55,8 +56,8 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   expect(again.output).toContain("1 instance is in the plan; 100 are in the stack already.");
 });
 
-// The oldest engine ignores the inputs of the file.
-(isOldest ? test.skip : test)(
+testUnless(
+  isOldest ? "the oldest engine ignores the inputs of the file" : undefined,
   "--input: the program that Pulumi writes is complete, and up replaces nothing",
   async () => {
     await using fixture = await Fixture.create({ program: "resources: {}\n" });

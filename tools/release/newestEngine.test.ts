@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { captured } from "../support/command";
-import { root } from "../support/paths";
-import { issueTitle, newestPulumi } from "./newestEngine";
+import { root, toolsBin } from "../support/paths";
+import { issueTitle, newestPulumi, pathFor } from "./newestEngine";
 
 /** Asks a server that has these pages, by path. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
@@ -61,6 +61,26 @@ test.each([
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "compute-gh-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes a stand-in for the Pulumi CLI, and returns its path. */
+function fakePulumi(inFolder: string, script: string): string {
+  const path = join(inFolder, "pulumi");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
+}
+
+test("the tests use the newest CLI, or the check fails", async () => {
+  const pulumi = fakePulumi(folder, "echo v9.9.9");
+  expect(await pathFor(pulumi)).toMatch(new RegExp(`^${folder}${delimiter}`));
+  await expect(pathFor(fakePulumi(folder, "exit 1"))).rejects.toThrow();
+  // Tests do not look for a CLI among the tools that were built here.
+  const built = mkdtempSync(join(toolsBin, "newest-"));
+  try {
+    await expect(pathFor(fakePulumi(built, "echo v9.9.9"))).rejects.toThrow("would not use");
+  } finally {
+    rmSync(built, { recursive: true });
+  }
+});
 
 const workflow = {
   GITHUB_SERVER_URL: "https://github.com",

@@ -1,10 +1,11 @@
 /** The weekly check of .github/workflows/engine.yml: tries the newest Pulumi CLI, and opens an issue if that failed. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { captured } from "../support/command";
 import { runJest } from "../support/jest";
 import { say, ToolError } from "../support/main";
 import { ensureOfficialPulumi } from "../support/officialPulumi";
-import { withPath } from "../support/onPath";
+import { onPath, withPath } from "../support/onPath";
+import { toolsDir } from "../support/paths";
 import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
 /** Where Pulumi says which release is the newest, as its own installer asks. */
@@ -40,10 +41,24 @@ export async function newestPulumi(
 /** Runs the core tests with the newest Pulumi CLI, and sets the exit code. @throws {ToolError} if it can't be downloaded */
 export async function tryNewestEngine(): Promise<void> {
   const release = await newestPulumi();
+  // Not in .tools/bin: `onPath` finds nothing there.
+  const folder = join(toolsDir, "newest");
   say(`The newest Pulumi CLI is ${release.version}. This repository pins ${pinnedPulumi.version}.`);
-  const pulumi = await ensureOfficialPulumi(release, { say });
+  const pulumi = await ensureOfficialPulumi(release, { say, folder });
   if (pulumi === undefined) throw new ToolError("Without that download, nothing was tried.");
-  runJest([{ projects: ["core"], env: { PATH: withPath([dirname(pulumi)]).PATH } }]);
+  runJest([{ projects: ["core"], env: { PATH: await pathFor(pulumi) } }]);
+}
+
+/**
+ * Returns the PATH with which the tests use this CLI.
+ *
+ * @throws {ToolError} if they would use another one, because this one does not run or is not looked for in its folder
+ */
+export async function pathFor(pulumi: string): Promise<string> {
+  await captured(pulumi, ["version"]);
+  const environment = withPath([dirname(pulumi)]);
+  if (onPath("pulumi", environment) === pulumi) return environment.PATH;
+  throw new ToolError(`The tests would not use ${pulumi}, so nothing was tried.`);
 }
 
 /** Opens an issue that links to this run of the workflow. If one is open from an earlier run, comments on it. */

@@ -18,7 +18,7 @@ const macApplications = ["Chromium", "Google Chrome"].map(
 
 /** Returns the path of the Chromium or Chrome on this machine. Undefined if there is none. */
 export function findChromium(): string | undefined {
-  const found = commands.map(onPath).find((path) => path !== undefined);
+  const found = commands.map((name) => onPath(name)).find((path) => path !== undefined);
   return found ?? macApplications.find((path) => existsSync(path));
 }
 
@@ -168,7 +168,8 @@ export async function startChromium(path: string): Promise<BrowserPage & AsyncDi
     url: "about:blank",
   });
   const { sessionId } = await connection.send<{ sessionId: string }>("Target.attachToTarget", {
-    ...{ targetId, flatten: true },
+    targetId,
+    flatten: true,
   });
   const owned = resources.move();
   return Object.assign(new BrowserPage(connection, sessionId), {

@@ -40,13 +40,15 @@ export interface GoTool {
 export async function ensureBuilt(tool: GoTool): Promise<string> {
   const path = pathOf(tool);
   if (isBuilt(tool)) return path;
+  // Computed before the build, which takes minutes in which the sources may change.
+  const sources = fingerprint(tool);
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
   await withLock(keyOf(tool), onWait, async () => {
     if (isBuilt(tool)) return;
     await build(tool, path);
     if (tool.script !== undefined) await copyScript(tool, tool.script);
-    writeWhole(stampOf(tool), fingerprint(tool));
+    writeWhole(stampOf(tool), sources);
   });
   return path;
 }

@@ -3,8 +3,6 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { extract } from "tar";
-import { EnvHttpProxyAgent, fetch } from "undici";
 import { fieldOf } from "./files";
 import { ToolError } from "./main";
 import { exe, toolsBin } from "./paths";
@@ -87,6 +85,8 @@ async function downloadWithBar(
 ): Promise<void> {
   say(`Downloading the official Pulumi CLI ${version} (once) …`);
   const bar = createProgressBar();
+  // Loaded only here, because most runs download nothing.
+  const { EnvHttpProxyAgent, fetch } = await import("undici");
   // The agent honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {
@@ -117,6 +117,7 @@ async function verify(archive: string, address: string, pinned: string): Promise
 
 /** Unpacks the archive's folder `pulumi/` to `target`. An interrupted run leaves no `target`. */
 async function unpack(archive: string, target: string): Promise<void> {
+  const { extract } = await import("tar");
   const scratch = `${target}.${process.pid}.tmp`;
   mkdirSync(scratch, { recursive: true });
   try {

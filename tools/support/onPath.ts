@@ -4,9 +4,9 @@ import { delimiter, resolve, sep } from "node:path";
 import { toolsBin } from "./paths";
 
 /** Returns the absolute path of a command on PATH. Undefined if there is none, or only one that our tools have built. */
-export function onPath(name: string): string | undefined {
+export function onPath(name: string, environment = process.env): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
-  return pathOf(process.env)
+  return pathOf(environment)
     .split(delimiter)
     .filter((directory) => directory !== "" && !isToolsBin(directory))
     .flatMap((directory) => endings.map((ending) => resolve(directory, name + ending)))

@@ -22,7 +22,9 @@ const { pipeline } = require("node:stream/promises");
  */
 const pinnedPulumi = {
   version: "3.258.0",
-  url: process.env.COMPUTE_PULUMI_MIRROR || "https://github.com/pulumi/pulumi/releases/download",
+  url: (
+    process.env.COMPUTE_PULUMI_MIRROR || "https://github.com/pulumi/pulumi/releases/download"
+  ).replace(/\/+$/, ""),
   sha256: {
     "linux-x64": "b6cf2de0243fece40f386bc7ae6a5194c39e15891c79f66cc6c8905bea8c6479",
     "linux-arm64": "c5928718c70ab328b22843ee41908942148743ff3021b29852efdcdd6ce369f1",
@@ -45,7 +47,7 @@ const archiveFolder = join(__dirname, "..", "..", ".tools", "downloads");
  * @returns {string}
  */
 function archiveAddress({ version, url }, platform) {
-  return `${url.replace(/\/+$/, "")}/v${version}/pulumi-v${version}-${platform}.tar.gz`;
+  return `${url}/v${version}/pulumi-v${version}-${platform}.tar.gz`;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Two accounts in one program: the second provider's token comes from a variable of its own (`envVarMappings`). */
-import { expect, test } from "@jest/globals";
+import { expect } from "@jest/globals";
+import { testUnless } from "../../../tools/support/unless";
 import { instances, required } from "../support/programs";
 import { canaries } from "../support/secrets";
 import { isOldest } from "../support/stack";
@@ -7,8 +8,8 @@ import { Fixture } from "../support/fixture";
 
 const second = `sk_test_second_${canaries.token}`;
 
-// The oldest engine ignores the option.
-(isOldest ? test.skip : test)(
+testUnless(
+  isOldest ? "the oldest engine ignores the option" : undefined,
   "each provider uses the token of its own variable, and so do refresh and destroy",
   async () => {
     await using fixture = await Fixture.create({ program: "resources: {}\n" });

@@ -20,11 +20,8 @@ const flags = Object.entries(required).map(
 );
 
 /** The command line of `pulumi do` without a stack, which finds the plugin by its path. */
-const doing = (what: string, ...args: string[]) => [
-  ...["do", "--package", plugin, what.includes(":") ? what : "compute:index:Instance"],
-  ...(what.includes(":") ? [] : [what]),
-  ...args,
-];
+const withPlugin = ["do", "--package", plugin];
+const doing = (...args: string[]) => [...withPlugin, "compute:index:Instance", ...args];
 const creating = doing("create", "--stateless", "--yes", ...flags);
 
 /** A stack without a program. The commands without a stack take the address from the environment. */
@@ -47,7 +44,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       [doing("list", "--count", "1"), true, one],
       [doing("read", "i-one"), true, 'name     : "i-one-name"'],
       [doing("read", "i-three"), false, 'resource "i-three" was not found'],
-      [doing("compute:index:getInstance"), false, "give either id or name, and not both"],
+      [[...withPlugin, "compute:index:getInstance"], false, "give either id or name, and not both"],
       [doing("patch", "i-one", "--name=x", ...changing), false, "name can't be changed"],
       [
         doing("upsert", "i-one", ...flags, ...changing),
