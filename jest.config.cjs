@@ -51,7 +51,10 @@ module.exports = {
     project("explorer", ["<rootDir>/tests/explorer/**/*.test.ts"]),
     project("simulation", ["<rootDir>/tests/simulation/**/*.test.ts"]),
     project("lifecycle", ["<rootDir>/tests/lifecycle/**/*.test.ts"]),
-    project("core", ["<rootDir>/tests/engine/core/*.test.ts"], engine),
+    project("core", ["<rootDir>/tests/engine/core/*.test.ts"], {
+      ...engine,
+      globalSetup: "<rootDir>/tests/engine/core/globalSetup.ts",
+    }),
     project(
       "all",
       // What is released is built by Go, in part.

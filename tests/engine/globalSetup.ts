@@ -11,24 +11,26 @@ import { ensureToolchain } from "../../tools/toolchain";
 import { deriveKey, encryptionSalt } from "./support/engineLogs";
 import { prepareStack } from "./support/preparedStack";
 
-/** The languages of the programs in the project `core`. The other tests need all languages. */
-const coreLanguages: readonly Language[] = ["yaml", "nodejs"];
-
-interface Project {
-  displayName?: { name: string };
+/** Prepares what all engine tests need: the language hosts of all languages, and the SDK of Node.js. */
+export default async function globalSetup(): Promise<void> {
+  await prepareEngine({});
+  await ensureSdkBuilt();
 }
 
-export default async function globalSetup(_: unknown, { displayName }: Project): Promise<void> {
-  const isCore = displayName?.name === "core";
+/** Prepares the CLI, the plugin and the stack, with the hosts of these languages (by default, of all). */
+export async function prepareEngine({
+  languages,
+}: {
+  languages?: readonly Language[];
+}): Promise<void> {
   const engine = process.env["COMPUTE_TEST_ENGINE"] ?? "";
   if (!["", "oldest"].includes(engine))
     throw new Error(`COMPUTE_TEST_ENGINE: no engine "${engine}"`);
   const toolchain = await ensureToolchain({
     oldest: engine === "oldest",
-    ...(isCore ? { languages: coreLanguages } : {}),
+    ...(languages && { languages }),
   });
   await ensureBuilt();
-  if (!isCore) await ensureSdkBuilt();
   // The workers inherit the environment from here.
   process.env["COMPUTE_TEST_PULUMI"] = toolchain.pulumi;
   process.env["COMPUTE_TEST_PATH"] = toolchain.env()["PATH"];
