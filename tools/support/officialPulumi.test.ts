@@ -65,8 +65,8 @@ async function download(answer: RequestListener, { sha256 = "0".repeat(64), url,
         folder: target,
         downloads,
         begun: begin?.(archivePath("pulumi-v1.2.3-linux-x64.tar.gz", downloads)),
-        answerTimeoutMs: 1000,
-        idleTimeoutMs: 300,
+        answerTimeoutMs: 2000,
+        idleTimeoutMs: 2000,
         say: (line) => said.push(line),
       },
     );
@@ -120,7 +120,7 @@ test("an archive that arrives slowly, but arrives, is used", async () => {
         if (sent < archive.length) return;
         clearInterval(timer);
         response.end();
-      }, 100);
+      }, 600);
     },
     { sha256: sumOf(archive) },
   );
@@ -155,9 +155,9 @@ test.each<[string, RequestListener, RegExp]>([
       response.writeHead(200, { "content-length": 1000 });
       response.write("half");
     },
-    /: no bytes arrived for 0\.3 s\./,
+    /: no bytes arrived for 2 s\./,
   ],
-  ["says nothing", () => undefined, /: the server did not answer for 1 s\./],
+  ["says nothing", () => undefined, /: the server did not answer for 2 s\./],
 ])("a server that %s: the reason is said, and nothing is left", async (_, answer, reason) => {
   const { path, error, said, left } = await download(answer, {});
   expect(error).toBeUndefined();
