@@ -62,6 +62,25 @@ test("a fault applies to the requests it names, until it is switched off", async
   }
 });
 
+test("instances can be added and changed by hand, as somebody could at the service", async () => {
+  const emulator = await startEmulator();
+  try {
+    const { id } = emulator.insert({ name: "web" });
+    const { id: other } = emulator.insert({ name: "db", status: "OFFLINE" });
+    expect(emulator.rename(id, "renamed")).toBe(true);
+    expect(emulator.setStatus(other, "ACTIVE")).toBe(true);
+    expect(emulator.instances()).toMatchObject([
+      { id, name: "renamed", status: "ACTIVE" },
+      { id: other, name: "db", status: "ACTIVE" },
+    ]);
+    expect(emulator.remove(id)).toBe(true);
+    expect(emulator.remove(id)).toBe(false);
+    expect(emulator.instances()).toHaveLength(1);
+  } finally {
+    await emulator.close();
+  }
+});
+
 test("each declared misbehavior exists, and no other", async () => {
   const emulator = await startEmulator();
   try {

@@ -110,6 +110,14 @@ export interface Emulator {
   readonly token: string;
   /** Returns the instances that exist now, oldest first. */
   instances(): EmulatedInstance[];
+  /** Adds an instance as if another tool had created it. The default status is `ACTIVE`. */
+  insert(instance: { name: string; id?: string; status?: string }): EmulatedInstance;
+  /** Renames an instance, as somebody could at the service. Returns false if no instance has this id. */
+  rename(id: string, name: string): boolean;
+  /** Sets the status of an instance, such as `OFFLINE`. Returns false if no instance has this id. */
+  setStatus(id: string, status: string): boolean;
+  /** Removes an instance, as somebody could at the service. Returns false if no instance has this id. */
+  remove(id: string): boolean;
   /** Returns the requests since the start or the last `forgetRequests`, oldest first. */
   requests(): EmulatorRequest[];
   /** Forgets the requests that came so far. */
@@ -138,6 +146,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     url: emulator.url,
     token: "sk_test_emulator",
     instances: () => control.instances(),
+    insert: (instance) => control.insert(instance),
+    rename: (id, name) => control.rename(id, name),
+    setStatus: (id, status) => control.setStatus(id, status),
+    remove: (id) => control.remove(id),
     requests: () => [...control.requests()],
     forgetRequests: () => {
       control.forgetRequests();

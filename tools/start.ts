@@ -1,12 +1,13 @@
 /**
  * `npm start`: runs a real `pulumi up` of examples/instance against the emulator, without any setup.
  * `npm start -- COMMAND` (preview, refresh, destroy, cancel) works on the same stack and the same
- * instances. With `--watch`, the emulator and its page stay until Ctrl-C. All further arguments go to Pulumi.
+ * instances. With `--watch`, the emulator and its page stay until Ctrl-C, also for commands in another
+ * terminal. All further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { ListenError, OptionError, startEmulator, type Emulator } from "../emulator";
+import { ListenError, OptionError, startEmulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { ownPulumi } from "./support/ownPulumi";
@@ -44,7 +45,7 @@ async function main(args: readonly string[]): Promise<void> {
   ]);
 
   mkdirSync(demo, { recursive: true });
-  await using emulator = await restartEmulator();
+  await using emulator = await findOrStartEmulator();
   say(`Emulator of the service: ${emulator.url}`);
   say(`Its page, which shows the instances and makes faults: ${emulator.origin}\n`);
 
@@ -71,8 +72,19 @@ function interruption(): Promise<void> {
   return promise;
 }
 
-/** Starts the emulator on the port of the last run, because the stack's state names the address of its instances. */
-async function restartEmulator(): Promise<Emulator> {
+/** What this script uses of an emulator, which may run in another process. */
+interface Service extends AsyncDisposable {
+  /** The address without a path. */
+  origin: string;
+  /** The address for `compute:baseUrl`. */
+  url: string;
+}
+
+/**
+ * Starts the emulator on the port of the last run, because the stack's state names the address of its instances. If an
+ * `npm start -- --watch` still runs there, returns its emulator, which goes on after this run.
+ */
+async function findOrStartEmulator(): Promise<Service> {
   const portFile = join(demo, "port");
   const port = existsSync(portFile) ? Number(readFileSync(portFile, "utf8")) : 0;
   const database = join(demo, "emulator.db");
@@ -92,15 +104,18 @@ async function restartEmulator(): Promise<Emulator> {
         `The database of the demo can't be used (${error.message}). To start anew, ${remedy}.`,
       );
     if (!(error instanceof ListenError)) throw error;
+    const origin = `http://127.0.0.1:${port}`;
+    const answer = await fetch(`${origin}/control/counts`).catch(() => undefined);
+    if (answer?.ok) return { origin, url: `${origin}/v2`, [Symbol.asyncDispose]: async () => {} };
     throw new ToolError(
-      `Port ${port} is in use, and the instances of the demo have that address. Is another \`npm start\` running? Free the port, or ${remedy}.`,
+      `Port ${port} is in use, and the instances of the demo have that address. Free the port, or ${remedy}.`,
     );
   }
 }
 
 async function pulumi(
   toolchain: Toolchain,
-  emulator: Emulator,
+  emulator: Service,
   args: readonly string[],
 ): Promise<number> {
   const env = toolchain.env({
@@ -134,7 +149,7 @@ from the state and end with their sandbox lifetime: see docs/delete.md.`;
   return `
 What next:
   npm start                 again: nothing changes, unless the program has
-  npm start -- --watch      again, and keep the emulator's page open
+  npm start -- --watch      again, and keep the emulator and its page; type the others in a second terminal
   npm start -- refresh      read the instances back
   npm start -- destroy      tear the stack down
   ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\`

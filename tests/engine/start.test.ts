@@ -1,4 +1,5 @@
 /** `npm start` in a clone on a machine that has Node and nothing else: PATH is an empty folder, and so is the home. */
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -15,6 +16,7 @@ import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "tar";
 import { runCommand } from "../../tools/support/command";
@@ -62,19 +64,20 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const script = join("tools", "run.mjs");
+
+/** Returns the folder and the environment for a command in the clone. */
+function inClone() {
+  const empty = join(folder, "empty");
+  const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { cwd: clone, env: { PATH: empty, HOME: empty, COMPUTE_PULUMI_MIRROR: mirror } };
+}
+
 /** Runs `npm start` in the clone with these arguments. Returns what it printed. */
 async function start(...args: string[]): Promise<string> {
   const lines: string[] = [];
-  const empty = join(folder, "empty");
-  const code = await runCommand(process.execPath, [join("tools", "run.mjs"), "start", ...args], {
-    cwd: clone,
-    env: {
-      PATH: empty,
-      HOME: empty,
-      COMPUTE_PULUMI_MIRROR: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    },
-    onLine: (line) => lines.push(line),
-  });
+  const options = { ...inClone(), onLine: (line: string) => lines.push(line) };
+  const code = await runCommand(process.execPath, [script, "start", ...args], options);
   const printed = lines.join("\n");
   if (code !== 0) throw new Error(`npm start ended with ${code}:\n${printed}`);
   return printed;
@@ -90,4 +93,23 @@ test("npm start needs Node and nothing else: it downloads the Pulumi CLI once, a
   expect(await start("destroy")).toContain("3 deleted");
   const { version } = pinnedPulumi;
   expect(asked).toEqual([`/v${version}/pulumi-v${version}-${thisPlatform}.tar.gz`]);
+});
+
+test("with --watch the emulator stays, and other commands use it", async () => {
+  const watching = spawn(process.execPath, [script, "start", "--watch"], {
+    ...inClone(),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const ended = once(watching, "close");
+  try {
+    for await (const line of createInterface({ input: watching.stderr })) {
+      if (line.includes("stay at")) break;
+    }
+    watching.stderr.resume();
+    expect(await start("refresh")).toContain("3 unchanged");
+    expect(await start("destroy")).toContain("3 deleted");
+  } finally {
+    watching.kill("SIGINT");
+    await ended;
+  }
 });
