@@ -7,8 +7,8 @@ export function fingerprint(what: string | Uint8Array, length: number): string {
 }
 
 /**
- * Returns the first `length` digits of an HMAC. It is for a secret, or a string that contains one: nobody can
- * test a guess of the secret against the digest without the key (secrets stay secret: G8).
+ * Returns the first `length` digits of an HMAC. It is for a secret `what`, or one that contains a secret: nobody can
+ * test a guess of it against the digest without the key (secrets stay secret: G8).
  */
 export function keyedFingerprint(key: string, what: string, length: number): string {
   return createHmac("sha256", key).update(what).digest("hex").slice(0, length);

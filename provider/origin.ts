@@ -26,7 +26,10 @@ export function isSamePlace(one: Place, other: Place): boolean {
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 
-/** Returns a hash that differs between tokens and between services, and from which the token can't be found. */
+/**
+ * Returns a hash that differs between tokens and between services. The token can't be computed from it, but a guess of
+ * the token can be tested against it (SECURITY.md says so).
+ */
 export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "baseUrl">): string {
   return keyedFingerprint(apiToken, baseUrl, 12);
 }

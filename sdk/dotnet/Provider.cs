@@ -128,7 +128,7 @@ namespace ComputeInstances.Compute
         public Input<string>? Leftovers { get; set; }
 
         /// <summary>
-        /// The longest time between two listings while instances are waited for, in seconds. Default 3.
+        /// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         /// </summary>
         [Input("pollIntervalSeconds", json: true)]
         public Input<double>? PollIntervalSeconds { get; set; }

@@ -105,7 +105,7 @@ export interface ProviderArgs {
      */
     leftovers?: pulumi.Input<string | undefined>;
     /**
-     * The longest time between two listings while instances are waited for, in seconds. Default 3.
+     * The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
      */
     pollIntervalSeconds?: pulumi.Input<number | undefined>;
     /**

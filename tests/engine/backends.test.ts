@@ -26,9 +26,9 @@ const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
 
 const fixtureIn = ({ env }: Backend, program: string) => Fixture.create({ program, env });
 
-/** Returns the commands of the block in docs/backends.md that begins with this comment. */
+/** Returns the commands of the block in docs/recover.md that begins with this comment. */
 function documentedCommands(comment: string): string[] {
-  const blocks = blocksOf(readPage("docs/backends.md")).map(({ text }) => text);
+  const blocks = blocksOf(readPage("docs/recover.md")).map(({ text }) => text);
   const [block = "", ...others] = blocks.filter((text) => text.startsWith(`# ${comment}\n`));
   expect([block === "", others]).toEqual([false, []]);
   return commandsIn(block).map(({ text }) => text);
@@ -79,7 +79,7 @@ async function expectAuditedWhole(fixture: Fixture): Promise<void> {
   expect(result).toBe("ok");
 }
 
-/** Types what docs/backends.md says for a machine whose ledger does not have the second create. */
+/** Types what docs/recover.md says for a machine whose ledger does not have the second create. */
 async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
   const [, lost = ""] = fixture.ids();
   const audits: Outcome[] = [];

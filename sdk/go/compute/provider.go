@@ -61,7 +61,7 @@ type providerArgs struct {
 	DestroyPath *string `pulumi:"destroyPath"`
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
 	Leftovers *string `pulumi:"leftovers"`
-	// The longest time between two listings while instances are waited for, in seconds. Default 3.
+	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds *float64 `pulumi:"requestTimeoutSeconds"`
@@ -89,7 +89,7 @@ type ProviderArgs struct {
 	DestroyPath pulumi.StringPtrInput
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
 	Leftovers pulumi.StringPtrInput
-	// The longest time between two listings while instances are waited for, in seconds. Default 3.
+	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds pulumi.Float64PtrInput

@@ -74,7 +74,7 @@ Object.defineProperty(exports, "leftovers", {
 });
 
 /**
- * The longest time between two listings while instances are waited for, in seconds. Default 3.
+ * The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
  */
 export declare const pollIntervalSeconds: number | undefined;
 Object.defineProperty(exports, "pollIntervalSeconds", {

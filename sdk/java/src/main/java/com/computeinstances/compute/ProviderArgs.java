@@ -109,14 +109,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The longest time between two listings while instances are waited for, in seconds. Default 3.
+     * The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
      * 
      */
     @Import(name="pollIntervalSeconds", json=true)
     private @Nullable Output<Double> pollIntervalSeconds;
 
     /**
-     * @return The longest time between two listings while instances are waited for, in seconds. Default 3.
+     * @return The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
      * 
      */
     public Optional<Output<Double>> pollIntervalSeconds() {
@@ -360,7 +360,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pollIntervalSeconds The longest time between two listings while instances are waited for, in seconds. Default 3.
+         * @param pollIntervalSeconds The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
          * 
          * @return builder
          * 
@@ -371,7 +371,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pollIntervalSeconds The longest time between two listings while instances are waited for, in seconds. Default 3.
+         * @param pollIntervalSeconds The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
          * 
          * @return builder
          * 
