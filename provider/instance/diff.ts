@@ -99,7 +99,7 @@ function renameAdvice(
 ): string | undefined {
   const isRename = replacingInputs.join() === "name" && wasRenamedFrom(oldOutputs, news["name"]);
   return isRename
-    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, give the program its new name, or set the resource option \`ignoreChanges: ["name"]\``
+    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, put its new name into the program, or set the resource option \`ignoreChanges: ["name"]\``
     : undefined;
 }
 
