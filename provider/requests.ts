@@ -60,6 +60,8 @@ export type DiffKind =
 export interface DiffResponse {
   /** The changes by the name of the input. It is empty if nothing changed. */
   detailed: Readonly<Record<string, DiffKind>>;
+  /** The outputs, other than inputs, that the refresh of which this Diff is part has found changed. */
+  drift?: readonly string[];
   deleteBeforeReplace: boolean;
 }
 

@@ -1,11 +1,14 @@
 /** Tests `discard` against ledgers in a temporary folder. */
 import { join } from "node:path";
 import { mkdirSync, rmSync } from "node:fs";
-import { beforeEach, expect, test } from "@jest/globals";
+import os from "node:os";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { recordedName, type LedgerRecord } from "../ledger/record";
 import { leaveOpen as leaveIn, newRecord } from "../testing/ledgerRecord";
+import { Session } from "../session/session";
+import { scene } from "../testing/scene";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { typed } from "./testing/typed";
 
@@ -15,6 +18,7 @@ let home: string;
 beforeEach(() => {
   home = temporaryFolder();
 });
+afterEach(() => void jest.restoreAllMocks());
 const envWith = (backend?: string) => ({
   PULUMI_HOME: home,
   ...(backend === undefined ? {} : { PULUMI_BACKEND_URL: backend }),
@@ -44,6 +48,21 @@ test("without an argument it lists the pending creates, with the commands that t
     "  take it over: pulumi import compute:index:Instance web i-1",
     expect.stringMatching(new RegExp(`^  forget it: .* discard ${key}$`)),
   ]);
+});
+
+test("without PULUMI_HOME, a run, doctor and discard have their ledger in the home that the user database names, as the engine has", async () => {
+  jest.spyOn(os, "userInfo").mockReturnValue({ ...os.userInfo(), homedir: home });
+  const env = { PATH: "", HOME: "/elsewhere" };
+  const { session, ctx } = scene();
+  const run = new Session(session.settings, { ...ctx, env }, session.canceled, session.owner);
+  const key = await run.ledger.begin(newRecord("web"));
+  await run.ledger.close();
+
+  const ledger = join(home, ".pulumi", "compute", "ledger");
+  expect((await typed(["doctor"], env)).lines.join("\n")).toContain(
+    `1 pending create in ${ledger}`,
+  );
+  expect((await typed(["discard"], env)).lines.join("\n")).toContain(`record ${key}:`);
 });
 
 test("a name that was secret is shown as [secret], since no output may show a secret (G8)", async () => {

@@ -101,6 +101,15 @@ export function traitsOf(name: InputName): InputTraits {
   return inputTraits;
 }
 
+/** What the description of an output adds to that of its input, if the service's list does not show the value. */
+export const unreadNote =
+  "Null after `get`, and after an import until the program sets it, because the service does not show it.";
+
+/** Whether the service's list shows the value of the input. */
+export function isListed(name: InputName): boolean {
+  return name === "name";
+}
+
 /** Whether a program must give the input. */
 export function isRequired(name: InputName): boolean {
   return !inputTypes[name].safeParse(undefined).success;
@@ -131,16 +140,20 @@ export const outputs: Readonly<Record<string, Output>> = {
       "The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.",
     always: true,
   },
-  ipv4: { description: "Public IPv4 address. Absent if no listing has shown the instance." },
+  ipv4: { description: "Public IPv4 address. Null if no listing has shown it." },
   networks: {
     description:
-      "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.",
+      "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.",
     type: "networks",
     always: true,
   },
-  privateIpv4: { description: "IPv4 address on the first network of type `private`." },
+  privateIpv4: {
+    description:
+      "IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.",
+  },
   createdAt: {
-    description: "When the instance was created (ISO 8601, UTC). Absent for an imported instance.",
+    description:
+      "When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.",
   },
   tokenKind: {
     description:

@@ -14,6 +14,7 @@ import { fail, failed } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
 import { inputNames } from "./definition";
+import { renamed } from "./state";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -285,6 +286,47 @@ test("drift that a refresh has read is no replacement yet, and is not called one
   expect(world.messages.all).toEqual([]);
 });
 
+test("the Diff of a refresh names the outputs that have changed, and the Diff of an update does not", async () => {
+  const world = existing();
+  world.session.state.noteDrift("i-1", ["status"]);
+  expect((await diffOf(world, {})).drift).toEqual([]);
+  world.session.state.beginRefresh(urn);
+  const oldInputs = inputsOf();
+  const request = { urn, id: "i-1", oldInputs, oldOutputs: outputsOf(oldInputs), news: oldInputs };
+  const { detailed, drift } = await diffInstance(world.session, request);
+  expect({ detailed, drift }).toEqual({ detailed: {}, drift: ["status"] });
+});
+
+test.each([
+  [{}, "error"],
+  [{ deletePolicy: "retain" }, "warning"],
+  [{ destroyPath: "/v2/instances/{id}" }, "warning"],
+])(
+  "with %j, the replacement of an instance that was renamed at the service says how to avoid it",
+  async (args, kind) => {
+    const world = existing(args);
+    const old = renamed(inputsOf({ name: "web" }), outputsOf(inputsOf()), "by-hand");
+    world.session.state.beginUpdate(urn);
+    const origin = originToState(world.session.connection.place());
+    const adviceOn = async (news: Values) => {
+      world.messages.all.length = 0;
+      const difference = diffInstance(world.session, {
+        ...{ urn, id: "i-1", oldInputs: old.inputs, news: inputsOf(news) },
+        oldOutputs: propertyMap({ ...old.outputs, name: "by-hand", [originKey]: origin }),
+      });
+      const error =
+        kind === "error" ? await errorOf(difference) : await difference.then(() => null);
+      return `${world.messages.warnings.join()}${error?.message}`.match(
+        /rename it back there and run `pulumi refresh`.*`ignoreChanges: \["name"\]`/g,
+      );
+    };
+    expect(await adviceOn({ name: new Secret("web") })).toHaveLength(1);
+    // Another cause of the replacement would stay.
+    expect(await adviceOn({ flavorId: "b" })).toBeNull();
+    expect(await adviceOn({ name: "of-the-program" })).toBeNull();
+  },
+);
+
 test("an import that does not match is left to the engine, which replaces nothing then", async () => {
   const world = existing();
   world.session.state.beginUpdate(urn);
@@ -299,7 +341,7 @@ test("an import that does not match is left to the engine, which replaces nothin
 
 test("without a change, Diff prints nothing, and still deletes first if Delete would fail (G4)", async () => {
   const world = existing();
-  expect(await diffOf(world, {})).toEqual({ detailed: {}, deleteBeforeReplace: true });
+  expect(await diffOf(world, {})).toEqual({ detailed: {}, drift: [], deleteBeforeReplace: true });
   expect(world.messages.all).toEqual([]);
   expect(world.service.calls).toEqual([]);
 });

@@ -16,7 +16,7 @@ import { timeouts, type Session } from "../session/session";
 import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
 import { describeExistence, describeRetained } from "./delete";
 import { existenceOf, knownInstanceOf, type Existence } from "./existence";
-import { listedName } from "./state";
+import { isUnread, listedName, wasRenamedFrom } from "./state";
 
 /**
  * Compares old and new inputs.
@@ -31,12 +31,17 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   if (session.owner.stateless) refuseChangeWithoutStack(request.id, changed);
   if (isOfUpdate(session, request) && replacingInputs.length > 0) {
     const isSure = replacingInputs.some((name) => !isUnsure(name, request.news));
-    if (isSure) await refuseStuckReplacement(session, request);
+    const advice = renameAdvice(request, replacingInputs);
+    if (isSure) await refuseStuckReplacement(session, request, advice);
     const warning = replacementWarning(session, request, isSure);
-    if (warning) session.ctx.messages.warning(warning, request.urn);
+    for (const text of [warning, deletePolicy === "fail" ? undefined : advice]) {
+      if (text !== undefined) session.ctx.messages.warning(text, request.urn);
+    }
   }
+  // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
+  const drift = session.state.isInUpdate(request.urn) ? [] : session.state.takeDrift(request.id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
-  return { detailed: changed, deleteBeforeReplace: deletePolicy === "fail" };
+  return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
 }
 
 /**
@@ -87,6 +92,17 @@ function replacementWarning(
   }
 }
 
+/** How to avoid a replacement whose only cause is that the instance was renamed at the service. Undefined for others. */
+function renameAdvice(
+  { id, oldOutputs, news }: DiffRequest,
+  replacingInputs: readonly InputName[],
+): string | undefined {
+  const isRename = replacingInputs.join() === "name" && wasRenamedFrom(oldOutputs, news["name"]);
+  return isRename
+    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, put its new name into the program, or set the resource option \`ignoreChanges: ["name"]\``
+    : undefined;
+}
+
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
 
 type ChangedInputs = Partial<Record<InputName, DiffKind>>;
@@ -111,8 +127,7 @@ export function replacedInputs(changed: ChangedInputs): InputName[] {
 
 /**
  * Returns the inputs that an import could not read and that the program now asserts. They are recorded in
- * the outputs, in place. The outputs of a created instance have a key for every input (null if unset). The outputs of an
- * imported instance lack the key, and so does an input that was too large for the state of an unfinished instance.
+ * the outputs, in place.
  */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name] === "add");
@@ -130,7 +145,7 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   const before = valueOrUndefined(oldInputs[name]);
   const after = valueOrUndefined(news[name]);
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return name in oldOutputs ? "add-replace" : "add";
+  if (before === undefined) return isUnread(name, oldOutputs) ? "add" : "add-replace";
   if (after === undefined) return "delete-replace";
   if (hasUnknown(after)) return "update-replace";
   // The service may list another name than was requested. A program that now gives the listed name changes nothing.
@@ -141,7 +156,7 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
       : isDeepStrictEqual(before, after);
   if (!isSame) return "update-replace";
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
-  return name in oldOutputs ? undefined : "add";
+  return isUnread(name, oldOutputs) ? "add" : undefined;
 }
 
 /** The value without its secrecy. Undefined for null and for an empty list, since neither is sent to the service. */
@@ -189,7 +204,11 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
  * @throws OperationFailed if the Delete would fail or may fail, if the instance lives elsewhere, or if the token is
  *   refused.
  */
-async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
+async function refuseStuckReplacement(
+  session: Session,
+  request: DiffRequest,
+  advice = "undo the change in the program, or name the property in the resource option ignoreChanges",
+): Promise<void> {
   const { id, oldOutputs } = request;
   const { deletePolicy } = session.settings;
   refuseOutOfReach(request, session.connection.place());
@@ -216,7 +235,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
     "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
     "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-    "  - undo the change in the program, or name the property in the resource option ignoreChanges",
+    `  - ${advice}`,
   ]);
 }
 

@@ -62,6 +62,39 @@ test("a name that changed at the service is drift, but a name that was listed li
   );
 });
 
+test("an instance that is renamed back gets the name of the program again, as the program spells it", async () => {
+  const world = scene();
+  const inputs = inputsOf({ name: new Secret("WEB") });
+  world.service.has("i-1", { name: "renamed" });
+  const first = await refresh(world, stateOf(world), inputs);
+  world.service.has("i-1", { name: "renamed-again" });
+  await world.clock.sleep(3000);
+  const second = await refresh(world, first?.outputs, first?.inputs);
+  expect(second?.inputs["name"]).toEqual(new Secret("renamed-again"));
+  world.service.has("i-1", { name: "web" });
+  await world.clock.sleep(3000);
+  const back = await refresh(world, second?.outputs, second?.inputs);
+  expect(back?.inputs).toEqual(inputs);
+  expect(Object.keys(back?.outputs ?? {})).not.toContain("__renamedFrom");
+});
+
+test("a refresh notes a new status or address as drift, but not the end of a wait", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", ipv4_public: "203.0.113.9" });
+  const { state } = world.session;
+  const seen = (await refresh(world))?.outputs;
+  expect(state.takeDrift("i-1")).toEqual(["ipv4"]);
+  expect(state.takeDrift("i-1")).toEqual([]);
+  await refresh(world, seen);
+  expect(state.takeDrift("i-1")).toEqual([]);
+  world.service.set("i-1", { status: "OFFLINE", ipv4_public: "203.0.113.10" });
+  await world.clock.sleep(3000);
+  await refresh(world, seen);
+  expect(state.takeDrift("i-1")).toEqual(["status", "ipv4"]);
+  await refresh(world, markUnfinished(stateOf(world, "PROVISIONING")));
+  expect(state.takeDrift("i-1")).toEqual([]);
+});
+
 test("gone is a proof of two listings, and an empty answer (G3)", async () => {
   const world = scene();
   expect(await refresh(world)).toBeUndefined();
@@ -212,8 +245,7 @@ test("an import knows what the list shows, and claims nothing else", async () =>
   world.service.has("i-1", { name: "web" });
   const read = await importIt(world);
   expect(read?.inputs).toEqual({ name: "web" });
-  expect(read?.outputs).toMatchObject({ status: "ACTIVE", networks: [] });
-  expect("flavorId" in (read?.outputs ?? {})).toBe(false);
+  expect(read?.outputs).toMatchObject({ status: "ACTIVE", networks: [], flavorId: null });
   expect(world.messages.warnings).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
 import { type Origin, stamped } from "../origin";
-import { propertyMap, secretLike, type PropertyMap } from "../propertyValue";
+import { propertyMap, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames } from "./definition";
@@ -17,6 +17,7 @@ import {
   outputsOfItem,
   outputsOnceSettled,
   outputsWithItem,
+  renamed,
   stringProperty,
   unfinishedKey,
   unlistedKey,
@@ -61,18 +62,22 @@ function refresh(
     ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
     ...before,
   });
+  // A new name is drift only if a listing has shown another name before: the service may spell names its own way.
+  const { name } = item;
+  const hasSameName = before[unlistedKey] === true || name === stringProperty(before, "name");
+  const state =
+    name === undefined || hasSameName ? { inputs, outputs: known } : renamed(inputs, known, name);
   const { acceptedAt } = knownInstanceOf(before);
   const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
-  const outputs = outputsWithItem(isSettled ? outputsOnceSettled(known) : known, item, origin);
-  // A new name is drift only if a listing has shown another name before: the service may spell names its own way.
-  const isDrift =
-    before[unlistedKey] !== true &&
-    item.name !== undefined &&
-    item.name !== stringProperty(before, "name");
-  const name = isDrift ? secretLike(inputs["name"], item.name) : inputs["name"];
-  const refreshed = propertyMap({ ...inputs, name });
-  checkStatus(session, { urn, id, inputs: refreshed, outputs }, before);
-  return { id, inputs: refreshed, outputs };
+  const settled = isSettled ? outputsOnceSettled(state.outputs) : state.outputs;
+  const outputs = outputsWithItem(settled, item, origin);
+  const changed = ["status", "ipv4"].filter(
+    (name) => stringProperty(before, name) !== stringProperty(outputs, name),
+  );
+  // The end of a wait is no drift.
+  session.state.noteDrift(id, before[unfinishedKey] === true ? [] : changed);
+  checkStatus(session, { urn, id, inputs: state.inputs, outputs }, before);
+  return { id, inputs: state.inputs, outputs };
 }
 
 /** Imports an instance. Its only input is the name, since the list shows no other. */

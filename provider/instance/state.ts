@@ -3,6 +3,7 @@ import type { Accepted } from "../api/client";
 import type { ListItem, WireNetwork } from "../api/contract";
 import { originKey, originToState, type Origin } from "../origin";
 import {
+  isMap,
   propertyMap,
   reveal,
   secretLike,
@@ -30,6 +31,18 @@ export const acceptedKey = "__accepted";
  * differently from the list, and that difference is no drift.
  */
 export const unlistedKey = "__unlisted";
+
+/**
+ * The key of an output that is true if the outputs were made from a listing alone (import, `.get()`). An input that is
+ * null in such outputs is not known, and is not known to be unset.
+ */
+const readKey = "__read";
+
+/**
+ * The key of an output that says what an instance was called before it was renamed at the service: the name that the
+ * program asked for (`requested`), and the name as it was listed (`listed`).
+ */
+const renamedFromKey = "__renamedFrom";
 
 /** Every input, and null if it is unset. So the state shows which inputs an instance was created without, and a change is shown before it happens (G5). */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
@@ -68,11 +81,22 @@ export function outputsOfAccepted(
 }
 
 /**
- * Returns the outputs from a list item alone (import, `.get()`). They have no key for what the list does not show, except
- * an empty `networks`.
+ * Returns the outputs from a list item alone (import, `.get()`). What the list does not show is null, except that
+ * `networks` is empty.
  */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
-  return outputsWithItem(propertyMap({ networks: [] }), item, origin);
+  const unread = inputsAsOutputs(propertyMap({}));
+  return outputsWithItem(propertyMap({ ...unread, networks: [], [readKey]: true }), item, origin);
+}
+
+/**
+ * Whether the outputs do not say what the input is. They do not after an import, until a program asserts the input, nor
+ * if the input was too large for the state of an unfinished instance.
+ */
+export function isUnread(name: InputName, outputs: PropertyMap): boolean {
+  return (
+    !(name in outputs) || (outputs[readKey] === true && reveal(outputs[name] ?? null) === null)
+  );
 }
 
 /**
@@ -84,8 +108,8 @@ export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Or
     ...markFinished(outputs),
     [unlistedKey]: undefined,
     name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
-    status: item.status ?? outputs["status"],
-    ipv4: item.ipv4_public || outputs["ipv4"],
+    status: item.status ?? outputs["status"] ?? null,
+    ipv4: item.ipv4_public || (outputs["ipv4"] ?? null),
     tokenKind: origin.tokenKind,
     [originKey]: originToState(origin),
   });
@@ -96,9 +120,22 @@ export function markUnfinished(outputs: PropertyMap): PropertyMap {
   return propertyMap({ ...outputs, [unfinishedKey]: true });
 }
 
-/** Removes the mark of `markUnfinished`, since the instance is ready. */
+/**
+ * Removes the mark of `markUnfinished`, since the instance is ready. Outputs that are not known become null: previews
+ * show an output without a key as unknown, as if the next `pulumi up` were to find it out.
+ */
 export function markFinished(outputs: PropertyMap): PropertyMap {
-  return propertyMap({ ...outputs, [unfinishedKey]: undefined });
+  const optional = Object.keys(serviceOutputs).filter((name) => !serviceOutputs[name]?.always);
+  return propertyMap({
+    ...Object.fromEntries(optional.map((name) => [name, null])),
+    ...outputs,
+    [unfinishedKey]: undefined,
+  });
+}
+
+/** Returns the outputs in the preview of a wait for an unfinished instance, which finds out its status and address. */
+export function previewOfWait(outputs: PropertyMap): PropertyMap {
+  return propertyMap({ ...outputs, status: Unknown.value, ipv4: Unknown.value });
 }
 
 /** Removes the date of acceptance, since the settling time is over. */
@@ -111,17 +148,44 @@ export function listedName(outputs: PropertyMap): string | undefined {
   return outputs[unlistedKey] === true ? undefined : stringProperty(outputs, "name");
 }
 
+/**
+ * Returns the state of an instance that was renamed at the service. The listed name becomes the input, so that the next
+ * preview shows a change. An instance that was renamed back gets its old input again.
+ *
+ * @param outputs The outputs in the state, which have the name as it was listed before.
+ */
+export function renamed(
+  inputs: PropertyMap,
+  outputs: PropertyMap,
+  listed: string,
+): { inputs: PropertyMap; outputs: PropertyMap } {
+  const names = propertyMap({ requested: inputs["name"], listed: outputs["name"] });
+  const { [renamedFromKey]: renamedFrom = names } = outputs;
+  const isBack = isMap(renamedFrom) && stringProperty(renamedFrom, "listed") === listed;
+  const name = isBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
+  return {
+    inputs: propertyMap({ ...inputs, name }),
+    outputs: propertyMap({ ...outputs, [renamedFromKey]: isBack ? undefined : renamedFrom }),
+  };
+}
+
+/** Whether the program asked for this name before the instance was renamed at the service. */
+export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undefined): boolean {
+  const { [renamedFromKey]: renamedFrom } = outputs;
+  const requested = isMap(renamedFrom) ? stringProperty(renamedFrom, "requested") : undefined;
+  return requested !== undefined && requested === reveal(name ?? null);
+}
+
 /** Adds the inputs in `names` to the outputs of an imported instance, with the values that the program asserts. */
 export function outputsWithAsserted(
   outputs: PropertyMap,
   news: PropertyMap,
   names: readonly InputName[],
 ): PropertyMap {
-  const asserted = Object.fromEntries(names.map((name) => [name, news[name]]));
-  const script = names.find((name) => name === "userData" || name === "userDataBase64");
-  // An instance has one script. If one form of it is asserted, the other form was not given.
-  const otherForm = script && { [script === "userData" ? "userDataBase64" : "userData"]: null };
-  return propertyMap({ ...outputs, ...otherForm, ...asserted });
+  return propertyMap({
+    ...outputs,
+    ...Object.fromEntries(names.map((name) => [name, news[name]])),
+  });
 }
 
 /** Returns the property if it is a string, without its secrecy. Undefined otherwise. */

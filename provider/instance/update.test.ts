@@ -1,7 +1,7 @@
 /** Tests of Update: unfinished instances, and inputs that a program asserts. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyMap } from "../propertyValue";
 import { acceptedOutputs, errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { changedInputs } from "./diff";
 import { outputsOfItem, markUnfinished } from "./state";
@@ -111,6 +111,13 @@ test("a preview sends nothing (G10)", async () => {
   const outputs = await update(world, importedState(world), { oldInputs: imported, preview: true });
   expect(outputs).toMatchObject({ flavorId: "flavor-1", status: "ACTIVE" });
   expect(world.service.calls).toEqual([]);
+});
+
+test("the preview of a wait does not know the status and the address yet (G10)", async () => {
+  const world = scene();
+  const unfinished = markUnfinished(acceptedOutputs(world));
+  const outputs = await update(world, unfinished, { preview: true });
+  expect(outputs).toMatchObject({ status: Unknown.value, ipv4: Unknown.value, networks: [] });
 });
 
 test("the stamp of the state stays", async () => {

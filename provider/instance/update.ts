@@ -9,7 +9,13 @@ import { timeouts, type Session } from "../session/session";
 import { assertedInputs, changedInputs } from "./diff";
 import { existenceOf, knownInstanceOf } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
-import { outputsWithAsserted, outputsWithItem, stringProperty, unfinishedKey } from "./state";
+import {
+  outputsWithAsserted,
+  outputsWithItem,
+  previewOfWait,
+  stringProperty,
+  unfinishedKey,
+} from "./state";
 
 /**
  * Returns the new outputs.
@@ -31,7 +37,10 @@ export async function updateInstance(
     );
   }
   const withAsserted = (known: PropertyMap) => outputsWithAsserted(known, news, asserted);
-  if (request.preview) return propertyMap({ ...withAsserted(outputs), ...news });
+  if (request.preview) {
+    const known = outputs[unfinishedKey] === true ? previewOfWait(outputs) : outputs;
+    return propertyMap({ ...withAsserted(known), ...news });
+  }
 
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(outputs);

@@ -148,6 +148,7 @@ test("Check passes on inputs, seed and autonaming, and returns inputs and failur
 test("Diff says which inputs change, which of them replace, and in which order", async () => {
   const diff = async () => ({
     detailed: { name: "update", flavorId: "update-replace", sshKeys: "add-replace" } as const,
+    drift: ["status"],
     deleteBeforeReplace: true,
   });
   const request = { id: "i-1", oldInputs: inputs, oldOutputs: outputs, news: inputs };
@@ -155,7 +156,7 @@ test("Diff says which inputs change, which of them replace, and in which order",
     const answer = await client.diff(request);
     expect(answer).toMatchObject({
       changes: pb.DiffResponse.DiffChanges.DIFF_SOME,
-      diffsList: ["name", "flavorId", "sshKeys"],
+      diffsList: ["name", "flavorId", "sshKeys", "status"],
       replacesList: ["flavorId", "sshKeys"],
       deletebeforereplace: true,
       hasdetaileddiff: true,
@@ -164,6 +165,7 @@ test("Diff says which inputs change, which of them replace, and in which order",
       name: { kind: pb.PropertyDiff.Kind.UPDATE, inputdiff: true },
       flavorId: { kind: pb.PropertyDiff.Kind.UPDATE_REPLACE, inputdiff: true },
       sshKeys: { kind: pb.PropertyDiff.Kind.ADD_REPLACE, inputdiff: true },
+      status: { kind: pb.PropertyDiff.Kind.UPDATE, inputdiff: false },
     });
     expect(calls).toEqual([["diff", { ...target, ...request }]]);
   });

@@ -224,8 +224,12 @@ const diffKinds: Readonly<Record<requests.DiffKind, pb.PropertyDiff.Kind>> = {
   "update-replace": UPDATE_REPLACE,
 };
 
-function toDiffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): pb.DiffResponse {
-  const changes = Object.entries(detailed);
+function toDiffReply(response: requests.DiffResponse): pb.DiffResponse {
+  const { detailed, drift = [], deleteBeforeReplace } = response;
+  const changes = [
+    ...Object.entries(detailed),
+    ...drift.map((name): [string, requests.DiffKind] => [name, "update"]),
+  ];
   const replacing = changes.filter(([, kind]) => kind.endsWith("-replace"));
   const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
   const reply = new pb.DiffResponse()
@@ -236,7 +240,7 @@ function toDiffReply({ detailed, deleteBeforeReplace }: requests.DiffResponse): 
     // Without a detailed diff, the engine shows every output as changed.
     .setHasdetaileddiff(true);
   for (const [name, kind] of changes) {
-    const diff = new pb.PropertyDiff().setKind(diffKinds[kind]).setInputdiff(true);
+    const diff = new pb.PropertyDiff().setKind(diffKinds[kind]).setInputdiff(name in detailed);
     reply.getDetaileddiffMap().set(name, diff);
   }
   return reply;

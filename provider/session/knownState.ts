@@ -21,6 +21,8 @@ export class KnownState {
   readonly #proven = new Set<string>();
   /** The URNs of the resources for which Check was called after their last Read. */
   readonly #inUpdate = new Set<string>();
+  /** Maps the id of an instance to the outputs that its last refresh found changed. */
+  readonly #drift = new Map<string, readonly string[]>();
 
   constructor(ledger: Ledger, place: Place, sessionId: string) {
     this.#ledger = ledger;
@@ -76,5 +78,17 @@ export class KnownState {
   /** Whether a Diff of this resource would now be part of an update (or of an import), and not of a refresh. */
   isInUpdate(urn: string): boolean {
     return this.#inUpdate.has(urn);
+  }
+
+  /** Notes which outputs, other than inputs, a refresh has found changed at the service. */
+  noteDrift(id: string, outputs: readonly string[]): void {
+    this.#drift.set(id, outputs);
+  }
+
+  /** Returns and forgets what `noteDrift` noted of the instance. */
+  takeDrift(id: string): readonly string[] {
+    const outputs = this.#drift.get(id) ?? [];
+    this.#drift.delete(id);
+    return outputs;
   }
 }

@@ -62,25 +62,25 @@ namespace ComputeInstances.Compute
     public partial class Instance : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// When the instance was created (ISO 8601, UTC). Absent for an imported instance.
+        /// When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
         /// </summary>
         [Output("createdAt")]
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("flavorId")]
-        public Output<string> FlavorId { get; private set; } = null!;
+        public Output<string?> FlavorId { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the base operating system image.
+        /// Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("imageId")]
-        public Output<string> ImageId { get; private set; } = null!;
+        public Output<string?> ImageId { get; private set; } = null!;
 
         /// <summary>
-        /// Public IPv4 address. Absent if no listing has shown the instance.
+        /// Public IPv4 address. Null if no listing has shown it.
         /// </summary>
         [Output("ipv4")]
         public Output<string?> Ipv4 { get; private set; } = null!;
@@ -92,19 +92,19 @@ namespace ComputeInstances.Compute
         public Output<string> Name { get; private set; } = null!;
 
         /// <summary>
-        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
+        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
         /// </summary>
         [Output("networks")]
         public Output<ImmutableArray<Outputs.Network>> Networks { get; private set; } = null!;
 
         /// <summary>
-        /// IPv4 address on the first network of type `private`.
+        /// IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
         /// </summary>
         [Output("privateIpv4")]
         public Output<string?> PrivateIpv4 { get; private set; } = null!;
 
         /// <summary>
-        /// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+        /// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("sshKeys")]
         public Output<ImmutableArray<string>> SshKeys { get; private set; } = null!;
@@ -122,22 +122,22 @@ namespace ComputeInstances.Compute
         public Output<string> TokenKind { get; private set; } = null!;
 
         /// <summary>
-        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("userData")]
         public Output<string?> UserData { get; private set; } = null!;
 
         /// <summary>
-        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("userDataBase64")]
         public Output<string?> UserDataBase64 { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the private network (VPC) the instance is attached to.
+        /// Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("vpcId")]
-        public Output<string> VpcId { get; private set; } = null!;
+        public Output<string?> VpcId { get; private set; } = null!;
 
 
         /// <summary>

@@ -72,19 +72,19 @@ export class Instance extends pulumi.CustomResource {
     }
 
     /**
-     * When the instance was created (ISO 8601, UTC). Absent for an imported instance.
+     * When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
-    declare public readonly flavorId: pulumi.Output<string>;
+    declare public readonly flavorId: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the base operating system image.
+     * Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
-    declare public readonly imageId: pulumi.Output<string>;
+    declare public readonly imageId: pulumi.Output<string | undefined>;
     /**
-     * Public IPv4 address. Absent if no listing has shown the instance.
+     * Public IPv4 address. Null if no listing has shown it.
      */
     declare public /*out*/ readonly ipv4: pulumi.Output<string | undefined>;
     /**
@@ -92,15 +92,15 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly name: pulumi.Output<string>;
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
      */
     declare public /*out*/ readonly networks: pulumi.Output<outputs.Network[]>;
     /**
-     * IPv4 address on the first network of type `private`.
+     * IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
      */
     declare public /*out*/ readonly privateIpv4: pulumi.Output<string | undefined>;
     /**
-     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly sshKeys: pulumi.Output<string[] | undefined>;
     /**
@@ -112,17 +112,17 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly tokenKind: pulumi.Output<string>;
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly userData: pulumi.Output<string | undefined>;
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly userDataBase64: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the private network (VPC) the instance is attached to.
+     * Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
-    declare public readonly vpcId: pulumi.Output<string>;
+    declare public readonly vpcId: pulumi.Output<string | undefined>;
 
     /**
      * Create a Instance resource with the given unique name, arguments, and options.

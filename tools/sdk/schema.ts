@@ -15,10 +15,12 @@ import {
   inputNames,
   inputTypes,
   instanceDescription,
+  isListed,
   isRequired,
   networkDescriptions,
   outputs,
   traitsOf,
+  unreadNote,
   type InputName,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
@@ -138,8 +140,15 @@ function settingProperties(): Record<string, Property> {
 }
 
 function instanceSchema() {
-  const inputs = (more: Property) =>
-    Object.fromEntries(inputNames.map((name) => [name, { ...inputProperty(name), ...more }]));
+  const inputs = inputNames.map((name) => [
+    name,
+    // Every change of an input replaces the instance (G5): the service has no update call.
+    { ...inputProperty(name), willReplaceOnChanges: true },
+  ]);
+  const inputsAsOutputs = inputNames.map((name) => [
+    name,
+    inputProperty(name, isListed(name) ? "" : ` ${unreadNote}`),
+  ]);
   const added = Object.entries(outputs).map(([name, { description, type }]) => [
     name,
     type === "networks"
@@ -148,22 +157,21 @@ function instanceSchema() {
   ]);
   return {
     description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
-    // Every change of an input replaces the instance (G5): the service has no update call.
-    inputProperties: inputs({ willReplaceOnChanges: true }),
+    inputProperties: Object.fromEntries(inputs) as Record<string, Property>,
     requiredInputs: inputNames.filter(isRequired),
-    properties: { ...inputs({}), ...(Object.fromEntries(added) as Record<string, Property>) },
+    properties: Object.fromEntries([...inputsAsOutputs, ...added]) as Record<string, Property>,
     required: [
-      "name",
-      ...inputNames.filter(isRequired),
+      ...inputNames.filter(isListed),
       ...Object.keys(outputs).filter((name) => outputs[name]?.always),
     ],
     listInputs: functionSchema("compute:index:getInstances").inputs,
   };
 }
 
-function inputProperty(name: InputName): Property {
+function inputProperty(name: InputName, note = ""): Property {
   const { description, secret } = traitsOf(name);
-  return { ...typeOf(inputTypes[name]), description, ...(secret ? { secret } : {}) };
+  const about = `${description}${note}`;
+  return { ...typeOf(inputTypes[name]), description: about, ...(secret ? { secret } : {}) };
 }
 
 function functionSchema(token: FunctionToken) {

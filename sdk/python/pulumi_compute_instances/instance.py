@@ -330,23 +330,23 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="createdAt")
     def created_at(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        When the instance was created (ISO 8601, UTC). Absent for an imported instance.
+        When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
         """
         return pulumi.get(self, "created_at")
 
     @_builtins.property
     @pulumi.getter(name="flavorId")
-    def flavor_id(self) -> pulumi.Output[_builtins.str]:
+    def flavor_id(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "flavor_id")
 
     @_builtins.property
     @pulumi.getter(name="imageId")
-    def image_id(self) -> pulumi.Output[_builtins.str]:
+    def image_id(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Identifier of the base operating system image.
+        Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "image_id")
 
@@ -354,7 +354,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def ipv4(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Public IPv4 address. Absent if no listing has shown the instance.
+        Public IPv4 address. Null if no listing has shown it.
         """
         return pulumi.get(self, "ipv4")
 
@@ -370,7 +370,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def networks(self) -> pulumi.Output[Sequence['outputs.Network']]:
         """
-        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
+        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
         """
         return pulumi.get(self, "networks")
 
@@ -378,7 +378,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="privateIpv4")
     def private_ipv4(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        IPv4 address on the first network of type `private`.
+        IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
         """
         return pulumi.get(self, "private_ipv4")
 
@@ -386,7 +386,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="sshKeys")
     def ssh_keys(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
-        IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+        IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "ssh_keys")
 
@@ -410,7 +410,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data")
 
@@ -418,15 +418,15 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data_base64")
 
     @_builtins.property
     @pulumi.getter(name="vpcId")
-    def vpc_id(self) -> pulumi.Output[_builtins.str]:
+    def vpc_id(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Identifier of the private network (VPC) the instance is attached to.
+        Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "vpc_id")
 

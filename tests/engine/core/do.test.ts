@@ -42,7 +42,7 @@ describeUnless(noDo, "`pulumi do`", () => {
     const cases: [args: string[], isDone: boolean, output: string][] = [
       [doing("list"), true, '"i-two-name"'],
       [doing("list", "--count", "1"), true, one],
-      [doing("read", "i-one"), true, 'name     : "i-one-name"'],
+      [doing("read", "i-one"), true, '"i-one-name"'],
       [doing("read", "i-three"), false, 'resource "i-three" was not found'],
       [[...withPlugin, "compute:index:getInstance"], false, "give either id or name, and not both"],
       [doing("patch", "i-one", "--name=x", ...changing), false, "name can't be changed"],

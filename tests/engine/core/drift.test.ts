@@ -19,8 +19,34 @@ test("refresh shows a rename out of band, and the next preview shows a replaceme
   expect(preview.output).toMatch(/~ name *: "renamed-by-hand" => "web-main"/);
   expect(fixture.posts()).toBe(1);
   expect(preview.output).toContain(`replacing instance ${id} leaves it behind`);
+  expect(preview.output).toContain("rename it back there and run `pulumi refresh`");
   // The engine also calls Diff during a refresh, but does not replace anything then.
   expect(refreshed.output).not.toContain("replacing instance");
+
+  // Both ways out that the warning names avoid the replacement.
+  fixture.stack.program(oneInstance({ name: "web-main" }, { ignoreChanges: ["name"] }));
+  await fixture.stack.expectNothingToDo();
+  fixture.service.control.rename(id, "web-main");
+  expect((await fixture.stack.refresh()).code).toBe(0);
+  fixture.stack.program(oneInstance({ name: "web-main" }));
+  await fixture.stack.expectNothingToDo();
+});
+
+test("an instance that went OFFLINE fails the check of every morning, until a refresh accepts the status", async () => {
+  await using fixture = await Fixture.create({ program: oneInstance() });
+  const { stack } = fixture;
+  await stack.up();
+  const check = () => stack.run("refresh", "--preview-only", "--expect-no-changes", "--diff");
+  expect((await check()).code).toBe(0);
+  fixture.service.control.setStatus(fixture.ids()[0] ?? "", "OFFLINE");
+
+  const { code, output } = await check();
+
+  expect(output).toMatch(/~ status *: "ACTIVE" => "OFFLINE"/);
+  expect(code).not.toBe(0);
+  expect(await stack.instance()).toMatchObject({ outputs: { status: "ACTIVE" } });
+  expect((await stack.refresh()).code).toBe(0);
+  expect((await check()).code).toBe(0);
 });
 
 test("refresh drops an instance that was removed out of band, and the next up creates a new one", async () => {

@@ -3,13 +3,29 @@
  * before it happens).
  */
 import { expect, test } from "@jest/globals";
-import { oneInstance, userData } from "../support/programs";
+import schema from "../../../schema.json";
+import { instances, oneInstance, userData, type Inputs } from "../support/programs";
 import { isOldest } from "../support/stack";
 import { Fixture } from "../support/fixture";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 const claims = { name: found.name, sshKeys: ["a", "b"], userData };
 const emptyProgram = "resources: {}\n";
+
+const outputs = Object.keys(schema.resources["compute:index:Instance"].properties);
+
+/** Returns a program of the instance `web` that exports each of its outputs. */
+function exporting(inputs: Inputs, options?: Inputs): string {
+  const exported = Object.fromEntries(outputs.map((name) => [name, `\${web.${name}}`]));
+  return instances({ web: { inputs, ...(options ? { options } : {}) } }, { outputs: exported });
+}
+
+/** Runs a preview, in which no output may be unknown. */
+async function previewKnown({ stack }: Fixture): Promise<void> {
+  const { code, output } = await stack.preview("--diff");
+  expect(output).not.toMatch(/\[unknown\]|output</);
+  expect(code).toBe(0);
+}
 
 test("after pulumi import, an up with a program that claims the unknown inputs replaces nothing", async () => {
   await using fixture = await Fixture.create({ program: emptyProgram });
@@ -25,7 +41,8 @@ test("after pulumi import, an up with a program that claims the unknown inputs r
     outputs: { name: found.name, status: "ACTIVE", ipv4: expect.any(String), networks: [] },
   });
 
-  stack.program(oneInstance(claims));
+  stack.program(exporting(claims));
+  await previewKnown(fixture);
   const up = await stack.up();
   expect(up.output).toContain(
     `flavorId, imageId, vpcId, sshKeys, userData of the imported instance ${found.id} can't be read`,
@@ -34,6 +51,7 @@ test("after pulumi import, an up with a program that claims the unknown inputs r
   expect(up.code).toBe(0);
 
   await stack.expectNothingToDo();
+  await previewKnown(fixture);
   expect(fixture.posts()).toBe(0);
 
   // Now that the inputs are claimed, a change of one is a replacement.
@@ -45,10 +63,11 @@ test("after pulumi import, an up with a program that claims the unknown inputs r
 
 test("the resource option import takes over an instance, and a second up changes nothing", async () => {
   await using fixture = await Fixture.create({
-    program: oneInstance(claims, { import: found.id }),
+    program: exporting(claims, { import: found.id }),
   });
   fixture.service.control.insert(found);
   const { stack } = fixture;
+  await previewKnown(fixture);
 
   const up = await stack.up();
 
@@ -58,11 +77,34 @@ test("the resource option import takes over an instance, and a second up changes
   await stack.expectNothingToDo();
   const refreshed = await stack.run("refresh", "--yes", "--expect-no-changes");
   expect(refreshed.code).toBe(0);
+  await previewKnown(fixture);
   expect(fixture.posts()).toBe(0);
 
   stack.program(oneInstance({ ...claims, sshKeys: ["a"] }));
   const changed = await stack.preview("--diff");
   expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
+});
+
+test("`Instance.get` shows what the list shows, and null for the rest, also in a preview (G10)", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  fixture.service.control.insert(found);
+  const { stack } = fixture;
+  stack.javascript(`
+    const { Instance } = require("pulumi-compute-instances");
+    const web = Instance.get("web", "${found.id}");
+    for (const name of ${JSON.stringify(outputs)}) exports[name] = web[name];
+  `);
+  await previewKnown(fixture);
+
+  await stack.succeed("up", "--yes", "--skip-preview");
+
+  await previewKnown(fixture);
+  expect(await stack.outputs()).toMatchObject({
+    name: found.name,
+    ...{ status: "ACTIVE", ipv4: expect.any(String), networks: [] },
+    ...{ flavorId: null, imageId: null, vpcId: null, sshKeys: null },
+    ...{ privateIpv4: null, createdAt: null },
+  });
 });
 
 test("a program with another name for an imported instance is an error, not a replacement", async () => {

@@ -81,56 +81,56 @@ import javax.annotation.Nullable;
 @ResourceType(type="compute:index:Instance")
 public class Instance extends com.pulumi.resources.CustomResource {
     /**
-     * When the instance was created (ISO 8601, UTC). Absent for an imported instance.
+     * When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
      * 
      */
     @Export(name="createdAt", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> createdAt;
 
     /**
-     * @return When the instance was created (ISO 8601, UTC). Absent for an imported instance.
+     * @return When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
      * 
      */
     public Output<Optional<String>> createdAt() {
         return Codegen.optional(this.createdAt);
     }
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="flavorId", refs={String.class}, tree="[0]")
-    private Output<String> flavorId;
+    private Output</* @Nullable */ String> flavorId;
 
     /**
-     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
-    public Output<String> flavorId() {
-        return this.flavorId;
+    public Output<Optional<String>> flavorId() {
+        return Codegen.optional(this.flavorId);
     }
     /**
-     * Identifier of the base operating system image.
+     * Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="imageId", refs={String.class}, tree="[0]")
-    private Output<String> imageId;
+    private Output</* @Nullable */ String> imageId;
 
     /**
-     * @return Identifier of the base operating system image.
+     * @return Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
-    public Output<String> imageId() {
-        return this.imageId;
+    public Output<Optional<String>> imageId() {
+        return Codegen.optional(this.imageId);
     }
     /**
-     * Public IPv4 address. Absent if no listing has shown the instance.
+     * Public IPv4 address. Null if no listing has shown it.
      * 
      */
     @Export(name="ipv4", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> ipv4;
 
     /**
-     * @return Public IPv4 address. Absent if no listing has shown the instance.
+     * @return Public IPv4 address. Null if no listing has shown it.
      * 
      */
     public Output<Optional<String>> ipv4() {
@@ -151,42 +151,42 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.name;
     }
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
      * 
      */
     @Export(name="networks", refs={List.class,Network.class}, tree="[0,1]")
     private Output<List<Network>> networks;
 
     /**
-     * @return The networks that the instance is attached to. Only the response to the create shows them, so the list is empty for an imported instance.
+     * @return The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
      * 
      */
     public Output<List<Network>> networks() {
         return this.networks;
     }
     /**
-     * IPv4 address on the first network of type `private`.
+     * IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
      * 
      */
     @Export(name="privateIpv4", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> privateIpv4;
 
     /**
-     * @return IPv4 address on the first network of type `private`.
+     * @return IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
      * 
      */
     public Output<Optional<String>> privateIpv4() {
         return Codegen.optional(this.privateIpv4);
     }
     /**
-     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="sshKeys", refs={List.class,String.class}, tree="[0,1]")
     private Output</* @Nullable */ List<String>> sshKeys;
 
     /**
-     * @return IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * @return IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<List<String>>> sshKeys() {
@@ -221,46 +221,46 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.tokenKind;
     }
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="userData", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> userData;
 
     /**
-     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<String>> userData() {
         return Codegen.optional(this.userData);
     }
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="userDataBase64", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> userDataBase64;
 
     /**
-     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<String>> userDataBase64() {
         return Codegen.optional(this.userDataBase64);
     }
     /**
-     * Identifier of the private network (VPC) the instance is attached to.
+     * Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="vpcId", refs={String.class}, tree="[0]")
-    private Output<String> vpcId;
+    private Output</* @Nullable */ String> vpcId;
 
     /**
-     * @return Identifier of the private network (VPC) the instance is attached to.
+     * @return Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
-    public Output<String> vpcId() {
-        return this.vpcId;
+    public Output<Optional<String>> vpcId() {
+        return Codegen.optional(this.vpcId);
     }
 
     /**
