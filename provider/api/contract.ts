@@ -39,7 +39,7 @@ const id = z
     (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
   );
 
-/** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
+/** The schema of a field that is dropped if it does not have the documented type. The rest of the body is still read. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 
 const network = z.object({

@@ -1,10 +1,13 @@
 /**
- * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step
- * (an error helps, G9).
+ * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step,
+ * so that the user knows what to do about the error (G9).
  */
 import { isLoopback } from "../../addresses";
 
-/** How far a request had come when the connection failed. */
+/**
+ * How far a request had come when the connection failed: no byte was sent (`connecting`), the request was being sent or
+ * had been sent (`sent`), or a response had begun (`answering`).
+ */
 type Stage = "connecting" | "sent" | "answering";
 
 /** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
@@ -14,7 +17,10 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/** The message for each error code whose meaning is certain. `peer` is the service, or the service and the proxy. */
+/**
+ * The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if there
+ * is one.
+ */
 const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
   ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
   ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,
@@ -48,7 +54,7 @@ export function networkErrorMessage(
     return brokenConnection(baseUrl, stage);
   }
   if (code === "HPE_INVALID_CONSTANT") {
-    return `the answer of ${host} is not HTTP${otherScheme(baseUrl)}`;
+    return `the answer of ${host} is not HTTP${schemeQuestion(baseUrl)}`;
   }
   if (code.startsWith("UND_ERR_PRX_")) return `the proxy could not be used (${error.message})`;
   if (error.message.startsWith("Proxy response")) {
@@ -56,7 +62,7 @@ export function networkErrorMessage(
   }
   // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
   if (opensslCodes.test(code)) {
-    return `no TLS connection could be made with ${host} (${code})${otherScheme(baseUrl)}`;
+    return `no TLS connection could be made with ${host} (${code})${schemeQuestion(baseUrl)}`;
   }
   if (isCertificateError(error)) return `the certificate of ${host} ${certificateProblem(code)}`;
   const text = error.message || error.name;
@@ -73,10 +79,10 @@ export function isCertificateError(error: Error): boolean {
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
-      return `the connection to ${baseUrl.host} broke while it was being made${otherScheme(baseUrl)}`;
+      return `the connection to ${baseUrl.host} broke while it was being made${schemeQuestion(baseUrl)}`;
     case "sent":
       // A TLS server closes a plain http connection without an answer.
-      return `the connection broke before an answer came${isTls(baseUrl) ? "" : otherScheme(baseUrl)}`;
+      return `the connection broke before an answer came${isTls(baseUrl) ? "" : schemeQuestion(baseUrl)}`;
     case "answering":
       return "the connection broke in the middle of the answer";
   }
@@ -101,7 +107,7 @@ function certificateProblem(code: string): string {
  * Returns a question about the scheme for the end of a message, because no network error says that the scheme of
  * compute:baseUrl is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
  */
-function otherScheme(baseUrl: URL): string {
+function schemeQuestion(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (does the service expect https?)";
   return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
 }
