@@ -121,8 +121,8 @@ const maxStateBytes = 4 * 1024 * 1024;
 
 /**
  * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state
- * is too large, its largest properties are left out, secrets first: user data is the only large input, and it
- * is a secret. A property is left out of both inputs and outputs, but never if its name begins with "__". The next
+ * is too large, its largest properties are left out. Secrets are left out first, because user data is a secret and is
+ * usually the only large input. A property is left out of both inputs and outputs, but never if its name begins with "__". The next
  * Diff treats it like a property that an import could not read: the program's value is recorded, and the instance is
  * not replaced. `leftOut` names these properties.
  */

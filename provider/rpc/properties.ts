@@ -133,11 +133,11 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
     const key = name.toWellFormed();
-    // google-protobuf would set the prototype of an object of its own.
+    // With this key, google-protobuf would set the prototype of one of its objects.
     if (key === "__proto__") continue;
     const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
     if (key === signatureKey && !mayHaveSignature) {
-      // The engine has not sent this map. It would read the map as a secret, or would refuse the reply.
+      // The map is not from the engine. The engine would read it as a secret, or would refuse the reply.
       leaveOut(inner, "this name is reserved by Pulumi");
       continue;
     }
@@ -149,7 +149,7 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
 
 /**
  * Returns the value as JSON, or `undefined` if the value is to be left out. Values that the types forbid are
- * handled too, because nothing after this checks them.
+ * handled too, because no later code checks them.
  */
 function encodeValue(content: unknown, at: Position): Json | undefined {
   if (at.depth > maxDepth) return leaveOut(at, `nested more than ${maxDepth} levels deep`);

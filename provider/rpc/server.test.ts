@@ -90,7 +90,7 @@ test.each([
     "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00",
     { kind: "known", id: "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00" },
   ],
-  // In the first preview of a new stack.
+  // The engine sends this id in the first preview of a new stack.
   ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", { kind: "unknown" }],
 ])(
   "for a provider resource with the id %j, Configure passes on the scope %j",
@@ -311,12 +311,13 @@ test("no message can crash or hang the server", async () => {
   });
 });
 
-/** The bytes of a CreateRequest whose one property is a list in a list, this many levels deep. */
+/** Returns the bytes of a CreateRequest whose only property is a list in a list and so on, this many levels deep. */
 function nested(levels: number): Buffer {
-  // CreateRequest.properties, Struct.fields, its value; then Value.list_value and ListValue.values.
+  // The numbers of the fields CreateRequest.properties, Struct.fields and the entry's value. Then, for each level, those of
+  // Value.list_value and ListValue.values.
   const fields = [2, 1, 2, ...Array.from({ length: levels }, () => [6, 1]).flat()];
   const heads = fields.map((field, index) => {
-    // Five bytes each: the tag and a length of four bytes.
+    // Each field begins with five bytes: the tag, and a length of four bytes.
     const length = 5 * (fields.length - index - 1);
     const [low, middle, high] = [0, 7, 14].map((shift) => ((length >> shift) & 127) | 128);
     return [field * 8 + 2, low ?? 0, middle ?? 0, high ?? 0, length >> 21];

@@ -258,7 +258,7 @@ function requireInstance(type: string): void {
   if (type !== instanceToken) throw unknownTokenError("resource", type, [instanceToken]);
 }
 
-function unknownTokenError(kind: string, token: string, known: readonly string[]): InvalidMessage {
+function unknownTokenError(what: string, token: string, known: readonly string[]): InvalidMessage {
   const quoted = JSON.stringify(token);
-  return new InvalidMessage(`this provider has no ${kind} ${quoted}; it has ${known.join(", ")}`);
+  return new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
 }

@@ -38,7 +38,7 @@ export class Connection {
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** Whether an origin was returned. From then on, the session belongs to the tenant of its first token. */
+  /** Whether an origin was made. From then on, the session belongs to the tenant of the token that it had then. */
   #hasOrigin = false;
   /** The search for a new token that is under way. */
   #renewal: Promise<string | undefined> | undefined;
@@ -60,9 +60,9 @@ export class Connection {
 
   /**
    * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
-   * /v2/account, unless compute:validateCredentials is false. A 401 is an `OperationFailed`. After
-   * another answer that a retry would not change, for example a 403, a warning is shown and the token is used. After any
-   * other failure, for example a time-out, the next call checks the token again.
+   * /v2/account, unless compute:validateCredentials is false. A 401 is an `OperationFailed`. After another answer that a
+   * retry would not change, for example a 403, a warning is shown and the token is used. After any other failure, for
+   * example a time-out, the next call checks the token again.
    *
    * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
    * @throws RequestError if the token could not be checked and a later check may succeed
@@ -106,7 +106,7 @@ export class Connection {
    * token. Requests that are refused at the same time share one search. Never rejects.
    */
   #renewToken(file: string, refused: string): Promise<string | undefined> {
-    // Another request has renewed the token since this one was sent.
+    // The token was renewed after the refused request was sent.
     if (refused !== this.#token) return Promise.resolve(this.#token);
     this.#renewal ??= this.#searchNewToken(file)
       .catch(() => undefined)
@@ -142,7 +142,7 @@ export class Connection {
 
   /**
    * Reads the new token. Once this session has an origin, the new token must be of the same tenant. With another tenant's
-   * token, listings would lack the instances of this run, and they would wrongly count as gone (G3).
+   * token, listings would lack the instances of this run, and the instances would wrongly count as gone (G3).
    */
   async #readNewToken(file: string): Promise<TokenFileContent> {
     const content = readTokenFile(file, this.#ctx.redactor);

@@ -44,7 +44,7 @@ export class Creates {
   }
 
   /**
-   * Runs `create` when no earlier turn of this name is running any more. A turn is the part of a Create call that ends
+   * Runs `create` as soon as all earlier turns of this name have ended. A turn is the part of a Create call that ends
    * when the id of the instance is known, or when the call has failed.
    */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {

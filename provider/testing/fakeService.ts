@@ -1,6 +1,6 @@
 /**
- * A fake of the service behind the interface of the API client, for tests that count calls or choose faults. It uses
- * no sockets and no clock. Tests of everything else use the emulator.
+ * A fake of the service that implements the interface of the API client, for tests that count calls or choose faults. It
+ * uses no sockets and no clock. Other tests of the operations use the emulator.
  */
 import { raceAbort } from "../abort";
 import type { Accepted, ComputeApi, PostPermit, Page, PageQuery } from "../api/client";

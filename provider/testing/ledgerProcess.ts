@@ -59,7 +59,7 @@ const works: Record<string, () => Promise<void>> = {
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Opens sessions with a date one month ahead. Each of them removes the files that are not needed any more. */
+  /** Opens ledgers with a date one month ahead. Each ledger removes the files that are not needed any more. */
   async prune() {
     waitForStart();
     for (let round = 0; round < Number(args[0]); round++) {

@@ -54,7 +54,7 @@ export function networkErrorMessage(
     return brokenConnection(baseUrl, stage);
   }
   if (code === "HPE_INVALID_CONSTANT") {
-    return `the answer of ${host} is not HTTP${schemeQuestion(baseUrl)}`;
+    return `the answer of ${host} is not HTTP${otherScheme(baseUrl)}`;
   }
   if (code.startsWith("UND_ERR_PRX_")) return `the proxy could not be used (${error.message})`;
   if (error.message.startsWith("Proxy response")) {
@@ -62,7 +62,7 @@ export function networkErrorMessage(
   }
   // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
   if (opensslCodes.test(code)) {
-    return `no TLS connection could be made with ${host} (${code})${schemeQuestion(baseUrl)}`;
+    return `no TLS connection could be made with ${host} (${code})${otherScheme(baseUrl)}`;
   }
   if (isCertificateError(error)) return `the certificate of ${host} ${certificateProblem(code)}`;
   const text = error.message || error.name;
@@ -79,10 +79,10 @@ export function isCertificateError(error: Error): boolean {
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
-      return `the connection to ${baseUrl.host} broke while it was being made${schemeQuestion(baseUrl)}`;
+      return `the connection to ${baseUrl.host} broke while it was being made${otherScheme(baseUrl)}`;
     case "sent":
       // A TLS server closes a plain http connection without an answer.
-      return `the connection broke before an answer came${isTls(baseUrl) ? "" : schemeQuestion(baseUrl)}`;
+      return `the connection broke before an answer came${isTls(baseUrl) ? "" : otherScheme(baseUrl)}`;
     case "answering":
       return "the connection broke in the middle of the answer";
   }
@@ -107,7 +107,7 @@ function certificateProblem(code: string): string {
  * Returns a question about the scheme for the end of a message, because no network error says that the scheme of
  * compute:baseUrl is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
  */
-function schemeQuestion(baseUrl: URL): string {
+function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (does the service expect https?)";
   return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
 }

@@ -76,8 +76,8 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
 
   return {
     async send(request, token, onSend) {
-      // A POST opens a connection of its own. If a POST on an idle connection met a reset, nobody would know
-      // whether the service had read the POST (G2).
+      // A POST opens a connection of its own. The service may reset an idle connection just when a POST is sent on it, and
+      // then nobody knows whether the service has read the POST (G2).
       const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
       try {
         return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
@@ -168,7 +168,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
       },
       {
         onRequestStart(started) {
-          // A second start would send the request again. Only `request.ts` may decide on that (G2).
+          // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
           if (signal.aborted || controller) return started.abort(new Error("given up"));
           controller = started;
           onSend();

@@ -187,7 +187,7 @@ export class TestClient {
   async list(
     token: string,
     query: PropertyMap = {},
-    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<Page> = {},
+    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<PageRequest> = {},
   ): Promise<ListResponse> {
     const request = new pb.ListRequest()
       .setToken(token)
@@ -213,7 +213,8 @@ export class TestClient {
   }
 }
 
-type Page = Omit<ListRequest, "query">;
+/** Which page of the list is requested. */
+type PageRequest = Omit<ListRequest, "query">;
 interface Failures {
   failures: { property: string; reason: string }[];
 }

@@ -24,8 +24,8 @@ export interface Harness {
 }
 
 /**
- * Starts a harness, runs `body` with it, and stops it again. `script` has the methods of the provider that the test
- * replaces (`scriptedProvider`), or makes them with the messages to the engine.
+ * Starts a harness, runs `body` with it, and stops it again. `script` has the provider's methods that the test
+ * chooses (`scriptedProvider`). As a function, it gets the messages to the engine, and returns such methods.
  */
 export async function withServer(
   script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
