@@ -74,7 +74,7 @@ export class Session {
   readonly state: KnownState;
   /** The notices about leftovers: instances that earlier creates of a resource may have left. */
   readonly leftoverNotices: LeftoverNotices;
-  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false. */
+  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false if the engine is gone. */
   hasEngine = true;
   /** The subjects of the messages that must not be repeated. */
   readonly #reportedSubjects = new Set<string>();
