@@ -1,4 +1,4 @@
-/** Tests how the client reads responses to GET requests, good and bad ones. */
+/** Tests how the client reads valid and invalid responses to GET requests. */
 import { expect, test } from "@jest/globals";
 import { unknownText } from "../pulumiNames";
 import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
@@ -40,7 +40,7 @@ test("a page has its readable items, and the number of unreadable ones", async (
   );
 });
 
-test("control characters are removed from a listing's strings, and an id with them is not read (G8)", async () => {
+test("control characters are removed from a listing's strings, and an item whose id has control characters is not read (G8)", async () => {
   const data = [
     { id: "a", name: "we\u001b[2Jb", status: "ACT\u202eIVE", ipv4_public: "192.0.2.1\nforged" },
     ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028", unknownText].map(
@@ -109,8 +109,8 @@ const unreadable: [string, Reaction, RegExp][] = [
   ["no JSON", answer(200, "oops"), /is not JSON/],
   ["an HTML page", answer(200, "<!doctype html><p>Sign in"), /an HTML page/],
   ["nothing", answer(200), /is empty/],
-  ["has_more as text", answer(200, { data: [], has_more: "no" }), /has_more/],
-  ["data that is no array", answer(200, { data: {}, has_more: false }), /data/],
+  ["has_more as a string", answer(200, { data: [], has_more: "no" }), /has_more/],
+  ["data that is not an array", answer(200, { data: {}, has_more: false }), /data/],
   ["null", answer(200, "null"), /the answer as a whole/],
   ["a hundred thousand brackets", answer(200, "[".repeat(100_000)), /is not JSON/],
 ];
@@ -132,7 +132,7 @@ test("the client stops reading a response of 100 MB at its limit", async () => {
 
 const unanswered: [string, Reaction, number | undefined][] = [
   ["reset", reset, undefined],
-  ["cut short of its content-length", cut(200, '{"data":[],"has_more":false}'), 200],
+  ["shorter than its content-length", cut(200, '{"data":[],"has_more":false}'), 200],
   [
     "cut in the middle of a chunk",
     raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\n{}"),

@@ -32,16 +32,19 @@ export interface PageQuery {
 
 /**
  * The client, with a method for each call of the service's API document, and for the destroy call that the user can
- * configure. Each method with a signal, except `createInstance`, rejects with a `RequestError`, or with the signal's
- * reason if the signal ended the call.
+ * configure. A method with a signal rejects with a `RequestError`, or with the signal's reason if the signal ended the
+ * call. Only `createInstance` never rejects.
  */
 export interface ComputeApi {
-  /** GET /v2/account. The document does not show the response, so any 2xx is accepted, with JSON or without. */
+  /** GET /v2/account. The document does not show the response, so any 2xx is accepted, unless its body is too long. */
   account(signal: AbortSignal): Promise<unknown>;
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
-  /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
-  createPermit(signal: AbortSignal): Promise<CreatePermit>;
+  /**
+   * Waits until the client may send a POST without exceeding the rate limit (G6). Each permit has to be used or
+   * released.
+   */
+  acquirePostPermit(signal: AbortSignal): Promise<PostPermit>;
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2). Never rejects, and
    * uses up the permit. Aborting `unsent` cancels the call only as long as no byte was sent. Aborting `grace`
@@ -50,17 +53,20 @@ export interface ComputeApi {
    */
   createInstance(
     body: CreateBody,
-    permit: CreatePermit,
+    permit: PostPermit,
     signals: { unsent: AbortSignal; grace: AbortSignal },
   ): Promise<PostOutcome>;
   /** Sends DELETE to `compute:destroyPath`, which has to be set. A 404 is a `RequestError`, like any other error status. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
-  /** Closes idle connections. */
+  /** Closes the connections that GETs and DELETEs share, each as soon as it is idle. Resolves when all are closed. */
   close(): Promise<void>;
 }
 
-/** Allows one POST. The permit counts towards the limit until a minute after the end of the POST, if a byte was sent. */
-export interface CreatePermit {
+/**
+ * Allows one POST. The permit counts towards the limit until the POST ends and, if a byte was sent, for a minute after
+ * that.
+ */
+export interface PostPermit {
   /** Returns an unused permit, which then no longer counts. Does nothing if the permit was used or released. */
   release(): void;
 }
@@ -71,8 +77,8 @@ export interface ClientOptions {
   baseUrl: string;
   token: string;
   /**
-   * Called when the service refuses a token with 401. Resolves to another token of the same tenant, which all later
-   * requests use, or to undefined if there is none. Never rejects. Not set if the token can't change.
+   * Called when the service refuses a token with 401. Resolves to a new token, which all later requests use, or to
+   * undefined if there is no new token. Never rejects. Not set if the token can't change.
    */
   renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
@@ -90,17 +96,20 @@ export interface ClientOptions {
   debug?: ((line: string) => void) | undefined;
   /** Called once for each pause that a 429 begins. */
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
-  /** Called for each failed try of a GET or DELETE, even if another try follows. */
+  /**
+   * Called for each failed try of a GET or DELETE, even if another try follows. Not called for a 401 after which the
+   * request is sent again with a new token.
+   */
   onFailedTry?: ((error: RequestError) => void) | undefined;
   /** The environment, with HTTPS_PROXY, HTTP_PROXY and NO_PROXY or their lower-case forms. */
   env: Readonly<Record<string, string | undefined>>;
   /** Returns a number from 0 up to 1, for jitter. */
   random: () => number;
   /**
-   * Called once for every POST, and once for the dispatcher that all other requests share. If this is not
-   * set, the client uses a dispatcher of undici, with the proxy from `env`.
+   * Makes a dispatcher, which is undici's object that sends requests over connections. Called once for every POST, and
+   * once for the dispatcher that all other requests share. The default makes a dispatcher with the proxy from `env`.
    */
-  connect?: (() => Dispatcher) | undefined;
+  createDispatcher?: (() => Dispatcher) | undefined;
 }
 
 /** The endpoint that returned a 429, and how long the client waits before it calls that endpoint again. */

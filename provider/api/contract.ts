@@ -22,8 +22,8 @@ export const createBody = z.object({
 export type CreateBody = z.infer<typeof createBody>;
 
 /**
- * A string of a response. Control and bidi characters are dropped, since the string reaches the state and from
- * there a terminal (G8).
+ * A string of a response. It becomes one line without control characters, because the string goes into the state and from
+ * there to a terminal, where such characters could hide or forge text (G8).
  */
 const printableText = z.string().transform(printable);
 
@@ -39,7 +39,7 @@ const id = z
     (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
   );
 
-/** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
+/** The schema of a field that is dropped if it does not have the documented type. The rest of the body is still read. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 
 const network = z.object({

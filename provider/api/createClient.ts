@@ -22,10 +22,11 @@ export function createClient(options: ClientOptions): ComputeApi {
   const baseUrl = new URL(options.baseUrl);
   /** The part of the base address before /v2. It is empty for most base addresses. */
   const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
-  const acquire = createRateLimit(options);
+  const acquirePermit = createRateLimit(options);
   const transport = createTransport(baseUrl, options);
-  const send = createSend(options, acquire, transport);
+  const send = createSend(options, acquirePermit, transport);
 
+  /** Returns a request that `signal` cancels. The fields in `more` replace the default ones. */
   function requestTo(
     method: HttpRequest["method"],
     path: string,
@@ -45,7 +46,7 @@ export function createClient(options: ClientOptions): ComputeApi {
       return send(requestTo("GET", paths.instances, signal, { target }), readPage);
     },
 
-    createPermit: (signal) => acquire("POST", paths.instances, signal),
+    acquirePostPermit: (signal) => acquirePermit("POST", paths.instances, signal),
 
     async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);
@@ -55,7 +56,7 @@ export function createClient(options: ClientOptions): ComputeApi {
           body: JSON.stringify(body),
           redact: redactUserData(body, redact),
         });
-        // `createPermit` returned this permit, and all permits of this client are `Permit`s.
+        // The permit is from `acquirePostPermit`, which returns only `Permit`s.
         const accepted = await send(request, readAccepted, permit as Permit);
         return { kind: "accepted", accepted };
       } catch (error) {

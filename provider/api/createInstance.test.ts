@@ -64,12 +64,12 @@ test.each([200, 201, 202])(
   },
 );
 
-test("control characters are removed from the 202's strings, and an id with them is not read (G8)", async () => {
-  const odd = { ...accepted, name: "\u001b[2Jweb", networks: [{ type: "pri\u202evate" }] };
+test("control characters are removed from the 202's strings, and an id that has control characters is not read (G8)", async () => {
+  const withControls = { ...accepted, name: "\u001b[2Jweb", networks: [{ type: "pri\u202evate" }] };
   await withServer(
     [
-      { expect: post, react: answer(202, odd) },
-      { expect: post, react: answer(202, { ...odd, id: "i-1\u001b[2J" }) },
+      { expect: post, react: answer(202, withControls) },
+      { expect: post, react: answer(202, { ...withControls, id: "i-1\u001b[2J" }) },
     ],
     async ({ baseUrl }) => {
       const client = testClient(baseUrl);
@@ -204,7 +204,7 @@ test("the wait for a permit after a 429 can be aborted", async () => {
     const client = testClient(baseUrl, { clock });
     await create(client);
     const unsent = new AbortController();
-    const permit = client.createPermit(unsent.signal);
+    const permit = client.acquirePostPermit(unsent.signal);
     const reason = new Error("cancelled");
     unsent.abort(reason);
     await expect(permit).rejects.toBe(reason);
@@ -231,10 +231,10 @@ test("a permit allows one POST, and a released permit allows none", async () => 
     const clock = new VirtualClock();
     const client = testClient(baseUrl, { clock, requestsPerMinute: 2 });
     const signals = { unsent: never, grace: never };
-    const unused = await client.createPermit(never);
+    const unused = await client.acquirePostPermit(never);
     unused.release();
     unused.release();
-    const permit = await client.createPermit(never);
+    const permit = await client.acquirePostPermit(never);
     const post = () => client.createInstance(createBody, permit, signals);
     const first = post();
     permit.release();
@@ -244,7 +244,7 @@ test("a permit allows one POST, and a released permit allows none", async () => 
       kind: "notSent",
     });
     // The limit is one request per minute, and the released permit does not count.
-    const next = client.createPermit(never);
+    const next = client.acquirePostPermit(never);
     await clock.advance(60_000);
     expect(clock.sleeping).toBe(1);
     await clock.advance(1);

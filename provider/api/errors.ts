@@ -1,14 +1,17 @@
-/** The one error class for failed requests to the service. The whole provider judges failures by it. */
+/**
+ * The error class for failed requests to the service. The whole provider decides by its fields what to do after a
+ * failure.
+ */
 
 /** How a request failed. The kind shows whether the service may have acted. */
 export type FailureKind =
   /** The request could not be formed, or had no valid permit. Nothing was sent. */
   | "unsendable"
-  /** No connection was made, so no byte of the request left this machine. */
+  /** No usable connection was made, so no byte of the request left this machine. */
   | "unreachable"
-  /** The request was sent, but no complete response came (a reset, a time-out, a cut body or a cancel). */
+  /** The request was sent, but no complete response came (a reset, a time-out, a cut body or a cancelled POST). */
   | "unanswered"
-  /** The response is not what the service's API document says (not JSON, wrong types or too large). */
+  /** The status is a 2xx, but the body is not what the service's API document says (not JSON, wrong types or too large). */
   | "unreadable"
   /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";
@@ -47,11 +50,11 @@ export class RequestError extends Error {
   readonly service: ServiceError;
   readonly lasting: boolean;
   /**
-   * Whether the service may have carried out the request, or an earlier try of it. `request.ts` sets it for the earlier
-   * tries.
+   * Whether the service may have carried out the request, or an earlier try of the request. The constructor judges only
+   * this try. `request.ts` sets the field if the service may have carried out an earlier try.
    */
   mayHaveActed: boolean;
-  /** Set if the service refused the token, and the client has another one by now. Then the request can be sent again. */
+  /** Whether the service refused the token, and the client has a new token since. Then the request can be sent again. */
   tokenRenewed = false;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
@@ -70,7 +73,7 @@ export class RequestError extends Error {
     return this.service.code !== undefined || this.service.message !== undefined;
   }
 
-  /** Whether a retry may succeed, for a request that changes nothing. */
+  /** Whether the same request may succeed later. This does not say that sending the request again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";
     return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;

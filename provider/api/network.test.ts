@@ -90,7 +90,7 @@ describe("with a trusted test authority", () => {
   });
 
   test.each([407, 502])(
-    "a proxy that answers %i is unreachable, since nothing was sent",
+    "a request through a proxy that answers %i fails as `unreachable`, since nothing was sent",
     async (status) => {
       const proxy = await startConnectProxy(0, status);
       const client = testClient("https://compute.test/v2", { env: { HTTPS_PROXY: proxy.url } });
@@ -101,7 +101,7 @@ describe("with a trusted test authority", () => {
     },
   );
 
-  test("a proxy that cannot be reached is unreachable", async () => {
+  test("a request through a proxy that can't be reached fails as `unreachable`", async () => {
     const env = { HTTPS_PROXY: "http://user:canary@127.0.0.1:1" };
     const client = testClient("https://compute.test/v2", { env });
     const failure = await failedPost(create(client));

@@ -32,7 +32,7 @@ test.each<[FailureKind, number | undefined, ServiceError | undefined, string]>([
         string,
       ],
   ),
-])("%s, %s, %j: %s", (kind, status, service, outcome) => {
+])("after a failure %s, %s, %j the outcome is %s", (kind, status, service, outcome) => {
   const error = failure(kind, status, service);
   expect(outcomeOf(error, never)).toEqual({ kind: outcome, failure: error });
 });

@@ -24,8 +24,8 @@ export type PostOutcome =
    */
   | { kind: "notSent"; failure: RequestError | Error }
   /**
-   * The service made nothing, and the POST can be sent again with another permit: it answered with a 429, after which the
-   * client's own rate limit delays the next POST, or it refused a token that was renewed since.
+   * The service made nothing, and the POST can be sent again with another permit. Either the service answered with a 429,
+   * and the client's own rate limit delays the next POST. Or the service refused the token, and the client has a new one.
    */
   | { kind: "rateLimited"; failure: RequestError }
   /** The service refused with a 4xx and the error envelope of its API document, and made nothing. */
@@ -33,7 +33,7 @@ export type PostOutcome =
   /** Whether an instance was made is not known. */
   | { kind: "unclear"; failure: RequestError };
 
-/** The 4xx statuses that don't show whether the service has acted, and 429, which is an outcome of its own. */
+/** The 4xx statuses that don't show whether the service has acted, and 429, whose outcome is `rateLimited`. */
 const unclear4xx: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
 
 /**
@@ -54,7 +54,7 @@ export function outcomeOf(
     return { kind: "unclear", failure: new RequestError(failure, { cause: error }) };
   }
   const { kind, status = 0 } = error;
-  // The request could not be formed or had no permit, or no connection was made.
+  // The request could not be formed, its permit was not valid, or no connection was made.
   if (kind === "unsendable" || kind === "unreachable") return { kind: "notSent", failure: error };
   if (kind !== "answered") return { kind: "unclear", failure: error };
   if (status === 429 || error.tokenRenewed) return { kind: "rateLimited", failure: error };

@@ -11,16 +11,16 @@ const account = "GET /v2/account";
 const post = "POST /v2/instances";
 const accepted = answer(202, { id: "i-1" });
 
-/** Runs a test, and returns the tokens of the requests, and those for which a new one was asked. */
+/** Runs a test. Returns the tokens with which requests were sent, and the tokens that `renewToken` was called with. */
 async function tokensOf(
   script: Step[],
-  renewed: string | undefined,
+  newestToken: string | undefined,
   run: (client: ReturnType<typeof testClient>) => Promise<void>,
 ): Promise<{ sent: (string | undefined)[]; asked: string[] }> {
   const asked: string[] = [];
   const renewToken = async (token: string) => {
     asked.push(token);
-    return renewed;
+    return newestToken;
   };
   return await withServer(script, async ({ baseUrl, seen }) => {
     await run(testClient(baseUrl, { renewToken }));
@@ -29,7 +29,7 @@ async function tokensOf(
 }
 const [old, renewed] = [`Bearer ${testToken}`, `Bearer ${newToken}`];
 
-test("after a 401, a GET is sent once more with the new token, and so are all later requests", async () => {
+test("after a 401, a GET is sent once more with the new token, and so is every later request", async () => {
   const ok = { expect: account, react: answer(200, {}) };
   const tokens = await tokensOf(
     [{ expect: account, react: refused }, ok, ok],
@@ -42,7 +42,7 @@ test("after a 401, a GET is sent once more with the new token, and so are all la
   expect(tokens).toEqual({ sent: [old, renewed, renewed], asked: [testToken] });
 });
 
-test("a GET is sent with three renewed tokens at most", async () => {
+test("a GET is sent again with at most three new tokens", async () => {
   const step = { expect: account, react: refused };
   const tokens = await tokensOf([step, step, step, step], newToken, async (client) => {
     expect(await failureOf(client.account(never))).toMatchObject({ status: 401 });
@@ -82,7 +82,7 @@ test("without a new token, the request is not repeated", async () => {
   expect(tokens.sent).toEqual([old, old]);
 });
 
-test("a POST whose token was refused is not sent again by the client, but may be with another permit (G2)", async () => {
+test("a POST whose token was refused is not sent again by the client, but its caller may send it again with another permit (G2)", async () => {
   const script = [
     { expect: post, react: refused },
     { expect: post, react: accepted },

@@ -3,7 +3,10 @@
  * are in `contract.ts`, because zod takes a while to load and is not needed before the first request.
  */
 
-/** Paths relative to the origin (section "Endpoints"). The document's base address ends in `/v2/`. */
+/**
+ * The paths of the endpoints (section "Endpoints"). They include the `/v2/` with which the document's base address
+ * ends.
+ */
 export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;
 
 /** The known statuses (section "States and transitions"). The service may send other statuses too. */

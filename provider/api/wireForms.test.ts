@@ -27,7 +27,7 @@ const page = JSON.stringify({
 });
 const accepted = JSON.stringify({ id: "i-1", name: "web", status: "PROVISIONING", networks: [] });
 
-/** Makes a whole response with this body. */
+/** A form of a response: makes the reaction that sends a whole response with this body. */
 type Form = (body: string) => Reaction;
 const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 /** A response that is sent as these bytes. */
@@ -61,7 +61,10 @@ const readable: [string, Form][] = [
         `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${ok}content-length: ${length}\r\n\r\n${body}`,
     ),
   ],
-  ["in HTTP/1.0, up to the end", wire((body) => `HTTP/1.0 200 OK\r\n\r\n${body}`)],
+  [
+    "in HTTP/1.0, whose body ends with the connection",
+    wire((body) => `HTTP/1.0 200 OK\r\n\r\n${body}`),
+  ],
   [
     "with 800 headers",
     wire(
@@ -162,7 +165,7 @@ const unreadable: [string, Form, RegExp][] = [
 ];
 
 test.each(unreadable)(
-  "the error about a response %s says what is wrong, and the outcome of a POST is unclear",
+  "the error about a response %s says what is wrong, and the outcome of a POST with such a response is unclear",
   async (_, form, problem) => {
     await withServer(
       [...times(4, { expect: list, react: form(page) }), { expect: post, react: form(accepted) }],

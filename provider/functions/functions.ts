@@ -106,7 +106,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
-  if (failures.length > 0 && session.owner.stateless) {
+  if (failures.length > 0 && session.run.stateless) {
     throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
   }
   if (failures.length > 0) return { outputs: propertyMap({}), failures };

@@ -5,7 +5,7 @@
  */
 import { grace, isEnded } from "../abort";
 import { importAs } from "../advice";
-import type { Accepted, ComputeApi, CreatePermit } from "../api/client";
+import type { Accepted, ComputeApi, PostPermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { displayName, recordedName, type LedgerRecord } from "../ledger/record";
@@ -76,7 +76,7 @@ class Create implements Disposable {
   /** Set before the protocol begins. */
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
-  #permit: CreatePermit | undefined;
+  #permit: PostPermit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;
   /** The created instance. Set as soon as its id is known. */
@@ -172,8 +172,8 @@ class Create implements Disposable {
 
   /** The protocol's input for an instance at this origin. */
   #specAt(origin: Origin): protocol.CreateSpec {
-    const { settings, owner } = this.#session;
-    const { scope, stateless } = owner;
+    const { settings, run } = this.#session;
+    const { scope, stateless } = run;
     const { urn, inputs } = this.#request;
     const { name } = this.#args;
     const kind = nameKind(inputs);
@@ -266,7 +266,7 @@ class Create implements Disposable {
       }
       case "awaitingPermit":
         this.#progress.show("waiting for the rate limit");
-        this.#permit = await this.#api.createPermit(signal);
+        this.#permit = await this.#api.acquirePostPermit(signal);
         return { kind: "permitted", now: clock.now() };
       case "writingRecord":
         this.#recordKey = await this.#writeRecord(state.attempt.baseline);

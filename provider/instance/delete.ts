@@ -40,7 +40,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
     return;
   }
-  const { stateless } = session.owner;
+  const { stateless } = session.run;
   if (settings.deletePolicy === "retain" && !stateless) return retainInstance(session, request);
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(oldOutputs);

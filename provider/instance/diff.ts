@@ -28,7 +28,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const changed = changedInputs(request);
   const { deletePolicy } = session.settings;
   const replacingInputs = replacedInputs(changed);
-  if (session.owner.stateless) refuseChangeWithoutStack(request.id, changed);
+  if (session.run.stateless) refuseChangeWithoutStack(request.id, changed);
   if (isOfUpdate(session, request) && replacingInputs.length > 0) {
     const isSure = replacingInputs.some((name) => !isUnsure(name, request.news));
     const advice = renameAdvice(request, replacingInputs);

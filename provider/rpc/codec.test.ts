@@ -36,16 +36,16 @@ function fromEngine(fields: Record<string, Json>): PropertyMap {
 }
 
 /** Serializes and parses a Struct, as if it was sent. */
-function travel(map: PropertyMap): PropertyMap {
+function sendAndReceive(map: PropertyMap): PropertyMap {
   return decodeProperties(
     Struct.deserializeBinary(encodeProperties(map, "preview").serializeBinary()),
   );
 }
 
-const textArbitrary = fc
+const stringArbitrary = fc
   .string({ unit: "binary", maxLength: 12 })
   .filter((text) => text !== signatureKey && text !== "__proto__");
-const oddKeys = [
+const unusualKeys = [
   "",
   "constructor",
   "toString",
@@ -56,7 +56,7 @@ const oddKeys = [
   "1",
   "\0",
 ];
-const keyArbitrary = fc.oneof(fc.constantFrom(...oddKeys), textArbitrary);
+const keyArbitrary = fc.oneof(fc.constantFrom(...unusualKeys), stringArbitrary);
 
 function mapOf(value: fc.Arbitrary<PropertyValue>): fc.Arbitrary<PropertyMap> {
   return fc.array(fc.tuple(keyArbitrary, value), { maxLength: 4 }).map((entries) => {
@@ -72,7 +72,7 @@ const { value: valueArbitrary } = fc.letrec<{ value: PropertyValue }>((tie) => (
     fc.constant(null),
     fc.boolean(),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
-    textArbitrary,
+    stringArbitrary,
     fc.constant(Unknown.value),
     fc.constant(new Opaque(propertyMap({ [signatureKey]: asset, text: "hello" }))),
     fc.array(tie("value"), { maxLength: 4 }),
@@ -81,18 +81,21 @@ const { value: valueArbitrary } = fc.letrec<{ value: PropertyValue }>((tie) => (
   ),
 }));
 
-test("every value is the same after encoding and decoding, also when serialized, whatever its nesting and keys", () => {
+test("every value is the same after encoding and decoding, also if it is serialized between them", () => {
   fc.assert(
     fc.property(mapOf(valueArbitrary), (map) => {
       // The comparison of jest would read a key named "constructor" as the class.
-      const there = encodeProperties(map, "preview");
-      return isDeepStrictEqual(decodeProperties(there), map) && isDeepStrictEqual(travel(map), map);
+      const encoded = encodeProperties(map, "preview");
+      return (
+        isDeepStrictEqual(decodeProperties(encoded), map) &&
+        isDeepStrictEqual(sendAndReceive(map), map)
+      );
     }),
     { numRuns: 400 },
   );
 });
 
-test("what google-protobuf's own conversion reads from our messages is what other programs read", () => {
+test("google-protobuf's own conversion, as other programs use it, reads what we encode", () => {
   const map = propertyMap({
     name: "web",
     keys: ["a"],
@@ -107,7 +110,7 @@ test("what google-protobuf's own conversion reads from our messages is what othe
   });
 });
 
-test("after `salvage`, no value is left that can't be sent in a final reply", () => {
+test("with `salvage`, only values remain that can be sent in a final reply", () => {
   fc.assert(
     fc.property(mapOf(valueArbitrary), (map) => {
       const salvaged = decodeProperties(encodeProperties(map, "salvage"));
@@ -176,7 +179,7 @@ test.each<[string, Record<string, Json>]>([
   ],
   ["reference to a resource", { [signatureKey]: reference, urn: "urn:x", id: "i-1" }],
   ["value of a newer kind", { [signatureKey]: "1234", value: "x" }],
-])("what is opaque, %s, goes back as it came", (_kind, fields) => {
+])("an opaque value (%s) is sent back unchanged", (_kind, fields) => {
   const decoded = fromEngine({ it: fields });
   expect(decoded["it"]).toBeInstanceOf(Opaque);
   expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ it: fields });
@@ -186,7 +189,7 @@ test.each<[string, Record<string, Json>]>([
   ["a secret without a value", { a: { [signatureKey]: signatures.secret } }],
   ["a signature that is not a string", { a: { [signatureKey]: 1 } }],
   [
-    "an output whose secret flag is text",
+    "an output whose secret flag is a string",
     { a: { [signatureKey]: signatures.output, secret: "y" } },
   ],
 ])("%s is an invalid message", (_what, fields) => {
@@ -205,7 +208,7 @@ test("values nested too deep are refused, and values at the limit are sent", () 
     for (let level = 1; level < levels; level++) value = [value];
     return propertyMap({ deep: value });
   };
-  expect(travel(nest(maxDepth))).toStrictEqual(nest(maxDepth));
+  expect(sendAndReceive(nest(maxDepth))).toStrictEqual(nest(maxDepth));
   expect(() => encodeProperties(nest(maxDepth + 1), "final")).toThrow("levels deep");
   let deeper: Json = 1;
   for (let level = 0; level < maxDepth; level++) deeper = { inner: deeper };
@@ -213,14 +216,14 @@ test("values nested too deep are refused, and values at the limit are sent", () 
 });
 
 test("strings that are not valid Unicode are repaired, in keys too", () => {
-  expect(travel(propertyMap({ "k\ud800": "v\udfff" }))).toStrictEqual(
+  expect(sendAndReceive(propertyMap({ "k\ud800": "v\udfff" }))).toStrictEqual(
     propertyMap({ "k\ufffd": "v\ufffd" }),
   );
 });
 
-test("undefined is left out of a map and null in a list", () => {
+test("undefined is left out of a map, and becomes null in a list", () => {
   const map = { a: undefined, b: [undefined, 1] } as unknown as PropertyMap;
-  expect(travel(map)).toStrictEqual(propertyMap({ b: [null, 1] }));
+  expect(sendAndReceive(map)).toStrictEqual(propertyMap({ b: [null, 1] }));
 });
 
 test("a key named __proto__ is left out", () => {
@@ -229,7 +232,7 @@ test("a key named __proto__ is left out", () => {
     value: propertyMap({ polluted: true }),
     enumerable: true,
   });
-  expect(travel(map)).toStrictEqual(propertyMap({ before: 1 }));
+  expect(sendAndReceive(map)).toStrictEqual(propertyMap({ before: 1 }));
   expect(({} as { polluted?: true }).polluted).toBeUndefined();
 });
 
@@ -249,7 +252,7 @@ test.each<[string, unknown]>([
   expect(decodeProperties(encodeProperties(map, "salvage"))["id"]).toBe("i-1");
 });
 
-test("a refusal does not print the value", () => {
+test("the error about a value that can't be sent does not print the value", () => {
   const map = propertyMap({ token: new Secret(propertyMap({ [signatureKey]: "hunter22" })) });
   let message = "";
   try {

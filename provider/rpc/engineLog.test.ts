@@ -65,10 +65,10 @@ test("secrets are removed from a message when it is written, and a long message 
 test("the messages of one resource arrive in the order in which they were written", async () => {
   await withEngine(async (engine, log) => {
     engine.beforeLog = async (message) => systemClock.sleep(20 - Number(message) * 2);
-    const said = Array.from({ length: 10 }, (_, index) => String(index));
-    for (const text of said) log.status(instanceUrn, text);
+    const texts = Array.from({ length: 10 }, (_, index) => String(index));
+    for (const text of texts) log.status(instanceUrn, text);
     await log.flush();
-    expect(engine.logged.map(({ message }) => message)).toEqual(said);
+    expect(engine.logged.map(({ message }) => message)).toEqual(texts);
   });
 });
 
@@ -90,10 +90,10 @@ test("a message that the engine holds up delays no other resource's messages", a
 });
 
 test.each(["answer", "failure"])(
-  "a warning just before its %s reaches the engine first",
+  "a warning that a call writes just before its %s reaches the engine first",
   async (end) => {
-    let taken = false;
-    let seen: boolean | undefined;
+    let hasArrived = false;
+    let arrivedBeforeEnd: boolean | undefined;
     const script = (messages: { warning(text: string): void }) => ({
       delete: async () => {
         messages.warning("still billed");
@@ -103,13 +103,13 @@ test.each(["answer", "failure"])(
     await withServer(script, async ({ client, engine }) => {
       engine.beforeLog = async () => {
         await systemClock.sleep(50);
-        taken = true;
+        hasArrived = true;
       };
-      const look = () => {
-        seen = taken;
+      const onEnd = () => {
+        arrivedBeforeEnd = hasArrived;
       };
-      await client.delete({ id: "i-1" }).then(look, look);
-      expect(seen).toBe(true);
+      await client.delete({ id: "i-1" }).then(onEnd, onEnd);
+      expect(arrivedBeforeEnd).toBe(true);
       expect(engine.logged).toMatchObject([{ severity: "warning", message: "still billed" }]);
     });
   },
@@ -166,7 +166,7 @@ test("no operation fails because the engine is gone or was never attached", asyn
 
 test.each(["handshake", "attach"] as const)(
   "after %s, messages go to the new engine",
-  async (how) => {
+  async (method) => {
     const script = (messages: { info(text: string): void }) => ({
       create: async () => {
         messages.info("hello");
@@ -177,7 +177,7 @@ test.each(["handshake", "attach"] as const)(
       const second = await TestEngine.start();
       try {
         await client.create({ inputs });
-        await client[how](second.address);
+        await client[method](second.address);
         await client.create({ inputs });
         expect(engine.logged).toHaveLength(1);
         expect(second.logged).toHaveLength(1);
@@ -190,15 +190,15 @@ test.each(["handshake", "attach"] as const)(
 
 test("messages that were sent are not kept in memory", async () => {
   await withEngine(async (engine, log) => {
-    const tell = async (messages: number) => {
-      for (let said = 0; said < messages; said += 50) {
+    const heapAfter = async (messages: number) => {
+      for (let sent = 0; sent < messages; sent += 50) {
         for (let n = 0; n < 50; n++) log.status(`${instanceUrn}${n}`, "PROVISIONING");
         await log.flush();
         engine.logged.splice(0);
       }
       return heapAfterCollection();
     };
-    const before = await tell(1000);
-    expect((await tell(3000)) - before).toBeLessThan(300_000);
+    const before = await heapAfter(1000);
+    expect((await heapAfter(3000)) - before).toBeLessThan(300_000);
   });
 });

@@ -27,16 +27,19 @@ const flushMs = 1000;
 const sendMs = 5000;
 
 /**
- * Sends the messages of a URN one after the other, so that an older status does not replace a newer one (unless `flush`
- * has given up on the older one). Messages of different URNs do not wait for each other. No method throws, and only `flush` waits. Messages are dropped while no
- * engine is attached.
+ * Sends messages to the engine that is attached, and drops messages while no engine is. Messages of the same URN are sent
+ * one after the other, so that an older status does not replace a newer one (unless `flush` has given up on the older
+ * one). Messages of different URNs do not wait for each other. No method throws, and only `flush` waits.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
   readonly #clock: Clock;
   #address: string | undefined;
   #client: Promise<EngineClient> | undefined;
-  /** For each URN with messages that are still being sent: the promise of the last one. `flush` clears it when it gives up. */
+  /**
+   * For each URN with messages that are still being sent: a promise that resolves when the last of them was sent or has
+   * failed. `flush` clears the map when it gives up.
+   */
   readonly #lastSent = new Map<string, Promise<void>>();
 
   constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
@@ -44,7 +47,10 @@ export class EngineLog implements Messages {
     this.#clock = clock;
   }
 
-  /** Sends all later messages to the engine at this address, which has connected (Handshake, Attach). Ignores an empty address. */
+  /**
+   * Sends all later messages to the engine at this address, which has connected (Handshake, Attach). Ignores an empty
+   * address.
+   */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;
     this.close();
@@ -89,7 +95,7 @@ export class EngineLog implements Messages {
   #log(message: LogMessage): void {
     if (this.#address === undefined) return;
     const client = (this.#client ??= connect(this.#address));
-    // Redacted with the secrets that are known now, when the message is written, and not when it is sent.
+    // The text is redacted now, and not when it is sent, with the secrets that are known now.
     const text = truncate(this.#redactor.redact(message.text));
     const { urn = "" } = message;
     const previous = this.#lastSent.get(urn) ?? Promise.resolve();
@@ -124,5 +130,5 @@ async function send(client: EngineClient, message: LogMessage): Promise<void> {
 }
 
 function ignore(): void {
-  // An operation does not fail because a message could not be sent.
+  // No operation fails because a message could not be sent.
 }

@@ -43,8 +43,8 @@ test("an unfinished instance reaches the engine with id, state, reasons and the 
 });
 
 test("the id of an unfinished instance reaches the engine, whatever is in its state", async () => {
-  const odd = { name: "web", ipv4: Unknown.value, size: Number.NaN } as unknown as PropertyMap;
-  const error = new InstanceUnfinished("i-1", { inputs: odd, outputs: odd }, ["why"]);
+  const badState = { name: "web", ipv4: Unknown.value, size: Number.NaN } as unknown as PropertyMap;
+  const error = new InstanceUnfinished("i-1", { inputs: badState, outputs: badState }, ["why"]);
   await withServer({ create: rejecting(error) }, async ({ client }) => {
     await expect(client.create({ inputs })).rejects.toMatchObject({
       unfinished: { id: "i-1", outputs: propertyMap({ name: "web" }), reasons: ["why"] },
@@ -66,7 +66,7 @@ test("a large script is left out of an unfinished instance's state, so that its 
       unfinished: {
         id: "i-1",
         inputs: propertyMap({ name: "web", sshKeys: ["a"] }),
-        // The key is missing, as after an import, so that the next `up` records what the program says.
+        // The key is missing, as after an import, so that the next `up` records the program's value.
         outputs: propertyMap({ name: "web", userDataBase64: null, __run: "r" }),
         reasons: ["still PROVISIONING", expect.stringMatching(/userData .*too large/)],
       },
@@ -89,10 +89,10 @@ test("the id of an unfinished instance arrives, whichever property is too large"
 
 test.each<[string, object]>([
   ["an unknown value", { ipv4: Unknown.value }],
-  ["a number that is none", { ipv4: Number.NaN }],
+  ["NaN", { ipv4: Number.NaN }],
   ["an object of a class", { ipv4: new Date() }],
 ])(
-  "a Create whose reply can't be sent for %s loses nothing: id and the rest arrive",
+  "if a Create's reply can't be sent because of %s, the id and the other values still arrive (G1)",
   async (_what, bad) => {
     const answer = { id: "i-1", outputs: { name: "web", ...bad } as unknown as PropertyMap };
     await withServer({ create: async () => answer }, async ({ client }) => {
@@ -146,7 +146,7 @@ test.each<[Error, status]>([
   [new OperationCanceled(), status.CANCELLED],
   [new NotFound("no such instance"), status.NOT_FOUND],
   [new OperationFailed(["the service said no", "100 % sure: ü"]), status.FAILED_PRECONDITION],
-])("%s keeps its words and has its own code", async (error, code) => {
+])("%s keeps its message and has its own code", async (error, code) => {
   const script = { invoke: rejecting(error), list: rejecting(error) };
   await withServer(script, async ({ client }) => {
     const expected = { code, message: error.message, unfinished: undefined };
@@ -166,7 +166,11 @@ test("a line break inside a line of an error is removed, and the lines of the er
 
 test.each<[string, () => Promise<never>, string]>([
   ["rejected", rejecting(new TypeError("x is undefined")), "x is undefined"],
-  ["no error at all", rejecting(null), "something other than an error was thrown"],
+  [
+    "rejected with something other than an error",
+    rejecting(null),
+    "something other than an error was thrown",
+  ],
   [
     "thrown at once",
     () => {
@@ -175,15 +179,15 @@ test.each<[string, () => Promise<never>, string]>([
     "sync",
   ],
 ])(
-  "a defect (%s) is reported as one, and its stack is only in the debug log",
-  async (_how, read, said) => {
+  "an error that is a defect (%s) is reported as a defect, and its stack is only in the debug log",
+  async (_how, read, message) => {
     await withServer({ read }, async ({ client, engine }) => {
       await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
         code: status.INTERNAL,
-        message: `defect in the compute provider: ${said}`,
+        message: `defect in the compute provider: ${message}`,
       });
       expect(engine.logged).toMatchObject([
-        { severity: "debug", message: expect.stringContaining(said) },
+        { severity: "debug", message: expect.stringContaining(message) },
       ]);
     });
   },
@@ -191,7 +195,7 @@ test.each<[string, () => Promise<never>, string]>([
 
 test("secrets are removed from errors, reasons and check failures (G8)", async () => {
   const dirty = "bad \u001b[31mtoken sk_live_12345678";
-  const redact = "bad [31mtoken [secret]";
+  const clean = "bad [31mtoken [secret]";
   const unfinished = new InstanceUnfinished("i-1", { inputs, outputs }, [dirty]);
   const script = {
     create: rejecting(unfinished),
@@ -203,18 +207,18 @@ test("secrets are removed from errors, reasons and check failures (G8)", async (
   await withServer(script, async ({ client, engine, redactor }) => {
     redactor.hide("sk_live_12345678");
     await expect(client.create({ inputs })).rejects.toMatchObject({
-      message: redact,
-      unfinished: { reasons: [redact] },
+      message: clean,
+      unfinished: { reasons: [clean] },
     });
     await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
-      message: `defect in the compute provider: ${redact}`,
+      message: `defect in the compute provider: ${clean}`,
     });
-    await expect(client.delete({ id: "i-1" })).rejects.toMatchObject({ message: redact });
+    await expect(client.delete({ id: "i-1" })).rejects.toMatchObject({ message: clean });
     await expect(client.configure({})).rejects.toMatchObject({
-      missingKeys: [{ description: redact }],
+      missingKeys: [{ description: clean }],
     });
     expect((await client.check({ news: inputs })).failures).toEqual([
-      { property: "name", reason: redact },
+      { property: "name", reason: clean },
     ]);
     expect(JSON.stringify(engine.logged)).not.toContain("sk_live");
   });
@@ -237,8 +241,9 @@ test("a very long message is cut, never through a character, and still arrives",
   });
 });
 
-// --- the state of an unfinished instance, small enough for a trailer ---
+// --- `fitState`: the state of an unfinished instance becomes small enough to be sent ---
 
+/** Returns the names of the properties after `fitState`, and the size of the state. */
 function fitted(inputs: PropertyMap, outputs: PropertyMap) {
   const state = fitState({ inputs, outputs });
   const bytes = state.inputs.serializeBinary().length + state.outputs.serializeBinary().length;

@@ -26,7 +26,7 @@ export type CallFailure = Pick<ServiceError, "code" | "details"> & { metadata?: 
 /** What `toCallFailure` needs to translate an error. */
 export interface FailureContext {
   readonly redactor: Redactor;
-  /** Writes a debug message: the stack of a defect, which does not help a person. */
+  /** Writes a debug message. The stack of a defect goes there, because it does not help the user. */
   debug(text: string): void;
 }
 
@@ -63,7 +63,7 @@ function defectFailure(message: string, context: FailureContext): CallFailure {
   return { code: status.INTERNAL, details: formatMessage([defectMessage(message)], context) };
 }
 
-/** Has the engine print each missing setting, with the `pulumi config set` that sets it. */
+/** Returns a status that makes the engine print each missing setting, with the `pulumi config set` that sets it. */
 function missingSettingsFailure(error: MissingSettings, context: FailureContext): CallFailure {
   const keys = error.settings.map(({ name, description }) =>
     new ConfigureErrorMissingKeys.MissingKey()
@@ -79,9 +79,9 @@ function missingSettingsFailure(error: MissingSettings, context: FailureContext)
 }
 
 /**
- * Returns a status with which the engine records id and state, so that no created instance is lost (G1). The
- * engine also reads the instance before the next update (`refresh_before_update`), and the update then goes on
- * with the same instance.
+ * Returns a status that makes the engine record the instance's id and state, so that no created instance is lost (G1).
+ * The engine also reads the instance before the next update (`refresh_before_update`), and the update then continues with
+ * the same instance.
  */
 function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): CallFailure {
   const { inputs, outputs, leftOut } = fitState(error.state);
@@ -105,9 +105,9 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
 }
 
 function withDetail(code: status, message: string, type: string, detail: Message): CallFailure {
-  const any = new Any();
-  any.pack(detail.serializeBinary(), type);
-  const richStatus = new Status().setCode(code).setMessage(message).setDetailsList([any]);
+  const packedDetail = new Any();
+  packedDetail.pack(detail.serializeBinary(), type);
+  const richStatus = new Status().setCode(code).setMessage(message).setDetailsList([packedDetail]);
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", Buffer.from(richStatus.serializeBinary()));
   return { code, details: message, metadata };
@@ -121,8 +121,8 @@ const maxStateBytes = 4 * 1024 * 1024;
 
 /**
  * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state
- * is too large, its largest properties are left out, secrets first: user data is the only large input, and it
- * is a secret. A property is left out of both inputs and outputs, but never if its name begins with "__". The next
+ * is too large, its largest properties are left out. Secrets are left out first, because user data is a secret and is
+ * usually the only large input. A property is left out of both inputs and outputs, but never if its name begins with "__". The next
  * Diff treats it like a property that an import could not read: the program's value is recorded, and the instance is
  * not replaced. `leftOut` names these properties.
  */
@@ -148,7 +148,7 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
   let bytes = bytesOf(inputs) + bytesOf(outputs);
   for (const property of properties) {
     if (bytes <= maxStateBytes) break;
-    for (const side of [inputs, outputs]) side.getFieldsMap().del(property.key);
+    for (const struct of [inputs, outputs]) struct.getFieldsMap().del(property.key);
     leftOut.push(property.key);
     bytes -= property.bytes;
   }
@@ -161,8 +161,9 @@ function formatMessage(lines: readonly string[], { redactor }: FailureContext): 
 }
 
 /**
- * In UTF-16 units. An error message is sent twice in HTTP/2 trailers, percent-encoded as the message of the
- * status and again in its details, and trailers are not meant for pages of text.
+ * The length of the longest message, in UTF-16 units. An error message is sent twice in HTTP/2 trailers,
+ * percent-encoded as the message of the status and again in its details, and trailers are not meant for pages of
+ * text.
  */
 export const maxMessageLength = 4096;
 

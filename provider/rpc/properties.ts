@@ -7,10 +7,7 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { unknownText, unknownTexts } from "../pulumiNames";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 
-/**
- * The key of the signature. A map with this key is not a plain map: its signature says which special value it
- * is.
- */
+/** The key of the signature. A map with this key is not a plain map, and its signature says which special value it is. */
 export const signatureKey = "4dabf18193072939515e22adb298388d";
 
 /** The signatures of the special values that this provider opens. */
@@ -26,12 +23,15 @@ export const signatures = {
  */
 export const maxDepth = 200;
 
-/** The request is one that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
+/** Thrown for a request that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
 export class InvalidMessage extends Error {
   override readonly name = "InvalidMessage";
 }
 
-/** The provider returned a value that can't be sent. The message names the property, but quotes no string in it. */
+/**
+ * Thrown if the provider returned a value that can't be sent. The message names the property, but quotes no string of
+ * it.
+ */
 export class Unencodable extends Error {
   override readonly name = "Unencodable";
 }
@@ -109,7 +109,7 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
  */
 export type Strictness = "preview" | "final" | "salvage";
 
-/** The value that the encoder is at. `path` names it in errors, as in `networks[0].ipv4`. */
+/** The position of the value that is being encoded. `path` names the value in errors, as in `networks[0].ipv4`. */
 interface Position {
   readonly path: string;
   readonly depth: number;
@@ -125,16 +125,19 @@ export function encodeProperties(map: PropertyMap, strictness: Strictness): Stru
   return Struct.fromJavaScript(encodeMap(map, { path: "", depth: 0, strictness }));
 }
 
-/** Encodes a map without its key `__proto__`. `mayHaveSignature` is set for a map that the engine has sent with a signature. */
+/**
+ * Encodes a map without its key `__proto__`. `mayHaveSignature` is set for a map that the engine has sent with a
+ * signature.
+ */
 function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<string, Json> {
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
     const key = name.toWellFormed();
-    // google-protobuf would set the prototype of an object of its own.
+    // With this key, google-protobuf would set the prototype of one of its objects.
     if (key === "__proto__") continue;
     const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
     if (key === signatureKey && !mayHaveSignature) {
-      // The engine has not sent this map. It would read the map as a secret, or would refuse the reply.
+      // The map is not from the engine. The engine would read it as a secret, or would refuse the reply.
       leaveOut(inner, "this name is reserved by Pulumi");
       continue;
     }
@@ -146,7 +149,7 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
 
 /**
  * Returns the value as JSON, or `undefined` if the value is to be left out. Values that the types forbid are
- * handled too, because nothing after this checks them.
+ * handled too, because no later code checks them.
  */
 function encodeValue(content: unknown, at: Position): Json | undefined {
   if (at.depth > maxDepth) return leaveOut(at, `nested more than ${maxDepth} levels deep`);
@@ -159,7 +162,7 @@ function encodeValue(content: unknown, at: Position): Json | undefined {
         ? content
         : leaveOut(at, `${content} is not a number that Pulumi can store`);
     case "string":
-      // The name of an instance may be one of these strings. With one more character, it is not an unknown value.
+      // An instance may have such a name. With one more character, the engine does not read the name as an unknown value.
       return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
     case "object":
       return content === null ? null : encodeObject(content, at);
@@ -206,7 +209,7 @@ function stepInto(at: Position, path: string): Position {
   return { ...at, path, depth: at.depth + 1 };
 }
 
-/** Whether the object has no prototype, or the one of `{}` of any realm. */
+/** Whether the object has no prototype, or is like `{}`. A `{}` may be from another realm, as in Jest. */
 function isPlainObject(content: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(content);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -1,5 +1,5 @@
 /**
- * The inputs of the provider resource: the settings, and entries of the engine beside them. `service.ts` uses
+ * Handles the inputs of the provider resource: the settings, and the entries that the engine adds. `service.ts` uses
  * this file for CheckConfig, DiffConfig and Configure.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -11,15 +11,13 @@ import type { DiffKind, DiffResponse } from "../requests";
 /** The keys of the entries that are not settings. The engine adds them for its own use. */
 const engineEntries = ["version", "pluginDownloadURL", "__internal"];
 
-/** Returns the settings in these inputs, without the entries of the engine. */
+/** Returns the settings in these inputs, without the entries that the engine adds. */
 export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
   const entries = Object.entries(inputs).filter(([key]) => !engineEntries.includes(key));
   return propertyMap(Object.fromEntries(entries));
 }
 
-/**
- * Adds the entries of the engine in `sent` to the settings, unchanged, because CheckConfig must not change them.
- */
+/** Returns the settings with the entries that the engine added to `sent`. CheckConfig has to return them unchanged. */
 export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
   const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));
   return propertyMap({ ...settings, ...Object.fromEntries(entries) });
@@ -51,7 +49,7 @@ function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolea
 /**
  * Returns a warning if the program's SDK is newer than this plugin in `folder`, and undefined if it is not. The
  * engine runs a plugin of any version that it finds on PATH or in `plugins.providers`, and does not say what to
- * do about a wrong one.
+ * do if the version is too old.
  */
 export function newerSdkWarning(
   inputs: PropertyMap,

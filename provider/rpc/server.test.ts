@@ -42,7 +42,7 @@ test("after Handshake and Attach, a loaded provider is renewed for the new engin
   });
 });
 
-test("the first call that needs the provider loads it, once; the schema and a Cancel need none", async () => {
+test("the first call that needs the provider loads it, once, and GetSchema and Cancel don't load it", async () => {
   await withServer({}, async ({ client, calls, loads }) => {
     await client.handshake();
     await client.schema();
@@ -61,7 +61,7 @@ test("GetPluginInfo and GetSchema answer before any configuration", async () => 
   });
 });
 
-test("the engine's own entries beside the settings never reach the provider, and are returned unchanged", async () => {
+test("the entries that the engine adds to the settings never reach the provider, and are returned unchanged", async () => {
   const news = propertyMap({
     version: "1.2.3",
     pluginDownloadURL: "https://x",
@@ -90,14 +90,17 @@ test.each([
     "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00",
     { kind: "known", id: "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00" },
   ],
-  // In the first preview of a new stack.
+  // The engine sends this id in the first preview of a new stack.
   ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", { kind: "unknown" }],
-])("Configure tells whose run it is: %j", async (id, scope) => {
-  await withServer({}, async ({ client, calls }) => {
-    await client.configure(propertyMap({}), id);
-    expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
-  });
-});
+])(
+  "for a provider resource with the id %j, Configure passes on the scope %j",
+  async (id, scope) => {
+    await withServer({}, async ({ client, calls }) => {
+      await client.configure(propertyMap({}), id);
+      expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
+    });
+  },
+);
 
 test("a Configure without the id of the provider resource is refused", async () => {
   await withServer({}, async ({ client, calls }) => {
@@ -109,7 +112,7 @@ test("a Configure without the id of the provider resource is refused", async () 
   });
 });
 
-test("changed settings are shown and never replace anything", async () => {
+test("DiffConfig shows changed settings, and no change replaces the provider resource", async () => {
   await withServer({}, async ({ client }) => {
     const olds = propertyMap({ version: "1", a: 1, gone: "x", same: new Secret("s"), later: 1 });
     const news = propertyMap({ version: "2", a: 2, added: "x", same: "s", later: Unknown.value });
@@ -171,19 +174,19 @@ test("Diff says which inputs change, which of them replace, and in which order",
   });
 });
 
-test("a Diff without changes says so for certain", async () => {
+test("the reply to a Diff without changes is DIFF_NONE, not DIFF_UNKNOWN", async () => {
   await withServer({}, async ({ client }) => {
     const answer = await client.diff({ id: "i-1", news: inputs });
     expect(answer).toMatchObject({ changes: pb.DiffResponse.DiffChanges.DIFF_NONE, diffsList: [] });
   });
 });
 
-test("Create passes on time-out and preview, and returns id and outputs, unknown ones in a preview", async () => {
-  const seen = propertyMap({ ipv4: Unknown.value, name: "web" });
+test("Create passes on time-out and preview, and returns the id and the outputs, which may be unknown in a preview", async () => {
+  const previewed = propertyMap({ ipv4: Unknown.value, name: "web" });
   const create = async ({ preview }: { preview: boolean }) =>
-    preview ? { id: "", outputs: seen } : { id: "i-1", outputs };
+    preview ? { id: "", outputs: previewed } : { id: "i-1", outputs };
   await withServer({ create }, async ({ client, calls }) => {
-    expect(await client.create({ inputs, preview: true })).toEqual({ id: "", outputs: seen });
+    expect(await client.create({ inputs, preview: true })).toEqual({ id: "", outputs: previewed });
     expect(await client.create({ inputs, timeoutSeconds: 90.5 })).toEqual({ id: "i-1", outputs });
     expect(calls).toEqual([
       ["create", { ...target, inputs, timeoutSeconds: 0, preview: true }],
@@ -192,7 +195,7 @@ test("Create passes on time-out and preview, and returns id and outputs, unknown
   });
 });
 
-test("Update, Delete: everything the engine knows of the resource is passed on", async () => {
+test("Update and Delete pass on everything that the engine knows of the resource", async () => {
   const known = { id: "i-1", oldInputs: inputs, oldOutputs: outputs, timeoutSeconds: 5 };
   await withServer({ update: async () => outputs }, async ({ client, calls }) => {
     expect(await client.update({ ...known, news: inputs, preview: true })).toEqual(outputs);
@@ -225,7 +228,7 @@ test("Read distinguishes import, get and refresh, and its reply is empty if the 
   );
 });
 
-test("Invoke returns outputs, secrets among them, and failures", async () => {
+test("Invoke returns outputs, including secrets, and failures", async () => {
   const answer = { outputs, failures: [{ property: "id", reason: "not both" }] };
   await withServer({ invoke: async () => answer }, async ({ client, calls }) => {
     expect(await client.invoke("compute:index:getInstance", inputs)).toEqual(answer);
@@ -266,14 +269,14 @@ test("an unknown resource or function is refused with the names of the known one
   });
 });
 
-/** A time-out that is not a positive number counts as none. */
+// A time-out that is not a positive number counts as no time-out, which is 0.
 test.each([
   [NaN, 0],
   [-1, 0],
   [-Infinity, 0],
   [1e300, 1e300],
   [Infinity, Infinity],
-])("a time-out of %d s is one of %d", async (sent, received) => {
+])("a time-out of %d s reaches the provider as %d", async (sent, received) => {
   await withServer({}, async ({ client, calls }) => {
     await client.create({ inputs, timeoutSeconds: sent });
     expect(calls).toMatchObject([["create", { timeoutSeconds: received }]]);
@@ -310,12 +313,13 @@ test("no message can crash or hang the server", async () => {
   });
 });
 
-/** The bytes of a CreateRequest whose one property is a list in a list, this many levels deep. */
+/** Returns the bytes of a CreateRequest whose only property is a list in a list and so on, this many levels deep. */
 function nested(levels: number): Buffer {
-  // CreateRequest.properties, Struct.fields, its value; then Value.list_value and ListValue.values.
+  // The numbers of the fields CreateRequest.properties, Struct.fields and the entry's value. Then, for each level, those of
+  // Value.list_value and ListValue.values.
   const fields = [2, 1, 2, ...Array.from({ length: levels }, () => [6, 1]).flat()];
   const heads = fields.map((field, index) => {
-    // Five bytes each: the tag and a length of four bytes.
+    // Each field begins with five bytes: the tag, and a length of four bytes.
     const length = 5 * (fields.length - index - 1);
     const [low, middle, high] = [0, 7, 14].map((shift) => ((length >> shift) & 127) | 128);
     return [field * 8 + 2, low ?? 0, middle ?? 0, high ?? 0, length >> 21];
@@ -364,7 +368,7 @@ test("drain waits for a call whose engine is gone, because it may still record a
     client.close();
     let drained = false;
     const draining = server.drain().then(() => (drained = true));
-    await new Promise((go) => setTimeout(go, 100));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect(drained).toBe(false);
     resolve();
     expect(await draining).toBe(true);

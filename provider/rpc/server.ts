@@ -18,7 +18,7 @@ import type { Redactor } from "../redaction";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 
-/** The calls of `IResourceProviderServer`, all of them optional, without its index signature, which would let any name pass. */
+/** The calls of `IResourceProviderServer`, all optional. Its index signature, which allows any name, is left out. */
 export type ProviderCalls = Partial<{
   [
     Name in keyof IResourceProviderServer as string extends Name ? never : Name
@@ -49,7 +49,7 @@ export class ProviderServer {
 
   constructor(dependencies: ServerDependencies) {
     this.#dependencies = dependencies;
-    // The engine sends and accepts up to 400 MB. By default, grpc-js refuses more than 4 MB.
+    // The engine sends and accepts up to 400 MB. By default, grpc-js refuses to receive more than 4 MB.
     this.#server = new Server({
       "grpc.max_receive_message_length": 400 * 1024 * 1024,
       "grpc.max_send_message_length": -1,
@@ -77,16 +77,18 @@ export class ProviderServer {
   }
 
   /**
-   * Tells the provider to end its waits, if it is loaded. `isOrderly` says that the engine has received every reply. Never
-   * throws.
+   * Tells the provider to end its waits, if it is loaded or being loaded. Never throws.
+   *
+   * @param isOrderly whether the engine has received every reply
+   * @param isEngineGone whether the engine has ended, so that replies reach nobody any more
    */
   cancel(isOrderly: boolean, isEngineGone = false): void {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
 
   /**
-   * Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. The provider
-   * then drops the configuration of an engine that has sent Cancel (`renew`).
+   * Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. If the
+   * previous engine has sent Cancel, the provider drops that engine's configuration (`renew`).
    */
   attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
@@ -102,13 +104,13 @@ export class ProviderServer {
 
   /** Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone. */
   async drain(): Promise<void> {
-    // For grpc-js, a call has ended when its connection breaks. But the call goes on, and may still write the id of
-    // a created instance to the ledger (G1).
+    // grpc-js regards a call as ended when its connection breaks. But our handler is still running, and may write the id
+    // of a created instance to the ledger, so that the instance is not lost (G1).
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     await Promise.all([closed, ...this.#running]);
   }
 
-  /** Closes the connections at once, with every call on them. */
+  /** Closes all connections at once, and with them every call. Also ends the log to the engine. */
   stop(): void {
     this.#server.forceShutdown();
     this.#dependencies.log.close();

@@ -31,7 +31,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
     new pb.CheckResponse()
-      // `preview` in an update too, because the engine then also accepts unknown inputs from Check.
+      // The strictness is `preview` outside a preview too, because the engine accepts unknown inputs from Check even then.
       .setInputs(encodeProperties(inputs, "preview"))
       .setFailuresList(failures.map(toCheckFailure));
   const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
@@ -78,7 +78,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
         args: omitEngineEntries(decodeProperties(request.getArgs())),
       });
-      // The capabilities in the response to Handshake, and previews.
+      // The same capabilities as in the response to Handshake, and also the support for previews.
       return new pb.ConfigureResponse()
         .setAcceptsecrets(true)
         .setAcceptresources(true)
@@ -252,7 +252,7 @@ function readAutonamingMode(mode: number): requests.AutonamingMode {
   return known;
 }
 
-/** Returns 0 if the program sets no time-out, or one that is not a positive number. */
+/** Returns the time-out that the program sets. Returns 0 if it sets none, or one that is not a positive number. */
 function readTimeoutSeconds(request: { getTimeout(): number }): number {
   const seconds = request.getTimeout();
   return seconds > 0 ? seconds : 0;

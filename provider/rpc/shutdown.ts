@@ -9,7 +9,10 @@ export const afterSignalMs = 4000;
  * response to a POST may still bring an id, which is then recorded in the ledger.
  */
 export const afterEngineMs = 15_000;
-/** How long the exit may wait if no call is running. It waits for the last answer to be sent, if the engine reads slowly. */
+/**
+ * How long the exit may wait if no call is running. The last answer may still have to be sent, if the engine reads
+ * slowly.
+ */
 const idleMs = 250;
 
 /**
@@ -24,18 +27,22 @@ export function exitWithEngine(
   isStdinOfEngine: boolean,
 ): void {
   let hasSignal = false;
-  /** `isOrderly` says that the engine has received every answer, and will save them all in the state. */
-  const end = (graceMs: number, how: { isOrderly: boolean; isEngineGone: boolean }): void => {
+  /**
+   * Ends the process. `isOrderly` says that the engine has received every answer unless a call is running, and will save
+   * all answers in the state.
+   */
+  const end = (graceMs: number, ending: { isOrderly: boolean; isEngineGone: boolean }): void => {
     const isIdle = server.runningCalls === 0;
-    // It also drains when no call is running: the last answer may not have been written to the network yet.
+    // `drain` is called even if no call is running, because the last answer has possibly not been sent yet.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
-    server.cancel(isIdle && how.isOrderly, how.isEngineGone);
+    server.cancel(isIdle && ending.isOrderly, ending.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (hasSignal) exit();
     hasSignal = true;
-    // An engine sends SIGINT when it has finished, and some engines (3.180) send no Cancel before it. A Ctrl-C at
-    // the terminal reaches only the engine. So a SIGINT means that the engine has all answers. Another signal does not.
+    // An engine sends SIGINT when it has finished, and some engines (3.180) send no Cancel before it. A Ctrl-C at the
+    // terminal reaches only the engine. So a SIGINT means that the engine has all answers. Another signal does not
+    // mean that.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);

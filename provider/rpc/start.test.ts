@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { isCommand, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
-
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { bundlePlugin, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
@@ -57,10 +56,13 @@ test.each([
   [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], true],
   [["--tracing=x", "-v", "9", "127.0.0.1:41"], true],
   [["--logtostderr", "--tracing", "http://t:1"], false],
-])("arguments %j: started by the engine: %s; never a command", (argv, byEngine) => {
-  expect(isStartedByEngine(argv)).toBe(byEngine);
-  expect(isCommand(argv)).toBe(false);
-});
+])(
+  "the arguments %j are no command, and whether the engine started the plugin is %s",
+  (argv, byEngine) => {
+    expect(isStartedByEngine(argv)).toBe(byEngine);
+    expect(isCommand(argv)).toBe(false);
+  },
+);
 
 test.each([
   ["doctor", "--json"],
@@ -72,7 +74,7 @@ test.each([
   expect(isCommand(argv)).toBe(true);
 });
 
-test("the port is the first and only thing on stdout, whatever goes wrong later", async () => {
+test("the plugin prints only its port to stdout, whatever goes wrong later", async () => {
   await withPlugin(["--logtostderr", "-v=3"], async ({ plugin, client, engine }) => {
     expect(await client.version()).toMatch(/^\d+\.\d+\.\d+/);
     await client.read({ id: "i-1" });
@@ -86,7 +88,7 @@ test("the port is the first and only thing on stdout, whatever goes wrong later"
   });
 });
 
-test("the token of Pulumi Cloud, which the engine hands to every plugin, is dropped (G8)", async () => {
+test("the provider does not see the token of Pulumi Cloud, which the engine passes to every plugin (G8)", async () => {
   const env = { PULUMI_API_URL: "https://api.pulumi.com", PULUMI_ACCESS_TOKEN: "pul-1" };
   await withPlugin(
     [],
@@ -100,15 +102,15 @@ test("the token of Pulumi Cloud, which the engine hands to every plugin, is drop
 });
 
 test.each([
-  // So do engines end a plugin to which they send no Cancel.
+  // Some engines send no Cancel. This is how they end a plugin.
   ["SIGINT", true],
   ["SIGTERM", false],
-] as const)("%s ends an idle plugin; that the engine has saved all: %s", async (signal, idle) => {
+] as const)("%s ends an idle plugin, with `isOrderly` %s", async (signal, isOrderly) => {
   await withPlugin([], async ({ plugin, client }) => {
     await client.check({ news: inputs });
     plugin.process.kill(signal);
     expect(await plugin.ended).toBe(0);
-    expect(plugin.stderr()).toContain(`cancel, idle: ${idle}\n`);
+    expect(plugin.stderr()).toContain(`cancel, idle: ${isOrderly}\n`);
   });
 });
 
@@ -125,7 +127,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("Cancel during a Create does the same, and the plugin goes on", async () => {
+test("Cancel during a Create cancels it too, but the plugin goes on", async () => {
   await withPlugin([], async (started) => {
     const { outcome } = await startCreate(started);
     await started.client.cancel();
@@ -134,7 +136,7 @@ test("Cancel during a Create does the same, and the plugin goes on", async () =>
   });
 });
 
-test("the end of stdin is the end of the engine: what runs is cancelled, then the plugin exits", async () => {
+test("the end of stdin means that the engine is gone, so running calls are cancelled and the plugin exits", async () => {
   await withPlugin([], async (started) => {
     const { outcome } = await startCreate(started);
     started.plugin.process.stdin?.end();
@@ -156,7 +158,7 @@ test("a signal after the end of stdin does not cut off a call that may still lea
   });
 });
 
-test("started by hand, to attach to, the plugin does not mind the end of stdin", async () => {
+test("a plugin that a person started keeps running after the end of stdin, so that an engine can attach", async () => {
   const plugin = await startPlugin(bundle, []);
   const client = connect(plugin.port);
   plugin.process.stdin?.end();

@@ -27,7 +27,7 @@ test("with validateCredentials false, the account is never requested", async () 
   expect(service.calls).toEqual([]);
 });
 
-test("a 401 is one clear error, and the account is not requested again", async () => {
+test("after a 401, every call fails with the same error, and the account is not requested again", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => {
     throw answered(401, "GET");
@@ -40,7 +40,7 @@ test("a 401 is one clear error, and the account is not requested again", async (
   expect(service.calls).toEqual(["account"]);
 });
 
-test("a 403 for the account is one warning, since the token may still list and create", async () => {
+test("a 403 for the account causes one warning, since the token may still list and create", async () => {
   const { session, service, messages } = scene();
   service.accountAnswer = () => {
     throw answered(403, "GET");
@@ -51,7 +51,7 @@ test("a 403 for the account is one warning, since the token may still list and c
 });
 
 test.each([answered(503, "GET"), failed("unreachable", "refused", "GET")])(
-  "after a failure that may pass, the account is requested again: %s",
+  "after the transient failure %s, the account is requested again",
   async (fault) => {
     const { session, service } = scene();
     service.accountAnswer = () => {
@@ -72,14 +72,14 @@ test("a response without a usable id leaves the origin without an account", asyn
   }
 });
 
-test("an account request that hangs is waited for until the time-out of the operation", async () => {
+test("an account request that hangs fails with the time-out of the operation", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => new Promise(() => undefined);
   const { signal } = session.operation(5);
   expect(await errorOf(session.connection.open(signal))).toBeInstanceOf(TimedOut);
 });
 
-test("if the client can't be made, this is an error of the settings, not a defect", async () => {
+test("if the client can't be made, the error blames the settings and is no defect", async () => {
   const { session, ctx } = scene();
   ctx.createApi = () => {
     throw new Error("HTTPS_PROXY is no address");
@@ -91,7 +91,10 @@ test("if the client can't be made, this is an error of the settings, not a defec
 
 const newToken = "sk_live_rotated_canary";
 
-/** A session whose token came from a file. `listed` has the ids that the service lists for each token. */
+/**
+ * Makes a session whose token came from a file. `listed` has the ids that the service lists for each token. With
+ * `isOpen`, the session has an origin and a listing.
+ */
 async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = true) {
   const { session, ctx, service, messages, clock } = scene();
   const file = join(temporaryFolder(), "token");
@@ -112,12 +115,12 @@ async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = tru
 }
 const sameTenant = { [liveToken]: ["i-1", "i-2"], [newToken]: ["i-2"] };
 
-test("after a 401, the token is read from its file anew, and removed from messages from then on (G8)", async () => {
+test("after a 401, the token is read from its file again, and the new token is removed from messages (G8)", async () => {
   const { ctx, messages, file, write, renew } = await withTokenFile(sameTenant);
   write(`${newToken}\n`);
   // Two requests are refused at once.
   expect(await Promise.all([renew(liveToken), renew(liveToken)])).toEqual([newToken, newToken]);
-  // Another request was sent with the old token, and is now refused.
+  // A request that was sent with the old token is refused only now.
   expect(await renew(liveToken)).toBe(newToken);
   expect(messages.all).toEqual([
     `info the service refused the token; the run continues with the new one in ${file}`,
@@ -144,7 +147,7 @@ test.each([
   [newToken, "may be another tenant's", {}],
   [newToken, "may be another tenant's", { [liveToken]: ["i-1"], [newToken]: ["i-9"] }],
 ])(
-  "a file with %j: %s: the token is not renewed, and one warning says why (G3)",
+  "with a file that has %j, the token is not renewed, and one warning says why: %s (G3)",
   async (content, why, listed) => {
     const { messages, clock, write, renew } = await withTokenFile(listed);
     clock.autoAdvance();
@@ -166,7 +169,7 @@ test("an instance that this session has created shows that the new token is of i
   expect(await renew(liveToken)).toBe(newToken);
 });
 
-test("a first token that was never accepted is replaced, and the session begins with the new one", async () => {
+test("if the first token was never accepted, the origins of the session have the hash of the new one", async () => {
   const { session, write, renew } = await withTokenFile({}, false);
   const { tokenHash: first } = session.connection.place();
   write(newToken);

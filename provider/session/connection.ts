@@ -15,32 +15,36 @@ import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
 
-/** How long the file of the token is searched for a new token, and how often it is read in this time. */
+/** How long a new token is searched for in the token's file after a 401. */
 const newTokenMs = 2000;
+/** The time between two reads of the file in this search. */
 const rereadMs = 250;
 /** How long the check of a new token may take. */
 const checkSeconds = 10;
 
-/** Makes the API client of a session when it is first needed, and checks the token once. */
+/**
+ * Makes the API client of a session when it is first needed, and checks the token once. Also returns the origin of the
+ * session's instances (`Origin`): the service, the kind and hash of the token, and the account if it is known.
+ */
 export class Connection {
   readonly #settings: Settings;
   readonly #ctx: ProviderContext;
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
+  /** Whether this session has seen the instance with this id, in a listing or as its own. */
   readonly #isKnown: (id: string) => boolean;
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token: still running, successful, or failed for good. Undefined if the next call must check. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** Whether an origin was returned. From then on, the session belongs to the tenant of its first token. */
+  /** Whether an origin was made. From then on, the session belongs to the tenant of the token that it had then. */
   #hasOrigin = false;
   /** The search for a new token that is under way. */
   #renewal: Promise<string | undefined> | undefined;
-  /** The last warning about the file of the token. */
-  #warned: string | undefined;
+  /** The problem that the last warning about the token's file named. */
+  #lastProblem: string | undefined;
 
-  /** @param isKnown whether this session has seen the instance with this id, in a listing or as its own */
   constructor(
     settings: Settings,
     ctx: ProviderContext,
@@ -56,9 +60,9 @@ export class Connection {
 
   /**
    * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
-   * /v2/account, unless compute:validateCredentials is false. If that request fails, for
-   * example by a time-out, the next call checks the token again. If the service answers with an error that will not pass
-   * and is no 401, such as a 403, a warning is shown and the token is used.
+   * /v2/account, unless compute:validateCredentials is false. A 401 is an `OperationFailed`. After another answer that a
+   * retry would not change, for example a 403, a warning is shown and the token is used. After any other failure, for
+   * example a time-out, the next call checks the token again.
    *
    * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
    * @throws RequestError if the token could not be checked and a later check may succeed
@@ -91,18 +95,18 @@ export class Connection {
     await api?.close();
   }
 
-  /** Returns the origin of the instances of this session, without the account, for which a request is needed. */
+  /** Returns the origin of this session's instances, but without the account, which only a request could find out. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
   }
 
   /**
-   * Returns the token to use after the service refused one, from the file of the token. Undefined if the file has no
-   * other usable token. Requests that are refused at the same time share one search. Never rejects.
+   * Resolves to the token to use after the service refused one, or to undefined if the token's file has no other usable
+   * token. Requests that are refused at the same time share one search. Never rejects.
    */
   #renewToken(file: string, refused: string): Promise<string | undefined> {
-    // Another request has renewed the token since this one was sent.
+    // The token was renewed after the refused request was sent.
     if (refused !== this.#token) return Promise.resolve(this.#token);
     this.#renewal ??= this.#searchNewToken(file)
       .catch(() => undefined)
@@ -110,18 +114,21 @@ export class Connection {
     return this.#renewal;
   }
 
-  /** Reads the file until it has another usable token, since its writer may replace it a moment after the service does. */
+  /**
+   * Reads the file until it has another usable token, but for about `newTokenMs` at most. The program that writes the file
+   * may replace the token a moment later than the service.
+   */
   async #searchNewToken(file: string): Promise<string | undefined> {
     const { clock, messages } = this.#ctx;
     const end = clock.now() + newTokenMs;
     for (;;) {
       const hadOrigin = this.#hasOrigin;
       const found = await this.#readNewToken(file);
-      // If another call has opened the connection meanwhile, the token is judged again.
+      // If another call has made the session's first origin meanwhile, the new token has to be of the same tenant.
       if (hadOrigin !== this.#hasOrigin) continue;
       if ("token" in found) {
         this.#token = found.token;
-        // The session begins with this token, in its origins, digests and hashed names.
+        // No origin has the hash of the old token yet, so origins, digests and hashed names can all use the new one.
         if (!this.#hasOrigin) this.#settings.apiToken = found.token;
         messages.info(
           `the service refused the token; the run continues with the new one in ${file}`,
@@ -134,8 +141,8 @@ export class Connection {
   }
 
   /**
-   * Reads the new token. Once this session has an origin, the new token must be of the same tenant. Otherwise its listings
-   * would prove nothing about the instances of this run (G3).
+   * Reads the new token. Once this session has an origin, the new token must be of the same tenant. With another tenant's
+   * token, listings would lack the instances of this run, and the instances would wrongly count as gone (G3).
    */
   async #readNewToken(file: string): Promise<TokenFileContent> {
     const content = readTokenFile(file, this.#ctx.redactor);
@@ -144,7 +151,7 @@ export class Connection {
     const describe = (problem: string) => tokenFileProblem(file, problem);
     if (content.token === this.#token) return describe("still holds the refused token");
     const newKind = tokenKindOf(content.token);
-    // The policies of the session were chosen for the kind of the token that it began with.
+    // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
     if (newKind !== tokenKind) {
       return describe(`holds a ${newKind} token now, but this run began with a ${tokenKind} one`);
     }
@@ -154,7 +161,10 @@ export class Connection {
       : describe(`holds another token now, ${doubt}. Run again to use it`);
   }
 
-  /** Says why it is not shown that a token is of the tenant of this session, as a clause. Undefined if it is shown. */
+  /**
+   * Returns why the token may be of another tenant than this session, as a clause. Undefined if the listing with the token
+   * shows an instance that this session has seen.
+   */
   async #doubtOfTenant(token: string): Promise<string | undefined> {
     const api = await this.#createApi(token);
     using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
@@ -170,8 +180,8 @@ export class Connection {
   }
 
   #warnOfToken(problem: string): undefined {
-    if (this.#warned === problem) return;
-    this.#warned = problem;
+    if (this.#lastProblem === problem) return;
+    this.#lastProblem = problem;
     this.#ctx.messages.warning(
       `the service refused the token, and there is no new one: ${problem}`,
     );

@@ -36,7 +36,7 @@ test("with a cursor, all creates run at once", async () => {
   expect(entered).toHaveLength(1000);
 });
 
-test("without a cursor, as many creates run as a page shows, and the next one enters when one leaves", async () => {
+test("without a cursor, 100 creates run, as many as a page shows, and the next one enters when one leaves", async () => {
   const { create, leave, entered, waited } = setUp();
   await create(301);
   expect(entered).toHaveLength(100);
@@ -50,14 +50,14 @@ test("without a cursor, as many creates run as a page shows, and the next one en
   expect(entered).toEqual(Array.from({ length: 301 }, (_, n) => `web-${n}`));
 });
 
-test("a create that holds a slot already enters again at once", async () => {
+test("a create that already holds a slot enters at once", async () => {
   const { create, entered } = setUp();
   await create(100);
   await create(1);
   expect(entered.slice(99)).toEqual(["web-99", "web-0"]);
 });
 
-test("Ctrl-C ends the wait of all creates, and none of them gets a slot later", async () => {
+test("Ctrl-C ends the wait of all creates, and no create that waited gets a slot later", async () => {
   const { create, leave, entered, waited, failed, cancellation } = setUp();
   await create(150);
   cancellation.abort(new Canceled());

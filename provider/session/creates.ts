@@ -14,23 +14,27 @@ export interface Unfinished {
   key: string;
   id: string;
   outputs: PropertyMap;
-  /** Listings that began before this mark (`ListingSource.mark`) prove nothing about the instance. */
+  /**
+   * Listings that began before this mark prove nothing about the instance. A mark is a number in the order of this
+   * process's listings and writes (`ListingSource.mark`).
+   */
   after: number;
 }
 
 /**
- * Keeps creates of one name apart until their ids are known, and keeps the ids of the session's instances. With these
- * ids, no create takes over an instance of another create of the session, and no delete destroys an instance
- * that the session has taken over.
+ * Makes creates of one name wait for each other until their ids are known, and keeps the ids of the session's instances.
+ * To take over is to use an instance that already exists instead of creating one. With the ids, no create takes over an
+ * instance of another create of the session. And no delete of an older state entry destroys an instance that a resource
+ * of this session has taken over.
  */
 export class Creates {
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
-  /** By name of the instance: the mark (`ListingSource.markWrite`) at which the turn of its last create ended. */
+  /** For each instance name: the mark (`ListingSource.markWrite`) when the last turn of the name (see `inTurn`) ended. */
   readonly #turnEndMarks = new Map<string, number>();
   /** The ids of the instances that this session has created or taken over. */
   readonly #ids = new Set<string>();
-  /** The ids of those that it has taken over. */
+  /** The ids of the instances that this session has taken over. They are in `#ids` too. */
   readonly #takenOver = new Set<string>();
   /** The unfinished instances, by the URN of their resources. */
   readonly #unfinished = new Map<string, Unfinished>();
@@ -40,19 +44,22 @@ export class Creates {
   }
 
   /**
-   * Runs `create` when no earlier turn of this name is running any more. A turn is the part of a Create call that ends
+   * Runs `create` as soon as all earlier turns of this name have ended. A turn is the part of a Create call that ends
    * when the id of the instance is known, or when the call has failed.
    */
   inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
     return this.#locks.run(name, signal, create);
   }
 
-  /** Notes that a turn of this name ends. The listing that the next create of the name takes before its POST must begin later. */
+  /**
+   * Notes that a turn of this name ends now. Before its POST, the next create of the name uses a listing that begins
+   * later.
+   */
   noteTurnEnd(name: string): void {
     this.#turnEndMarks.set(name, this.#listings.markWrite());
   }
 
-  /** Returns the mark (not a time) of the last `noteTurnEnd` of this name, or 0 if there was none. */
+  /** Returns the mark of the last `noteTurnEnd` of this name, or 0 if there was none. A mark is not a time. */
   turnEndMark(name: string): number {
     return this.#turnEndMarks.get(name) ?? 0;
   }
@@ -83,7 +90,7 @@ export class Creates {
 
   /**
    * Notes that the create of this resource left an instance unfinished. An error hook of the program may make the
-   * engine repeat the create, which then goes on with this instance.
+   * engine repeat the create, and the repeated create then continues with this instance.
    */
   noteUnfinished(urn: string, unfinished: Unfinished): void {
     this.#unfinished.set(urn, unfinished);
@@ -96,14 +103,16 @@ export class Creates {
 }
 
 /**
- * Limits a session to 100 creates at a time if no cursor is configured. Without a cursor, a listing shows only 100
- * instances of each status. With at most 100 in PROVISIONING, each is listed, and is seen with its address. A create
- * holds its slot from before the POST until the instance is ready.
+ * Limits a session to 100 creates at a time if no cursor (`compute:cursorParameter`) is configured. Without a cursor, a
+ * listing shows only 100 instances of each status. As long as at most 100 are in PROVISIONING, a listing shows every one
+ * of them, and so their addresses too. A create that sends a POST holds its slot from before its listing of the existing
+ * instances until its call ends. A create that continues with an existing instance needs no slot.
  */
 export class CreateSlots {
   readonly #size: number;
+  /** The URNs of the creates that hold a slot. */
   readonly #holders = new Set<string>();
-  /** The creates that wait for a slot, in the order they came: the URN, and the function that ends the wait. */
+  /** For each create that waits for a slot: its URN, and the function that ends the wait. The longest wait comes first. */
   readonly #waiting = new Map<string, () => void>();
 
   constructor({ hasCursor }: { hasCursor: boolean }) {

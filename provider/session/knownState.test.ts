@@ -4,7 +4,7 @@ import { originKey, originToState } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { scene, type Scene } from "../testing/scene";
 
-/** Outputs as in a state, with the stamp of the session `run` and the hash of a token. */
+/** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
   const origin = { ...session.connection.place(), ...(tokenHash ? { tokenHash } : {}) };
   return propertyMap({ name: "web", [originKey]: originToState(origin), __run: run });
@@ -16,7 +16,7 @@ test.each([
   ["another session", "an-earlier-run", true],
   ["this session", undefined, false],
   ["no session, as of a `.get()`", "", false],
-])("outputs with the stamp of %s", (_whose, run, proves) => {
+])("whether outputs with the stamp of %s prove that a state held them", (_whose, run, proves) => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   world.session.state.observe("i-1", outputsOf(world, run ?? world.session.id));
@@ -26,20 +26,20 @@ test.each([
   );
 });
 
-test("an id that came with any call is known, even if nothing is proven", () => {
+test("`hasId` is true for an id that came with any call, even if nothing is proven", () => {
   const world = scene();
   world.session.state.observe("i-1", propertyMap({}));
   expect(world.session.state.hasId("i-1")).toBe(true);
   expect(world.session.state.hasId("i-2")).toBe(false);
 });
 
-test("records are settled for the service in the outputs, not for that in the settings", () => {
+test("records are settled for the service in the outputs, not for the service in the settings", () => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  const there = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
-  const outputs = propertyMap({ [originKey]: originToState(there), __run: "an-earlier-run" });
+  const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
+  const outputs = propertyMap({ [originKey]: originToState(otherOrigin), __run: "an-earlier-run" });
   world.session.state.observe("i-1", outputs);
-  expect(settled.mock.calls).toEqual([[expect.objectContaining(there), "i-1", "state"]]);
+  expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
 });
 
 test("a listing is of the same tenant if it shows another instance with the same token (G3)", () => {

@@ -7,17 +7,20 @@ import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /**
- * What a session knows of Pulumi's state. A provider can't read the state: it only sees the id and the outputs
- * that come with each call for a resource. The state has these outputs, or is about to have them.
+ * What a session knows of Pulumi's state. A provider can't read the state: it only sees the id and the outputs that come
+ * with each call for a resource. The state often has these outputs, but not always (see `isProven`).
  */
 export class KnownState {
   readonly #ledger: Ledger;
   /** The service and token kind of the settings. */
   readonly #place: Place;
   readonly #sessionId: string;
-  /** Maps the id of each instance that `observe` was called with to the hashes of the tokens in its recorded origins. */
+  /**
+   * The ids that `observe` was called with, and for each id the token hashes in the recorded origins. An origin (`__origin`
+   * in the outputs) says which service and which token an instance comes from.
+   */
   readonly #tokenHashes = new Map<string, Set<string>>();
-  /** The ids of instances that are proven to have been in a state. */
+  /** The ids of the instances that a state is proven to have held. */
   readonly #proven = new Set<string>();
   /** The URNs of the resources for which Check was called after their last Read. */
   readonly #inUpdate = new Set<string>();
@@ -32,8 +35,9 @@ export class KnownState {
 
   /**
    * Notes the id and the outputs of an instance. Every Diff, Update, Delete and refresh comes with both, and an import
-   * finds them. If the stamp of another session in the outputs proves that a state held the instance, the
-   * instance's records in the ledger get the stage `settled`.
+   * finds them. The stamp (`__run` in the outputs) is the id of the session that made the outputs. The stamp of another
+   * session proves that a state held the instance. Then the ledger no longer needs the instance's records, and they get
+   * the stage `settled`.
    */
   observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
@@ -50,18 +54,19 @@ export class KnownState {
     return this.#tokenHashes.has(id);
   }
 
-  /** Whether it is proven that a state held this instance. */
+  /** Whether it is proven that a state held this instance. The engine also sends ids that no state holds (`wasInState`). */
   isProven(id: string): boolean {
     return this.#proven.has(id);
   }
 
   /**
-   * Whether the listing shows an instance other than `id` whose recorded origin has this token hash. If so, the
-   * listing is of the same tenant as that token, and may prove that `id` is gone (G3).
+   * Whether the listing shows an instance other than `id` whose recorded origin has this token hash. If so, the listing
+   * is of the same tenant as that token, and may be used to prove that `id` is gone (an instance counts as gone only with
+   * proof, G3).
    */
   showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
     return [...this.#tokenHashes].some(
-      ([other, hashes]) => other !== id && hashes.has(tokenHash) && listed.has(other),
+      ([seenId, hashes]) => seenId !== id && hashes.has(tokenHash) && listed.has(seenId),
     );
   }
 

@@ -1,4 +1,7 @@
-/** The notices about leftovers that a session prints. The create of an instance uses them. */
+/**
+ * The notices about leftovers that a session prints. A leftover is an instance that may be left over from an earlier
+ * create of the same resource. The create of an instance uses this file.
+ */
 import type { TokenKind } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 
@@ -6,10 +9,10 @@ import type { ProviderContext } from "../context";
 export class LeftoverNotices {
   readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
   readonly #tokenKind: TokenKind;
-  /** The ids of the leftovers that were in a notice. */
+  /** The ids of the leftovers that were named, or will be in the next notice. */
   readonly #reportedIds = new Set<string>();
   /** The descriptions of the leftovers for the next notice. */
-  #leftovers: string[] = [];
+  #descriptions: string[] = [];
 
   constructor(ctx: Pick<ProviderContext, "messages" | "clock">, tokenKind: TokenKind) {
     this.#ctx = ctx;
@@ -17,24 +20,24 @@ export class LeftoverNotices {
   }
 
   /**
-   * Names the leftovers of a resource. `text` describes one leftover, and `notice` makes a notice of several
-   * descriptions. Leftovers that are reported at the same time, by creates that waited for the same listing, come
-   * in one notice.
+   * Names the leftovers of a resource. `text` describes one leftover, and `noticeOf` returns a notice with several
+   * descriptions. Leftovers that are added at the same time, by creates that waited for the same listing, are named in
+   * one notice.
    */
   add(
-    found: readonly { id: string; text: string }[],
-    notice: (texts: readonly string[]) => string,
+    leftovers: readonly { id: string; text: string }[],
+    noticeOf: (descriptions: readonly string[]) => string,
   ): void {
-    const unreported = found.filter(({ id }) => !this.#reportedIds.has(id));
+    const unreported = leftovers.filter(({ id }) => !this.#reportedIds.has(id));
     if (unreported.length === 0) return;
     for (const { id } of unreported) this.#reportedIds.add(id);
-    const isFirst = this.#leftovers.length === 0;
-    this.#leftovers.push(...unreported.map(({ text }) => text));
-    if (isFirst) void this.#ctx.clock.sleep(0).then(() => this.#printLeftovers(notice));
+    const isFirst = this.#descriptions.length === 0;
+    this.#descriptions.push(...unreported.map(({ text }) => text));
+    if (isFirst) void this.#ctx.clock.sleep(0).then(() => this.#printNotice(noticeOf));
   }
 
-  #printLeftovers(notice: (texts: readonly string[]) => string): void {
-    const text = notice(this.#leftovers.splice(0));
+  #printNotice(noticeOf: (descriptions: readonly string[]) => string): void {
+    const text = noticeOf(this.#descriptions.splice(0));
     // The instances of a test token cost nothing, and the service removes them.
     if (this.#tokenKind === "live") this.#ctx.messages.warning(text);
     else this.#ctx.messages.info(text);

@@ -4,7 +4,7 @@ import { scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 
-test("a session warns once of a cursor that the service ignores", async () => {
+test("a session warns only once that the service ignores the cursor", async () => {
   const { session, service, messages, clock } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   await session.listings.get(session.listings.recent, never);

@@ -16,11 +16,14 @@ import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
 import { LeftoverNotices } from "./leftoverNotices";
 
-/** The run that a session belongs to. `provider.ts` makes it when Configure is called. */
-export interface Owner {
-  /** The id of the session. It is random, except for a command. */
+/** What identifies the run of a session. `provider.ts` makes a `SessionRun` when Configure is called. */
+export interface SessionRun {
+  /** The id of the session: a random string, or a fixed one for a command. */
   sessionId: string;
-  /** The id of the provider resource: the same in every run of a stack. Undefined if it is not known yet. */
+  /**
+   * The id of the provider resource. It is the same in every run of a stack and different in each stack. Undefined if it
+   * is not known yet.
+   */
   scope: string | undefined;
   /**
    * Whether `pulumi do` calls the provider without a stack. It does so with `--stateless`, and always for a list, a read
@@ -31,41 +34,47 @@ export interface Owner {
   providerUrn: string | undefined;
 }
 
-/** The owner of the session of a command, which never creates an instance. */
-const commandOwner: Owner = {
+/** The `SessionRun` of a command, which never creates an instance. */
+const commandRun: SessionRun = {
   sessionId: "by-hand",
   scope: undefined,
   stateless: false,
   providerUrn: undefined,
 };
 
-/** The default time-outs in seconds: `change` for operations that change something, `look` for all others. */
+/**
+ * The default time-outs in seconds: `change` for operations that change an instance, and `look` for those that only
+ * read.
+ */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
- * The settings of a configured provider, and what all its operations share. A session begins with Configure. It
- * ends with the process, or when another engine connects after a Cancel. Sessions share only the ledger on the
- * disk.
+ * The settings of a configured provider, and what all its operations share. A session begins with Configure (or with a
+ * command). It ends with the process, or when another engine connects after a Cancel. Sessions share only the ledger on
+ * the disk, which records the pending creates.
  */
 export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
-  readonly owner: Owner;
+  /** What identifies the run that this session belongs to. */
+  readonly run: SessionRun;
   /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
   readonly connection: Connection;
+  /** Fetches the listings that all operations share. */
   readonly listings: ListingSource;
+  /** Waits until instances are ready. */
   readonly poller: Poller;
   /** Limits how many creates run at a time. */
   readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
-  /** The creates of this session. */
+  /** What the session knows of its own creates. */
   readonly creates: Creates;
   /** What is known about Pulumi's state. */
   readonly state: KnownState;
-  /** The notices of instances that earlier creates of a resource may have left. */
+  /** The notices about leftovers: instances that earlier creates of a resource may have left. */
   readonly leftoverNotices: LeftoverNotices;
-  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false. */
+  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false if the engine is gone. */
   hasEngine = true;
   /** The subjects of the messages that must not be repeated. */
   readonly #reportedSubjects = new Set<string>();
@@ -74,12 +83,12 @@ export class Session {
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
-    owner: Owner = commandOwner,
+    run: SessionRun = commandRun,
   ) {
     this.settings = settings;
     this.ctx = ctx;
     this.canceled = canceled;
-    this.owner = owner;
+    this.run = run;
     this.connection = new Connection(
       settings,
       ctx,
@@ -109,7 +118,7 @@ export class Session {
     );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
-      owner.sessionId,
+      run.sessionId,
       (text) => ctx.messages.warning(text),
       ctx.clock,
       ctx.disk,
@@ -120,20 +129,20 @@ export class Session {
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
-  /** The id of the session. It is the stamp of the instances that this session creates, takes over or imports. */
+  /** The id of the session. The outputs of the instances that it creates, takes over or imports have it as their stamp. */
   get id(): string {
-    return this.owner.sessionId;
+    return this.run.sessionId;
   }
 
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   get providerUrn(): string | undefined {
-    return this.owner.providerUrn;
+    return this.run.providerUrn;
   }
 
   /**
-   * Returns the clock time (`Clock.now`) from which every listing shows an instance whose POST was sent or
-   * accepted at `postedAt` (a date in ISO 8601): the settling time (`compute:settlingSeconds`) has then passed. An
-   * invalid date counts as now.
+   * Returns the clock time (`Clock.now`) at which the settling time (`compute:settlingSeconds`) of a POST has passed. From
+   * then on, every listing shows the instance of that POST. `postedAt` is when the POST was sent or accepted (a date in
+   * ISO 8601). An invalid date counts as now.
    */
   settledBy(postedAt: string): number {
     const { clock } = this.ctx;
@@ -142,14 +151,14 @@ export class Session {
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
-  /** Whether this is the first call with this subject. A message that is the same for all resources is printed once. */
+  /** Returns true for the first call with this subject, and then false, so that a message is printed once in a session. */
   isFirst(subject: string): boolean {
     const isFirst = !this.#reportedSubjects.has(subject);
     this.#reportedSubjects.add(subject);
     return isFirst;
   }
 
-  /** Prints a warning, once for each subject. The text may apply to other instances too, and the warning says so. */
+  /** Prints a warning, once for each subject. The warning adds that the text may be true of other instances too. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
     this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
@@ -160,7 +169,7 @@ export class Session {
     return deadline(this.ctx.clock, seconds, this.canceled());
   }
 
-  /** Ends the session: its lock in the ledger becomes free, and its connections are closed. */
+  /** Ends the session: releases its lock in the ledger, and closes its connections. */
   async close(): Promise<void> {
     await this.ledger.close();
     await this.connection.close();

@@ -1,15 +1,15 @@
 /**
- * A fake of the service behind the interface of the API client, for tests that count calls or choose faults. It uses
- * no sockets and no clock. Tests of everything else use the emulator.
+ * A fake of the service that implements the interface of the API client, for tests that count calls or choose faults. It
+ * uses no sockets and no clock. Other tests of the operations use the emulator.
  */
 import { raceAbort } from "../abort";
-import type { Accepted, ComputeApi, CreatePermit, Page, PageQuery } from "../api/client";
+import type { Accepted, ComputeApi, PostPermit, Page, PageQuery } from "../api/client";
 import type { CreateBody, ListItem } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
 type Signals = Parameters<ComputeApi["createInstance"]>[2];
-/** What the fake does for one POST. An error that it throws becomes an outcome, as in the real client. */
+/** What the fake does for one POST. An error that this function throws becomes an outcome, as in the real client. */
 export type Post = (
   body: CreateBody,
   signals: Signals,
@@ -17,7 +17,7 @@ export type Post = (
 ) => Accepted | Promise<Accepted>;
 /** Called before the fake acts on a request. It fails the request by throwing. */
 type Fault = () => void | Promise<void>;
-/** Holds a permit back, as the rate limit does. Resolves when the POST may be sent. */
+/** Delays a permit, as the rate limit does. Resolves when the POST may be sent. */
 type Hold = (signal: AbortSignal) => void | Promise<void>;
 
 /** A fake of the service, with lists of what its next calls do. */
@@ -28,22 +28,23 @@ export class FakeService implements ComputeApi {
   readonly bodies: CreateBody[] = [];
   /** What the next POSTs do. If the list is empty, a POST is accepted. */
   readonly posts: Post[] = [];
-  /** What the next permits wait for. With undefined or an empty list, a permit is given at once. */
+  /** What the next permits wait for. With undefined or an empty list, `acquirePostPermit` returns at once. */
   readonly permitHolds: (Hold | undefined)[] = [];
-  /** The number of permits that are neither used nor released. */
+  /** The number of permits that were neither used nor released. */
   openPermits = 0;
   /** The faults of the next pages of listings. With undefined or an empty list, a page has no fault. */
   readonly listFaults: (Fault | undefined)[] = [];
   /** What the next DELETEs do instead of destroying. If the list is empty, the instance is destroyed. */
   readonly destroys: Fault[] = [];
+  /** Returns the response to GET /v2/account, or throws. */
   accountAnswer: () => unknown = () => ({});
-  /** The cursor parameter of the list. Undefined if the service has none. */
+  /** The cursor parameter of the list. Undefined if the list has no cursor. */
   cursorParameter: string | undefined;
   /** The number of unreadable items that each page reports. */
   unreadable = 0;
   /** Replaces a page of the list, unless it returns undefined. */
   page: ((query: PageQuery) => Page | undefined) | undefined;
-  #made = 0;
+  #acceptedCount = 0;
 
   /** Adds an instance, as if someone else had created it, or replaces it. */
   has(id: string, item: Partial<ListItem> = {}): ListItem {
@@ -59,7 +60,7 @@ export class FakeService implements ComputeApi {
 
   /** Creates an instance in PROVISIONING, and returns the 202 of the service's API document. */
   accept(body: CreateBody): Accepted {
-    const id = `i-${++this.#made}`;
+    const id = `i-${++this.#acceptedCount}`;
     this.has(id, { name: body.name, status: "PROVISIONING", ipv4_public: undefined });
     return {
       id,
@@ -99,22 +100,22 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  async createPermit(signal: AbortSignal): Promise<CreatePermit> {
+  async acquirePostPermit(signal: AbortSignal): Promise<PostPermit> {
     signal.throwIfAborted();
     await raceAbort(Promise.resolve(this.permitHolds.shift()?.(signal)), signal);
     signal.throwIfAborted();
     this.openPermits++;
-    let open = true;
+    let isOpen = true;
     const release = () => {
-      if (open) this.openPermits--;
-      open = false;
+      if (isOpen) this.openPermits--;
+      isOpen = false;
     };
     return { release };
   }
 
   async createInstance(
     body: CreateBody,
-    permit: CreatePermit,
+    permit: PostPermit,
     signals: Signals,
   ): Promise<PostOutcome> {
     permit.release();

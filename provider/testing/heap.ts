@@ -1,4 +1,4 @@
-/** Measures the memory that is really in use. Tests that nothing is kept for too long use it. */
+/** Measures the memory that is really in use. Tests use it to show that nothing is kept for too long. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

@@ -1,6 +1,6 @@
 /**
- * A process that uses a ledger, started by the tests of several processes on one ledger:
- * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`. It prints every warning.
+ * A process that uses a ledger. The tests of several processes on one ledger start it with
+ * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`. It prints every warning.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { newRecord } from "./ledgerRecord";
 
 const [folder = "", sessionId = "", work = "", ...args] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const open = (id = sessionId, daysAhead = 0) =>
+const openLedger = (id = sessionId, daysAhead = 0) =>
   new Ledger(folder, id, say, {
     date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000),
   });
-const ledger = open();
+const ledger = openLedger();
 
 /** Waits until the test makes the file `start`, so that all processes begin at the same time. */
 function waitForStart(): void {
@@ -29,7 +29,7 @@ const works: Record<string, () => Promise<void>> = {
     setInterval(() => undefined, 1000);
   },
 
-  /** Tries to take over each of these records, and prints the keys of those that it got. */
+  /** Tries to take over the records with these keys, and prints the keys of those that it has taken over. */
   async take() {
     waitForStart();
     const taken = args.filter((key) => {
@@ -41,7 +41,7 @@ const works: Record<string, () => Promise<void>> = {
     setInterval(() => undefined, 1000);
   },
 
-  /** Begins, moves and settles creates as fast as possible. Others are left pending. */
+  /** Begins, changes and settles creates of one resource as fast as possible, and leaves creates of others pending. */
   async hammer() {
     const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${sessionId}`);
     for (let round = 0; round < Number(args[0]); round++) {
@@ -53,20 +53,20 @@ const works: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Settles these records of dead sessions one after the other. */
+  /** Settles the records with these keys, which are of dead sessions, one after the other. */
   async settle() {
     waitForStart();
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Opens sessions with a date one month ahead. Each of them removes the files that are not needed any more. */
+  /** Opens ledgers with a date one month ahead. Each ledger removes the files that are not needed any more. */
   async prune() {
     waitForStart();
     for (let round = 0; round < Number(args[0]); round++) {
-      const later = open(`${sessionId}${round}`, 31);
+      const laterLedger = openLedger(`${sessionId}${round}`, 31);
       ledger.read();
-      later.drop(await later.begin(newRecord("later")));
-      await later.close();
+      laterLedger.drop(await laterLedger.begin(newRecord("later")));
+      await laterLedger.close();
     }
   },
 };

@@ -32,8 +32,8 @@ export function ledgerRecord(resource: string, more: Partial<LedgerRecord> = {})
 }
 
 /**
- * Writes the record of a create that a session began, brought to `more.stage`, and left when it ended. Returns the
- * record.
+ * Writes the record of a create as a session leaves it at its end: the session begins the create, changes the record to
+ * the stage and other fields in `more`, and ends. Returns the record.
  */
 export async function leaveOpen(
   folder: string,
@@ -44,8 +44,8 @@ export async function leaveOpen(
   const ledger = new Ledger(folder, sessionId, () => undefined, { date: () => new Date() });
   const { stage, id, accepted, settled, ended, ...fields } = more;
   const key = await ledger.begin(newRecord(resource, fields));
-  const fieldsToMove = Object.entries({ stage, id, accepted, settled, ended });
-  const change = Object.fromEntries(fieldsToMove.filter(([, it]) => it !== undefined));
+  const laterFields = Object.entries({ stage, id, accepted, settled, ended });
+  const change = Object.fromEntries(laterFields.filter(([, it]) => it !== undefined));
   if (Object.keys(change).length > 0) ledger.move(key, change);
   await ledger.close();
   return ledgerRecord(resource, { session: sessionId, key, ...more });

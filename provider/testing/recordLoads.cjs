@@ -14,7 +14,7 @@ globalThis.recordLoad = (wrapped) => {
 
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (source, ...rest) {
-  // How the helpers of esbuild get the name of a module.
+  // This is how the helpers of esbuild get the name of a module, just before the module runs.
   const helpers = /\b(fn|cb)\[__getOwnPropNames\(\1\)\[0\]\]/g;
   return compile.call(this, source.replace(helpers, "recordLoad($1)"), ...rest);
 };

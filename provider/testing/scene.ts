@@ -7,7 +7,7 @@ import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
 import { outputsOfAccepted } from "../instance/state";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
-import { Session, type Owner } from "../session/session";
+import { Session, type SessionRun } from "../session/session";
 import type { Messages, ProviderContext } from "../context";
 import { Redactor } from "../redaction";
 import { instanceToken } from "../pulumiNames";
@@ -43,25 +43,34 @@ export interface Scene {
   messages: RecordedMessages;
   ctx: ProviderContext;
   cancel: () => void;
-  /** Ends this session, and returns the scene of a later one: a new process with the same service, disk and clock. */
-  nextRun: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
+  /**
+   * Releases this session's lock in the ledger, as the end of its process would, and returns the scene of a later session
+   * with the same service, disk and clock.
+   */
+  nextRun: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
   /** Returns the scene of another session, while this one is still alive. */
-  beside: (args?: Record<string, PropertyValue>, owner?: Partial<Owner>) => Scene;
+  beside: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
 }
 
-/** What all sessions of a test share. `disk.busy` counts the writes that the clock waits for. */
+/**
+ * What all sessions of a test share. `disk.busy` is the number of ledger records that are being written, for which
+ * the clock waits.
+ */
 type Shared = Pick<Scene, "service" | "clock"> & { home: string; disk: { busy: number } };
 
-/** The id of the provider resource: the scope that every session of a scene has by default. */
+/** The id of the provider resource, which is the scope (`SessionRun`) of every session unless the test sets another. */
 export const scopeId = "0c9d3a52-scope";
 
-let sessions = 0;
+let sessionCount = 0;
 
-/** Creates a session and its scene. `args` is added to a configuration with an address and a live token. */
+/**
+ * Creates a session and its scene. The settings are a base address, a live token, and `args`. `run` replaces fields of the
+ * default `SessionRun`.
+ */
 export function scene(
   args: Record<string, PropertyValue> = {},
-  shared = newWorld(),
-  owner: Partial<Owner> = {},
+  shared = newShared(),
+  run: Partial<SessionRun> = {},
 ): Scene {
   const { service, clock, home, disk } = shared;
   const messages = new RecordedMessages();
@@ -73,21 +82,21 @@ export function scene(
     createApi: () => service,
   };
   const cancellation = new AbortController();
-  const all = propertyMap({
+  const configuration = propertyMap({
     baseUrl: "https://api.example.com/v2",
     apiToken: new Secret(liveToken),
     ...args,
   });
   const session = new Session(
-    resolveSettings(all, { ...ctx, env: {} }),
+    resolveSettings(configuration, { ...ctx, env: {} }),
     ctx,
     () => cancellation.signal,
     {
-      sessionId: `session${++sessions}`,
+      sessionId: `session${++sessionCount}`,
       scope: scopeId,
       stateless: false,
       providerUrn: undefined,
-      ...owner,
+      ...run,
     },
   );
   cleanups.push(() => void session.ledger.close());
@@ -103,19 +112,19 @@ export function scene(
     messages,
     ctx,
     cancel: () => cancellation.abort(new Canceled()),
-    nextRun: (other = args, by = owner) => {
-      // The process ends, and its lock is released.
+    nextRun: (nextArgs = args, nextSessionRun = run) => {
       void session.ledger.close();
-      return scene(other, shared, by);
+      return scene(nextArgs, shared, nextSessionRun);
     },
-    beside: (other = args, by = owner) => scene(other, shared, by),
+    beside: (otherArgs = args, otherRun = run) => scene(otherArgs, shared, otherRun),
   };
 }
 
-function newWorld(): Shared {
+/** Makes a service, a clock and a disk. The clock moves by itself until the test ends. */
+function newShared(): Shared {
   const clock = new VirtualClock();
   const disk = { busy: 0 };
-  // The clock moves by itself, except while a new record is being written to the real disk.
+  // The clock stands still while a new record is being written to the real disk.
   const autoAdvance = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
   cleanups.push(() => autoAdvance[Symbol.dispose]());
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
@@ -126,7 +135,7 @@ export function urnOf(name: string): string {
   return `urn:pulumi:dev::proj::${instanceToken}::${name}`;
 }
 
-/** Valid inputs of an instance, with changes. */
+/** Valid inputs of an instance, with the values in `more` added or replaced. */
 export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): PropertyMap {
   return propertyMap({
     name: "web",
@@ -137,10 +146,11 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
   });
 }
 
-/** The outputs of the instance "i-1", as a state has them after a create with the settings of this scene. */
+/** The outputs of the instance "i-1" right after the service's 202, without a session's stamp. */
 export function acceptedOutputs({ session }: Scene): PropertyMap {
   const accepted = { id: "i-1", name: "web", networks: [] };
-  return outputsOfAccepted(inputsOf(), accepted, session.connection.place(), new Date(0));
+  const origin = session.connection.place();
+  return outputsOfAccepted(inputsOf(), accepted, origin, new Date(0));
 }
 
 /**

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "./virtualClock";
 
-test("sleeps end in the order in which they are due, also those that begin meanwhile", async () => {
+test("sleeps end in the order in which they are due, even if they begin while the clock advances", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   void (async () => {
@@ -56,9 +56,9 @@ test("autoAdvance holds the clock while isIdle returns false", async () => {
   const clock = new VirtualClock();
   let isIdle = false;
   using _ = clock.autoAdvance({ isIdle: () => isIdle });
-  let turn = 0;
+  let turns = 0;
   const sleep = clock.sleep(5000);
-  while (turn++ < 20) await new Promise(setImmediate);
+  while (turns++ < 20) await new Promise(setImmediate);
   expect(clock.now()).toBe(0);
   isIdle = true;
   await sleep;

@@ -10,6 +10,7 @@ interface Sleeper {
   wake: () => void;
 }
 
+/** How a clock moves by itself. */
 export interface AutoAdvance {
   /** Called before each step. If it returns false, the clock stands still, for example while a server is answering. */
   isIdle?: () => boolean;
@@ -27,7 +28,7 @@ export class VirtualClock implements Clock {
   #now = 0;
   #wallClock: number;
   #sleepers: Sleeper[] = [];
-  /** Undefined unless the clock moves by itself. */
+  /** How the clock moves by itself. Undefined if it does not. */
   #autoAdvance: Required<AutoAdvance> | undefined;
   /** The timer of the next step. */
   #stepTimer: NodeJS.Timeout | undefined;
@@ -49,7 +50,7 @@ export class VirtualClock implements Clock {
     this.#wallClock = date.getTime() - this.#now;
   }
 
-  /** The number of pending sleeps. A test that no timer is left expects 0. */
+  /** The number of pending sleeps. A test expects 0 at its end if no timer may be left. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
@@ -61,7 +62,7 @@ export class VirtualClock implements Clock {
       return promise;
     }
     const onAbort = () => {
-      this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+      this.#sleepers = this.#sleepers.filter((it) => it !== sleeper);
       reject(signal?.reason as Error);
     };
     const sleeper: Sleeper = {
@@ -82,10 +83,10 @@ export class VirtualClock implements Clock {
    */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await settled();
-    for (let next = this.#next(); next && next.due <= end; next = this.#next()) {
+    await readyCodeHasRun();
+    for (let next = this.#nextSleeper(); next && next.due <= end; next = this.#nextSleeper()) {
       this.#wake(next);
-      await settled();
+      await readyCodeHasRun();
     }
     this.#now = end;
   }
@@ -106,15 +107,16 @@ export class VirtualClock implements Clock {
     };
   }
 
-  #next(): Sleeper | undefined {
+  /** Returns the sleeper whose sleep ends first. */
+  #nextSleeper(): Sleeper | undefined {
     return this.#sleepers.reduce<Sleeper | undefined>(
-      (first, other) => (first && first.due <= other.due ? first : other),
+      (first, sleeper) => (first && first.due <= sleeper.due ? first : sleeper),
       undefined,
     );
   }
 
   #wake(sleeper: Sleeper): void {
-    this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+    this.#sleepers = this.#sleepers.filter((it) => it !== sleeper);
     this.#now = Math.max(this.#now, sleeper.due);
     sleeper.wake();
   }
@@ -124,17 +126,17 @@ export class VirtualClock implements Clock {
     if (!this.#autoAdvance || !this.#sleepers.length) return;
     const { isIdle, quietMs, longestJumpMs } = this.#autoAdvance;
     this.#stepTimer = setTimeout(() => {
-      const next = this.#next();
+      const next = this.#nextSleeper();
       if (next && isIdle() && next.due - this.#now <= longestJumpMs) {
         // All sleeps that are due at this moment end in one step.
-        for (const other of this.#sleepers) if (other.due <= next.due) this.#wake(other);
+        for (const sleeper of this.#sleepers) if (sleeper.due <= next.due) this.#wake(sleeper);
       }
       this.#stepLater();
     }, quietMs);
   }
 }
 
-/** Resolves when everything that was ready to run has run. */
-async function settled(): Promise<void> {
+/** Resolves when all code that was ready to run, without a wait for a timer or a socket, has run. */
+async function readyCodeHasRun(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
 }

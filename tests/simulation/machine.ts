@@ -97,7 +97,8 @@ export class PluginProcess {
       env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" },
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
-      createApi: (options) => createClient({ ...options, connect: () => network.dispatcher(this) }),
+      createApi: (options) =>
+        createClient({ ...options, createDispatcher: () => network.dispatcher(this) }),
     });
     this.calls = this.#counted(this.#provider);
   }

@@ -138,7 +138,7 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
   const options = {
     clock: clockOf(timeline),
     requestTimeoutMs,
-    connect: () => network.dispatcher(sender),
+    createDispatcher: () => network.dispatcher(sender),
   };
   let isOver = false;
   const client = (more: Partial<ClientOptions>) =>

@@ -1,10 +1,13 @@
 /**
- * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step
- * (an error helps, G9).
+ * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step,
+ * so that the user knows what to do about the error (G9).
  */
 import { isLoopback } from "../../addresses";
 
-/** How far a request had come when the connection failed. */
+/**
+ * How far a request had come when the connection failed: no byte was sent (`connecting`), the request was being sent or
+ * had been sent (`sent`), or a response had begun (`answering`).
+ */
 type Stage = "connecting" | "sent" | "answering";
 
 /** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
@@ -14,7 +17,10 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/** The message for each error code whose meaning is certain. `peer` is the service, or the service and the proxy. */
+/**
+ * The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if there
+ * is one.
+ */
 const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
   ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
   ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,

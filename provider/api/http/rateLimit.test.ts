@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 type Method = "GET" | "POST";
 
-/** Makes a rate limit. `limit` is the part of the service's limit that the client uses, per minute. */
+/** Makes a rate limit. `limit` is how many requests per minute the client may send to an endpoint. */
 function setUp(limit: number, random = 0.5) {
   const clock = new VirtualClock();
   const pauses: number[] = [];
@@ -22,6 +22,7 @@ function setUp(limit: number, random = 0.5) {
     requestsPerMinute: Math.ceil(limit / 0.95),
     onSlowedDown: ({ retryInMs }) => pauses.push(retryInMs),
   });
+  /** Waits for a permit and uses it. */
   const enter = (method: Method, signal = never): Promise<Use> =>
     acquire(method, "/v2/instances", signal).then(inUse);
   const order: string[] = [];
@@ -31,8 +32,8 @@ function setUp(limit: number, random = 0.5) {
       order.push(`${name}@${clock.now() / 1000}`);
       end(ending);
     });
-  const namesOf = () => order.map((entry) => entry.split("@")[0]);
-  return { clock, enter, pauses, order, namesOf, request };
+  const names = () => order.map((entry) => entry.split("@")[0]);
+  return { clock, enter, pauses, order, names, request };
 }
 
 /** A permit that is in use. */
@@ -56,23 +57,23 @@ test("as many requests as the limit go at once, and the others in order after a 
 });
 
 test("GET and POST have separate windows, so that many creates delay no GET (G6)", async () => {
-  const { clock, order, namesOf, request } = setUp(20);
+  const { clock, order, names, request } = setUp(20);
   for (let n = 0; n < 30; n++) void request("POST", "POST");
   for (let n = 0; n < 20; n++) void request("GET");
   await clock.advance(59_000);
-  expect(namesOf().filter((name) => name === "POST")).toHaveLength(20);
-  expect(namesOf().filter((name) => name === "GET")).toHaveLength(20);
+  expect(names().filter((name) => name === "POST")).toHaveLength(20);
+  expect(names().filter((name) => name === "GET")).toHaveLength(20);
   await clock.advance(2000);
   expect(order.slice(40)).toEqual(Array.from({ length: 10 }, () => "POST@60.001"));
   expect(clock.sleeping).toBe(0);
 });
 
 test("after a 429 that the client's own requests explain, the windows stay separate", async () => {
-  const { clock, namesOf, request } = setUp(20);
+  const { clock, names, request } = setUp(20);
   for (let n = 0; n < 19; n++) await request("POST", "POST", n < 18 ? answered : tooMany(1000));
   for (let n = 0; n < 20; n++) void request("GET");
   await clock.advance(0);
-  expect(namesOf().filter((name) => name === "GET")).toHaveLength(20);
+  expect(names().filter((name) => name === "GET")).toHaveLength(20);
 });
 
 describe("after a 429 that the client's own requests don't explain", () => {
@@ -89,8 +90,8 @@ describe("after a 429 that the client's own requests don't explain", () => {
     expect(order).toHaveLength(3);
   });
 
-  test("requests go at even distances and take turns, so that writes don't starve reads", async () => {
-    const { clock, namesOf, order, request } = setUp(60);
+  test("requests are sent at even intervals and take turns, so that writes don't starve reads", async () => {
+    const { clock, names, order, request } = setUp(60);
     await request("POST", "POST");
     await request("GET", "GET", tooMany(1000));
     await clock.advance(300_000);
@@ -98,8 +99,8 @@ describe("after a 429 that the client's own requests don't explain", () => {
     for (let n = 0; n < 100; n++) void request("POST", "POST");
     for (let n = 0; n < 10; n++) void request("GET");
     await clock.advance(60_000);
-    // GETs and POSTs alternate, except that the 429 makes the distances between GETs longer.
-    const first = namesOf().slice(0, 30);
+    // GETs and POSTs alternate, except that the 429 makes the intervals between GETs longer.
+    const first = names().slice(0, 30);
     expect(first.filter((name) => name === "GET")).toHaveLength(10);
     const times = order.map((entry) => Number(entry.split("@")[1]));
     for (const [n, at] of times.entries()) {
@@ -107,7 +108,7 @@ describe("after a 429 that the client's own requests don't explain", () => {
     }
   });
 
-  test("a pause still holds only one method", async () => {
+  test("a pause still delays only one method", async () => {
     const { clock, order, request } = setUp(60);
     await request("POST", "POST", tooMany(9000));
     void request("POST", "POST");
@@ -128,7 +129,7 @@ test("a long request counts until a window after its end", async () => {
   expect(order).toEqual(["next@150.001"]);
 });
 
-test("at most a hundred writes are under way, and they don't hold reads", async () => {
+test("at most a hundred writes are under way, and they don't delay reads", async () => {
   const { clock, enter, order, request } = setUp(1000);
   const [first] = await Promise.all(Array.from({ length: 100 }, () => enter("POST")));
   void request("POST", "POST");
@@ -309,7 +310,7 @@ const arrival = fc.record({
   abortAfter: fc.option(fc.integer({ min: 0, max: 90_000 }), { freq: 5 }),
 });
 
-test("for any pattern of arrivals, no 60 seconds have more requests of an endpoint than the limit, by their begin or end", async () => {
+test("for any pattern of arrivals, no 60 seconds have more requests of an endpoint than the limit, whether counted by begin or by end", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 10, max: 12 })),

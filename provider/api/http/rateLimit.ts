@@ -1,12 +1,13 @@
 /**
  * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section
- * "Limits" of the service's API document), has a sliding window, and a back-off after a 429. If the requests
- * of an endpoint can't explain a 429, then the service counts by path, or other clients use the token too.
- * From then on the endpoints of that path are counted together, get permits at even distances and take turns.
+ * "Limits" of the service's API document), has a sliding window of a minute, and a back-off after a 429. If the client
+ * has sent too few requests to an endpoint to explain a 429, the service counts all methods of the path together, or
+ * other clients use the token too. From then on, the endpoints of that path share one window, get permits at even
+ * intervals and take turns.
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
-import type { ClientOptions, CreatePermit } from "../client";
+import type { ClientOptions, PostPermit } from "../client";
 
 type RateLimitOptions = Pick<
   ClientOptions,
@@ -16,24 +17,30 @@ type RateLimitOptions = Pick<
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. The rest is left to other users of the token. */
 const usedPart = 0.95;
-/** Requests that fill less than this part of the client's limit don't explain a 429. */
+/** The client's own requests explain a 429 if they fill at least this part of the client's limit. */
 const explainingPart = 0.9;
 /**
- * The most permits of one endpoint that are in use at a time, for methods other than GET. Each POST has a
- * connection of its own, and all of them would meet the same 429. A hundred requests at a time are enough
- * to use the documented limit unless a response takes more than 6 s.
+ * The maximum number of permits of one endpoint that are in use at a time, for methods other than GET. Without this
+ * limit, a burst would open hundreds of connections, one for each POST, and all POSTs could get the same 429. A hundred
+ * requests at a time are enough to use the documented limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
 /** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
 const firstPauseMs = 1000;
 /** The longest pause after a 429 without Retry-After. */
 const maxPauseMs = 30_000;
-/** The lowest rate after a 429, and what a second of requests without a 429 adds to the rate, as parts of the limit. */
+/**
+ * A part of the limit. It is the lowest rate after a 429, and also the amount by which the rate grows in each second of
+ * requests without a 429.
+ */
 const rateStep = 0.01;
 
 /** How a request ended. */
 export interface RequestEnd {
-  /** Whether the first byte left this machine. A request that was not sent does not count towards the limit. */
+  /**
+   * Whether the first byte was about to leave this machine (`onSend` in `transport.ts`) before the request ended. A
+   * request that was not sent does not count towards the limit.
+   */
   sent: boolean;
   /** The HTTP status. Undefined if no response came. */
   status?: number;
@@ -41,8 +48,8 @@ export interface RequestEnd {
   retryAfterMs?: number | undefined;
 }
 
-/** Allows one request to be sent. */
-export interface Permit extends CreatePermit {
+/** Allows one request of any method. Callers of the client get only permits for POSTs, and without `use`. */
+export interface Permit extends PostPermit {
   /**
    * Uses the permit. Returns a function that has to be called when the request has ended, or undefined if the
    * permit was already used or released.
@@ -63,7 +70,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
   const endpoints: Endpoint[] = [];
   const pathsCountedTogether = new Set<string>();
   const queues = new KeyedLocks();
-  /** Aborted and replaced whenever a request ends, so that waiting requests look again. */
+  /** Aborted and replaced whenever a request ends, so that waiting requests compute their wait again. */
   let requestEnded = new AbortController();
 
   return (method, path, signal) => {
@@ -76,7 +83,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
       try {
         for (let waitMs = msToWait(endpoint); waitMs > 0; waitMs = msToWait(endpoint)) {
           const wake = AbortSignal.any([signal, requestEnded.signal]);
-          // The sleep lasts a minute at most, since `waitMs` may be Infinity.
+          // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
           await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
         }
       } finally {
@@ -94,20 +101,22 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     const isFull = requestsInWindow(endpoint, now) >= limit;
     const oldestEnds = countedWith(endpoint).map(({ endTimes: [oldest = Infinity] }) => oldest);
     const windowWaitMs = isFull ? Math.min(...oldestEnds) + windowMs + 1 - now : 0;
-    return Math.max(windowWaitMs, msToSlot(endpoint, now), endpoint.msToWait(now));
+    return Math.max(windowWaitMs, msToTurn(endpoint, now), endpoint.msToBackoffEnd(now));
   }
 
   /**
-   * Milliseconds until the endpoint's turn. Endpoints that are counted together get permits at even distances
-   * and take turns. Otherwise a burst of one endpoint would use up the window for a minute.
+   * Milliseconds until the endpoint's turn. Endpoints that are counted together get permits at even intervals and take
+   * turns. Otherwise a burst of one endpoint would fill the common window, and the others would wait for a minute.
    */
-  function msToSlot(endpoint: Endpoint, now: number): number {
+  function msToTurn(endpoint: Endpoint, now: number): number {
     const group = countedWith(endpoint);
     if (group.length === 1) return 0;
-    const slotMs = windowMs / limit;
+    const intervalMs = windowMs / limit;
     const lastPermitAt = Math.max(...group.map((it) => it.lastPermitAt));
-    const waitingCount = group.filter((it) => it.isWaiting && it.msToWait(now) <= 0).length;
-    return Math.max(lastPermitAt + slotMs, endpoint.lastPermitAt + waitingCount * slotMs) - now;
+    const waitingCount = group.filter((it) => it.isWaiting && it.msToBackoffEnd(now) <= 0).length;
+    return (
+      Math.max(lastPermitAt + intervalMs, endpoint.lastPermitAt + waitingCount * intervalMs) - now
+    );
   }
 
   /** The endpoints whose requests count towards the same window, including the endpoint itself. */
@@ -133,7 +142,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return { use, release: () => use()?.({ sent: false }) };
   }
 
-  /** Counts the end of a request, and lets waiting requests look again. */
+  /** Counts the end of a request, and makes waiting requests compute their wait again. */
   function endRequest(endpoint: Endpoint, end: RequestEnd): void {
     const now = clock.now();
     const { method, path } = endpoint;
@@ -141,16 +150,17 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     const isExplained = requestsInWindow(endpoint, now) >= limit * explainingPart;
     if (end.status === 429 && !isExplained) pathsCountedTogether.add(path);
     if (pauseMs !== undefined) onSlowedDown?.({ method, path, retryInMs: pauseMs });
+    // This reason only ends the sleeps. No request is cancelled.
     requestEnded.abort(notNeeded);
     requestEnded = new AbortController();
   }
 }
 
 /**
- * The window and the back-off of one endpoint. A 429 begins a pause. After the pause, requests go one at a
- * time until one has a response other than a 429. Then requests go at distances that become shorter. A burst
- * after the pause would use all that is free of the limit, and other clients that share the token could not
- * send a single request (docs/scaling.md).
+ * The window and the back-off of one endpoint. A 429 begins a pause. After the pause, requests are sent one at a time
+ * until one has a response other than a 429. After that, they are sent at intervals that become shorter. A burst instead
+ * would use up the rest of the limit at once, and other clients that share the token could not send a single request
+ * (docs/scaling.md).
  */
 class Endpoint {
   readonly method: string;
@@ -160,20 +170,20 @@ class Endpoint {
   lastPermitAt = -Infinity;
   /** The number of permits whose request has not ended. */
   underWay = 0;
-  /** The clock times at which the requests of the last minute ended, oldest first. */
+  /** The clock times at which the requests of the last minute ended, oldest first, without requests that were not sent. */
   readonly endTimes: number[] = [];
   /** The client's limit in requests per second. */
   readonly #perSecond: number;
   readonly #random: () => number;
-  /** The number of pauses since a response last had a status other than 429. */
+  /** The number of pauses in a row. The probe's first response other than a 429 resets the number to 0. */
   #pausesInARow = 0;
   #pausedUntil = 0;
   /** Whether the probe is under way: the one request that shows if the pause was long enough. */
   #isProbing = false;
-  /** The part of the limit at which requests go. At 1, requests go without distances. */
+  /** The current rate of requests, as a part of the limit. At 1, there are no intervals between requests. */
   #rate = 1;
-  /** The time between the last permit and the next one. */
-  #distanceMs = 0;
+  /** The shortest time between the last permit and the next one. */
+  #intervalMs = 0;
 
   constructor(method: string, path: string, requestsPerMinute: number, random: () => number) {
     this.method = method;
@@ -183,28 +193,28 @@ class Endpoint {
   }
 
   /**
-   * The number of requests that count at this time. A request counts from its permit until a minute after its
-   * end, since the service counts the request at some moment between permit and end.
+   * The number of requests that count at this time. A request counts from its permit until a minute after its end, since
+   * the service counts it at some moment between permit and end. A request that was not sent counts only until its end.
    */
   requestsInWindow(now: number): number {
     while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
     return this.underWay + this.endTimes.length;
   }
 
-  /** Milliseconds for which the back-off holds the next request. Infinity if a request has to end first. */
-  msToWait(now: number): number {
-    if (this.#pausesInARow === 0) return this.lastPermitAt + this.#distanceMs - now;
+  /** Milliseconds for which the back-off delays the next request. Infinity if a request has to end first. */
+  msToBackoffEnd(now: number): number {
+    if (this.#pausesInARow === 0) return this.lastPermitAt + this.#intervalMs - now;
     // The request under way is the probe, or began before the pause and has to end before the probe begins.
     return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
   }
 
-  /** Counts a permit that is given now, and sets the distance to the next permit. */
+  /** Counts a new permit, and sets the interval to the next one. */
   start(now: number): void {
     this.underWay++;
     this.#isProbing = this.#pausesInARow > 0;
     this.lastPermitAt = now;
-    const evenDistanceMs = 1000 / (this.#rate * this.#perSecond);
-    this.#distanceMs = this.#rate < 1 ? evenDistanceMs * (0.5 + this.#random()) : 0;
+    const evenIntervalMs = 1000 / (this.#rate * this.#perSecond);
+    this.#intervalMs = this.#rate < 1 ? evenIntervalMs * (0.5 + this.#random()) : 0;
   }
 
   /** Counts the end of a request. Returns the length of the pause that begins, or undefined if no pause begins. */
@@ -212,7 +222,8 @@ class Endpoint {
     this.underWay--;
     if (sent) this.endTimes.push(now);
     if (this.#pausesInARow > 0 && !this.#isProbing) {
-      // The request began before the pause. Its 429 is of the same burst, and its success proves nothing.
+      // The request began before the pause. So its 429 is of the burst that caused the pause, and its success does not
+      // prove that the pause was long enough.
       if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
       return undefined;
     }

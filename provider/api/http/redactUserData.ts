@@ -5,7 +5,7 @@
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
 
-/** In characters. A shorter match is likely to be chance, and tells nothing about the script. */
+/** The length of the shortest match, in characters. A shorter match is likely to be chance, and reveals nothing. */
 const shortestMatch = 6;
 
 /**
@@ -22,8 +22,8 @@ export function redactUserData(
   const otherFields = [...Object.keys(body), ...Object.values(others).flat()].join("\n");
   return (text) => {
     const redacted = redact(text);
-    // The script is decoded only here, since most requests are not refused. Its white space becomes what `oneLine`
-    // makes of white space.
+    // The script is decoded only here, since most requests are not refused. In error messages, `oneLine` (`response.ts`)
+    // replaces white space by one space, and so does this line.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const matches = commonParts([script, encoded], redacted);
     if (matches.size === 0) return redacted;

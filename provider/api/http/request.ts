@@ -9,8 +9,12 @@ import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
-/** The maximum number of tries of a GET or DELETE. Tries that end with a 429, or whose token was renewed, are not counted. */
+/**
+ * The maximum number of tries of a GET or DELETE. Tries that end with a 429, or whose token was renewed, are not
+ * counted.
+ */
 const maxTries = 4;
+/** About the length of the delay before the second try. Each further delay is twice as long. */
 const firstDelayMs = 500;
 /** The maximum number of renewed tokens that one request is sent with. */
 const maxRenewals = 3;
@@ -29,17 +33,17 @@ export type Send = <T>(
 /** Makes the function that takes each request through all its steps. */
 export function createSend(
   options: ClientOptions,
-  acquire: AcquirePermit,
+  acquirePermit: AcquirePermit,
   transport: Transport,
 ): Send {
   const { clock, random, onFailedTry, renewToken } = options;
   /** The token of the next request. */
   let { token } = options;
 
-  const sendOnce: Send = async (request, read, createPermit) => {
+  const sendOnce: Send = async (request, read, givenPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit. A create has waited already and passes its permit.
-    const permit = createPermit ?? (await acquire(method, endpoint, cancelUnsent));
+    // Wait for the rate limit. A POST has a permit already, because its caller has waited (`acquirePostPermit`).
+    const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
       const cause = "its permit was used up or given back";
@@ -49,7 +53,7 @@ export function createSend(
     try {
       // Send the request, wait for the whole response, and write the debug log.
       const sending = transport.send(request, token, () => (end = { sent: true }));
-      const response = await logged(request, sending, options);
+      const response = await logOutcome(request, sending, options);
       const { status } = response;
       const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
@@ -73,13 +77,13 @@ export function createSend(
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
         if (renewToken && isTokenRefusal(error) && renewalsLeft-- > 0) {
-          // If the operation ends during the search, the 401 is what it reports.
+          // If the operation ends while a new token is searched for, the request fails with the 401.
           const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
           const newToken = await renewal.catch(() => undefined);
           if (newToken !== undefined) {
             token = newToken;
             error.tokenRenewed = true;
-            // A POST is sent again only by the create protocol, with a new permit and a new record (G2).
+            // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
             if (request.method !== "POST") continue;
           }
         }
@@ -87,7 +91,7 @@ export function createSend(
         mayHaveActed ||= error.mayHaveActed;
         error.mayHaveActed = mayHaveActed;
         onFailedTry?.(error);
-        // A 429 never fails a GET or DELETE (G6). The rate limit holds the next try back for as long as needed.
+        // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.status === 429) continue;
         failedTries++;
         if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
@@ -107,10 +111,10 @@ function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): bo
 }
 
 /**
- * Writes one redacted line for each try of a request if COMPUTE_DEBUG=1. The only part of a body in the line is the
- * `request_id` of an error, so that no secret is logged (G8).
+ * Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one redacted line with the outcome. The only part of a
+ * body in the line is the `request_id` of an error, so that no secret is logged (G8).
  */
-async function logged(
+async function logOutcome(
   { method, path, target }: HttpRequest,
   sending: Promise<HttpResponse>,
   { clock, redact, debug }: ClientOptions,

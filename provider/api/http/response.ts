@@ -36,8 +36,8 @@ export function readPage(response: HttpResponse): Page {
 }
 
 /**
- * Reads the response to an accepted POST /v2/instances (202). Only the id is required. With the id, the rest can be
- * looked up, so no created instance is lost (G1).
+ * Reads the 2xx response to a POST /v2/instances (the service's API document shows a 202). Only the id is required.
+ * With the id, the rest can be looked up, so no created instance is lost (G1).
  *
  * @throws RequestError (`unreadable`) if no id can be read from the body
  */
@@ -153,7 +153,10 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
 
-/** In characters. A longer string is not shown: if it were cut first, half a secret at its end would stay. */
+/**
+ * The length of the longest string that is shown, in characters. For a longer string, only its length is shown: if the
+ * string were cut before the redaction, half a secret could stay at the cut.
+ */
 const maxTextLength = 256 * 1024;
 
 /**
@@ -192,8 +195,8 @@ const maxRetryAfterMs = 5 * 60_000;
 
 /**
  * Returns the milliseconds that a Retry-After header asks to wait, but at most `maxRetryAfterMs`. The header holds
- * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The
- * document does not mention this header (section "Limits").
+ * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The service's
+ * API document does not mention this header (section "Limits").
  */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";

@@ -45,11 +45,11 @@ export interface Transport {
    * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
    * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
    * never rejects with that reason, but with a `RequestError`, because the service may have acted (an unclear create is
-   * never blindly retried, G2). Resolves, with a truncated body, if the response breaks off after a 429, or after the
-   * success of a DELETE.
+   * never blindly retried, G2). Resolves with a truncated body if the body is too long (`maxBodyBytes`), or if the response
+   * to a DELETE breaks off after a 2xx, or any response breaks off after a 429.
    */
   send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse>;
-  /** Closes idle connections. */
+  /** Closes the connections that GETs and DELETEs share, each as soon as it is idle. Resolves when all are closed. */
   close(): Promise<void>;
 }
 
@@ -71,14 +71,14 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   };
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
-  const makeDispatcher = options.connect ?? dispatcherFactory(proxies, requestTimeoutMs);
-  const sharedDispatcher = makeDispatcher();
+  const createDispatcher = options.createDispatcher ?? dispatcherFactory(proxies, requestTimeoutMs);
+  const sharedDispatcher = createDispatcher();
 
   return {
     async send(request, token, onSend) {
-      // A POST opens a connection of its own. If a POST on an idle connection met a reset, nobody would know
-      // whether the service had read the POST (G2).
-      const postDispatcher = request.method === "POST" ? makeDispatcher() : undefined;
+      // A POST opens a connection of its own. The service may reset an idle connection just when a POST is sent on it, and
+      // then nobody knows whether the service has read the POST (G2).
+      const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
       try {
         return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
       } finally {
@@ -125,14 +125,14 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         reject(new RequestError({ kind, method, path, status, cause, lasting: isLasting })),
       );
     }
-    /** Ends the exchange. Called after `settle`, so that the error which undici then reports is ignored. */
+    /** Ends the HTTP exchange. Called after `settle`, so that the error which undici then reports is ignored. */
     function drop(): void {
       controller?.abort(new Error("given up"));
     }
     function onCancel(): void {
       const cancelSignal = controller ? cancelSent : cancelUnsent;
       if (!cancelSignal.aborted) return;
-      // The service may have acted on a POST that was sent. The error says that this is not known (G2).
+      // The service may have acted on a POST that was sent. The kind of the error, `unanswered`, says so (G2).
       if (controller && method === "POST") fail("given up while waiting for the answer");
       else settle(() => reject(cancelSignal.reason as Error));
       drop();
@@ -168,7 +168,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
       },
       {
         onRequestStart(started) {
-          // A second start would send the request again. Only `request.ts` may decide on that (G2).
+          // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
           if (signal.aborted || controller) return started.abort(new Error("given up"));
           controller = started;
           onSend();

@@ -12,9 +12,9 @@ export interface ConnectProxy {
 /** Starts a proxy for tunnels to `port`. With a `status` other than 200, the proxy refuses every tunnel. */
 export async function startConnectProxy(port: number, status = 200): Promise<ConnectProxy> {
   const seen: string[] = [];
-  const open = new Set<net.Socket>();
+  const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
-    open.add(socket);
+    sockets.add(socket);
     socket.on("error", () => undefined);
     socket.once("data", (head) => {
       seen.push(head.toString("latin1"));
@@ -23,7 +23,7 @@ export async function startConnectProxy(port: number, status = 200): Promise<Con
         socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
         socket.pipe(service).pipe(socket);
       });
-      open.add(service);
+      sockets.add(service);
       service.on("error", () => socket.destroy());
     });
   });
@@ -32,7 +32,7 @@ export async function startConnectProxy(port: number, status = 200): Promise<Con
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     seen,
     stop: async () => {
-      for (const socket of open) socket.destroy();
+      for (const socket of sockets) socket.destroy();
       await new Promise((closed) => server.close(closed));
     },
   };

@@ -40,7 +40,7 @@ export class ScriptedServer {
   readonly #sockets = new Set<net.Socket>();
   /** Descriptions of the unexpected requests. */
   readonly #unexpected: string[] = [];
-  /** Resolves with the next request. */
+  /** Resolves when the next request arrives. */
   #arrived = Promise.withResolvers<void>();
 
   private constructor(script: Step[], certificate?: tls.TlsOptions) {
@@ -116,7 +116,7 @@ export class ScriptedServer {
   }
 }
 
-/** Stands for the request of a "connect" step. */
+/** Passed to the reaction of a "connect" step, which has no request. */
 const noRequest: SeenRequest = { method: "", target: "", headers: {}, body: "", connection: 0 };
 
 /** Parses the received bytes. Returns undefined as long as the request is not complete. */
@@ -164,7 +164,7 @@ export const close: Reaction = (socket) => void socket.end();
 /** Never sends a response. */
 export const hang: Reaction = () => undefined;
 
-/** Announces a body of `length` bytes, sends only `part` and closes the connection. */
+/** Announces a body of `length` bytes, sends only `part` of it, and closes the connection. */
 export const cut =
   (status: number, part: string, length = 10_000): Reaction =>
   (socket) => {

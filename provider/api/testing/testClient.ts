@@ -17,7 +17,7 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   return {
     baseUrl,
     token: testToken,
-    // The clock never jumps this far by itself, so that real sockets get the time that they need.
+    // Longer than any jump of the clock (`longestJumpMs`), so this time-out never ends a request while a real socket works.
     requestTimeoutMs: 3_600_000,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
@@ -29,7 +29,10 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
   };
 }
 
-/** Makes a clock on which a back-off takes no real time. With `quietMs`, a time-out takes at least that real time. */
+/**
+ * Makes a clock that moves by itself, so that a back-off takes almost no real time. `quietMs` is the real time that must
+ * pass before the clock jumps, so that a real socket can answer before a time-out.
+ */
 export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   const clock = new VirtualClock();
   clock.autoAdvance(options);
@@ -57,7 +60,10 @@ export const never = new AbortController().signal;
 /** A body for POST /v2/instances. */
 export const createBody: CreateBody = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
 
-/** Waits for a permit, and then sends a POST. */
+/**
+ * Waits for a permit, and then sends a POST. The signal `unsent` cancels the POST only before its first byte is sent, and
+ * `grace` cancels it at any time.
+ */
 export async function create(
   client: ComputeApi,
   {
@@ -65,7 +71,7 @@ export async function create(
     signals = { unsent: never, grace: never },
   }: Partial<{ body: CreateBody; signals: Parameters<ComputeApi["createInstance"]>[2] }> = {},
 ): Promise<PostOutcome> {
-  const permit = await client.createPermit(never);
+  const permit = await client.acquirePostPermit(never);
   return client.createInstance(body, permit, signals);
 }
 

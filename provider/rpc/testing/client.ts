@@ -14,12 +14,15 @@ import type { ListRequest, ListResponse } from "../../requests";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 
+/** The URN that a call has unless the test names another. */
 export const instanceUrn = `urn:pulumi:dev::project::${instanceToken}::web`;
 
+/** The resource of a call. The default is the Instance `instanceUrn`. */
 interface Target {
   urn?: string;
   type?: string;
 }
+/** An instance that is in the state. */
 interface ExistingInstance extends Target {
   id: string;
   oldInputs?: PropertyMap;
@@ -29,10 +32,12 @@ interface ExistingInstance extends Target {
 
 type Callback<Reply> = (error: ServiceError | null, reply: Reply) => void;
 
+/** Makes a client of the plugin that listens on this port. */
 export function connect(port: number): TestClient {
   return new TestClient(port);
 }
 
+/** The client, with a method for each call of the engine. */
 export class TestClient {
   /** The generated client, for messages that a correct engine does not send. */
   readonly raw: ResourceProviderClient;
@@ -73,19 +78,22 @@ export class TestClient {
   async checkConfig(args: { olds?: PropertyMap; news: PropertyMap }): Promise<Checked> {
     const request = new pb.CheckRequest();
     request.setUrn("urn:pulumi:dev::project::pulumi:providers:compute::default");
-    request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
+    request.setOlds(toStruct(args.olds ?? {})).setNews(toStruct(args.news));
     return readChecked(await call<pb.CheckResponse>((done) => this.raw.checkConfig(request, done)));
   }
 
   async diffConfig(args: { olds: PropertyMap; news: PropertyMap }): Promise<pb.DiffResponse> {
     const request = new pb.DiffRequest();
-    request.setOlds(struct(args.olds)).setOldInputs(struct(args.olds)).setNews(struct(args.news));
+    request
+      .setOlds(toStruct(args.olds))
+      .setOldInputs(toStruct(args.olds))
+      .setNews(toStruct(args.news));
     return call((done) => this.raw.diffConfig(request, done));
   }
 
   /** `id` is the id of the provider resource. */
   async configure(args: PropertyMap, id = "provider-id"): Promise<pb.ConfigureResponse> {
-    const request = new pb.ConfigureRequest().setArgs(struct(args)).setId(id);
+    const request = new pb.ConfigureRequest().setArgs(toStruct(args)).setId(id);
     return call((done) => this.raw.configure(request, done));
   }
 
@@ -98,7 +106,7 @@ export class TestClient {
     },
   ): Promise<Checked> {
     const request = withTarget(new pb.CheckRequest(), args);
-    request.setOlds(struct(args.olds ?? {})).setNews(struct(args.news));
+    request.setOlds(toStruct(args.olds ?? {})).setNews(toStruct(args.news));
     request.setRandomseed(args.randomSeed ?? new Uint8Array(32));
     if (args.autonaming) {
       const options = new pb.CheckRequest.AutonamingOptions();
@@ -111,8 +119,8 @@ export class TestClient {
   async diff(args: ExistingInstance & { news: PropertyMap }): Promise<pb.DiffResponse.AsObject> {
     const request = withTarget(new pb.DiffRequest(), args)
       .setId(args.id)
-      .setNews(struct(args.news));
-    request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
+      .setNews(toStruct(args.news));
+    request.setOldInputs(toStruct(args.oldInputs ?? {})).setOlds(toStruct(args.oldOutputs ?? {}));
     const reply = await call<pb.DiffResponse>((done) => this.raw.diff(request, done));
     return reply.toObject();
   }
@@ -120,7 +128,7 @@ export class TestClient {
   async create(
     args: Target & { inputs: PropertyMap; timeoutSeconds?: number; preview?: boolean },
   ): Promise<{ id: string; outputs: PropertyMap }> {
-    const request = withTarget(new pb.CreateRequest(), args).setProperties(struct(args.inputs));
+    const request = withTarget(new pb.CreateRequest(), args).setProperties(toStruct(args.inputs));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
     return { id: reply.getId(), outputs: decodeProperties(reply.getProperties()) };
@@ -131,14 +139,14 @@ export class TestClient {
   ): Promise<PropertyMap> {
     const request = withTarget(new pb.UpdateRequest(), args)
       .setId(args.id)
-      .setNews(struct(args.news));
-    request.setOldInputs(struct(args.oldInputs ?? {})).setOlds(struct(args.oldOutputs ?? {}));
+      .setNews(toStruct(args.news));
+    request.setOldInputs(toStruct(args.oldInputs ?? {})).setOlds(toStruct(args.oldOutputs ?? {}));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
     return decodeProperties(reply.getProperties());
   }
 
-  /** Without inputs and outputs, it is an import. Resolves to `undefined` if the instance is gone. */
+  /** A Read without inputs and outputs is an import. Resolves to `undefined` if the instance is gone. */
   async read(
     args: Target & {
       id: string;
@@ -148,8 +156,8 @@ export class TestClient {
     },
   ): Promise<{ id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined> {
     const request = withTarget(new pb.ReadRequest(), args).setId(args.id);
-    if (args.inputs) request.setInputs(struct(args.inputs));
-    if (args.outputs) request.setProperties(struct(args.outputs));
+    if (args.inputs) request.setInputs(toStruct(args.inputs));
+    if (args.outputs) request.setProperties(toStruct(args.outputs));
     request.setTimeout(args.timeoutSeconds ?? 0);
     const reply = await call<pb.ReadResponse>((done) => this.raw.read(request, done));
     if (reply.getId() === "" && !reply.hasProperties()) return undefined;
@@ -162,26 +170,28 @@ export class TestClient {
 
   async delete(args: ExistingInstance): Promise<void> {
     const request = withTarget(new pb.DeleteRequest(), args).setId(args.id);
-    request.setOldInputs(struct(args.oldInputs ?? {})).setProperties(struct(args.oldOutputs ?? {}));
+    request
+      .setOldInputs(toStruct(args.oldInputs ?? {}))
+      .setProperties(toStruct(args.oldOutputs ?? {}));
     request.setTimeout(args.timeoutSeconds ?? 0);
     await call<Empty>((done) => this.raw.delete(request, done));
   }
 
   async invoke(token: string, args: PropertyMap): Promise<{ outputs: PropertyMap } & Failures> {
-    const request = new pb.InvokeRequest().setTok(token).setArgs(struct(args));
+    const request = new pb.InvokeRequest().setTok(token).setArgs(toStruct(args));
     const reply = await call<pb.InvokeResponse>((done) => this.raw.invoke(request, done));
     return { outputs: decodeProperties(reply.getReturn()), failures: readFailures(reply) };
   }
 
-  /** Returns one page of the list. */
+  /** Resolves to one page of the list. */
   async list(
     token: string,
     query: PropertyMap = {},
-    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<Page> = {},
+    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<PageRequest> = {},
   ): Promise<ListResponse> {
     const request = new pb.ListRequest()
       .setToken(token)
-      .setQuery(struct(query))
+      .setQuery(toStruct(query))
       .setLimit(limit)
       .setPageSize(pageSize)
       .setContinuationToken(continuationToken);
@@ -203,7 +213,8 @@ export class TestClient {
   }
 }
 
-type Page = Omit<ListRequest, "query">;
+/** Which page of the list is requested. */
+type PageRequest = Omit<ListRequest, "query">;
 interface Failures {
   failures: { property: string; reason: string }[];
 }
@@ -219,7 +230,7 @@ function readFailures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures
   return reply.getFailuresList().map((failure) => failure.toObject());
 }
 
-function struct(map: PropertyMap): Struct {
+function toStruct(map: PropertyMap): Struct {
   return encodeProperties(map, "preview");
 }
 

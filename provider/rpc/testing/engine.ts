@@ -4,7 +4,8 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogSeverity, type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 
-export interface Logged {
+/** A message that the engine received. */
+export interface LoggedMessage {
   severity: "debug" | "info" | "warning" | "error";
   message: string;
   urn: string;
@@ -18,9 +19,10 @@ const severities = {
   [LogSeverity.ERROR]: "error",
 } as const;
 
+/** A server with only the log service of an engine. */
 export class TestEngine {
   /** The messages in the order of their arrival. */
-  readonly logged: Logged[] = [];
+  readonly logged: LoggedMessage[] = [];
   /** Called for each message, before the message is kept and its call is answered. */
   beforeLog: (message: string) => Promise<void> = () => Promise.resolve();
 

@@ -30,7 +30,7 @@ export interface Unfinished {
   refreshBeforeUpdate: boolean;
 }
 
-/** Reads the details of a failed call, as the engine does. */
+/** Returns the error for a failed call, with its details read as the engine reads them. */
 export function failed(error: ServiceError): CallFailed {
   const details = statusOf(error.metadata)?.getDetailsList() ?? [];
   let unfinished: Unfinished | undefined;

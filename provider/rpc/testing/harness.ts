@@ -8,7 +8,7 @@ import type { ProviderServer } from "../server";
 import { createServer } from "../service";
 import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
-import { scriptedProvider, type Recorded } from "./scriptedProvider";
+import { scriptedProvider, type RecordedCall } from "./scriptedProvider";
 
 /** A server with a scripted provider, the engine that it logs to, and a client. All use real sockets. */
 export interface Harness {
@@ -17,12 +17,16 @@ export interface Harness {
   engine: TestEngine;
   messages: Messages;
   redactor: Redactor;
-  calls: Recorded[];
+  /** The calls of the provider so far. */
+  calls: RecordedCall[];
   /** One entry for each time the provider was loaded. */
   loads: true[];
 }
 
-/** Starts a harness, runs `body` with it, and stops it again. */
+/**
+ * Starts a harness, runs `body` with it, and stops it again. `script` has the provider's methods that the test
+ * chooses (`scriptedProvider`). As a function, it gets the messages to the engine, and returns such methods.
+ */
 export async function withServer(
   script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
   body: (harness: Harness) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Starts the plugin as a process of its own, with its own provider or with a scripted one instead. */
+/** Bundles the plugin and starts it as a process, with its real provider or with a scripted one. For tests. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,15 +7,13 @@ import { join } from "node:path";
 import { build, type Plugin as EsbuildPlugin } from "esbuild";
 import { firstLine } from "../../../tools/support/command";
 
+/** A bundle of the plugin, as a file in a temporary folder. */
 export interface Bundle {
   path: string;
   remove(): Promise<void>;
 }
 
-/**
- * Bundles `provider/main.ts`. If `provider` (a file in this folder) is given, it replaces the plugin's own
- * provider.
- */
+/** Bundles `provider/main.ts`. If `provider` is given, the provider in this file of this folder replaces the real one. */
 export async function bundlePlugin(provider?: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
@@ -40,6 +38,7 @@ function replaceProvider(path: string): EsbuildPlugin {
   };
 }
 
+/** A running process of the plugin. */
 export interface Plugin {
   process: ChildProcess;
   port: number;

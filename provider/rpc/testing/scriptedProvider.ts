@@ -1,23 +1,23 @@
-/** A provider for tests of the server, whose answers each test chooses. */
+/** A provider for tests of the server, whose results each test chooses. */
 import { propertyMap } from "../../propertyValue";
 import type { Provider } from "../../requests";
 
 /** A call: the name of the method, and its first argument. */
-export type Recorded = {
+export type RecordedCall = {
   [Name in keyof Provider]: [Name, Parameters<Provider[Name]>[0]];
 }[keyof Provider];
 
 /**
- * Makes a provider with the methods in `script`, and with harmless ones for all others. `calls` has every call to
- * it.
+ * Makes a provider with the methods in `script`. Every other method succeeds with a simple result. `calls` records
+ * every call of the provider.
  */
 export function scriptedProvider(script: Partial<Provider> = {}): {
   provider: Provider;
-  calls: Recorded[];
+  calls: RecordedCall[];
 } {
-  const calls: Recorded[] = [];
+  const calls: RecordedCall[] = [];
   const outputs = propertyMap({});
-  const answers: Provider = {
+  const methods: Provider = {
     checkConfig: async ({ news }) => ({ inputs: news, failures: [] }),
     configure: async () => undefined,
     check: async ({ news }) => ({ inputs: news, failures: [] }),
@@ -32,7 +32,7 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
     renew: () => undefined,
     ...script,
   };
-  const provider = new Proxy(answers, {
+  const provider = new Proxy(methods, {
     get(target, name: keyof Provider) {
       // A promise that resolves to this provider asks it for a property `then`.
       if (!Object.hasOwn(target, name)) return undefined;

@@ -1,4 +1,7 @@
-/** A provider for tests of the plugin as a process: every Create waits until it is canceled, and an Update a bit longer. */
+/**
+ * A provider for tests of the plugin as a process. A Create waits until Cancel is called. An Update ends half a second
+ * after that.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap } from "../../propertyValue";
@@ -6,6 +9,7 @@ import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { scriptedProvider } from "./scriptedProvider";
 
+/** Makes the provider, in place of the function of the same name in `provider/provider.ts`. */
 export function createProvider({ messages }: { messages: Messages }): Provider {
   const canceled = Promise.withResolvers<void>();
   return scriptedProvider({
@@ -14,7 +18,7 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       await canceled.promise;
       throw new InstanceUnfinished("i-1", { inputs, outputs: inputs }, ["cancelled"]);
     },
-    // Goes on after Cancel, as a Create does whose POST is under way.
+    // Continues for a while after Cancel, as a Create does while its POST is under way.
     update: async ({ urn }) => {
       messages.status(urn, "waiting");
       await canceled.promise;
@@ -24,7 +28,7 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
     },
     // Returns the environment that the provider sees.
     check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
-    // Throws and rejects where nothing catches it, as a defect would.
+    // Throws an error and rejects a promise that nothing catches, as a defect would.
     read: async () => {
       setImmediate(() => {
         throw new Error("uncaught");

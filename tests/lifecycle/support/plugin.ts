@@ -8,7 +8,7 @@ import { EngineLog } from "../../../provider/rpc/engineLog";
 import type { ProviderServer } from "../../../provider/rpc/server";
 import { createServer } from "../../../provider/rpc/service";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
-import { TestEngine, type Logged } from "../../../provider/rpc/testing/engine";
+import { TestEngine, type LoggedMessage } from "../../../provider/rpc/testing/engine";
 import { readSchema } from "../../../provider/executable";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Redactor } from "../../../provider/redaction";
@@ -113,7 +113,7 @@ export class Plugin {
       .filter(({ severity }) => severity === "warning")
       .map(({ message }) => message);
   }
-  get logged(): readonly Logged[] {
+  get logged(): readonly LoggedMessage[] {
     return this.engine.logged;
   }
 
