@@ -54,7 +54,7 @@ test("without PULUMI_HOME, a run, doctor and discard have their ledger in the ho
   jest.spyOn(os, "userInfo").mockReturnValue({ ...os.userInfo(), homedir: home });
   const env = { PATH: "", HOME: "/elsewhere" };
   const { session, ctx } = scene();
-  const run = new Session(session.settings, { ...ctx, env }, session.canceled, session.owner);
+  const run = new Session(session.settings, { ...ctx, env }, session.canceled, session.run);
   const key = await run.ledger.begin(newRecord("web"));
   await run.ledger.close();
 
