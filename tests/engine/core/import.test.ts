@@ -65,6 +65,18 @@ test("the resource option import takes over an instance, and a second up changes
   expect(changed.output).toMatch(/\+-compute:index:Instance: \(replace\)/);
 });
 
+test("an import with the name of an instance fails, and names the id", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  fixture.service.control.insert(found);
+  const { stack } = fixture;
+
+  const imported = await stack.run("import", "compute:index:Instance", "web", found.name, "--yes");
+
+  expect(imported.output).toContain(`Give the id of the instance with this name: ${found.id}.`);
+  expect(imported.code).not.toBe(0);
+  expect(await stack.instances()).toEqual([]);
+});
+
 test("a program with another name for an imported instance is an error, not a replacement", async () => {
   await using fixture = await Fixture.create({
     program: oneInstance({ ...claims, name: "web-other" }, { import: found.id }),
