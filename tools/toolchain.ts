@@ -7,7 +7,7 @@
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
 import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
-import { basename, delimiter, dirname, join, relative } from "node:path";
+import { delimiter, dirname, join, relative } from "node:path";
 import {
   engineVersions,
   ensureGoTool,
@@ -16,7 +16,7 @@ import {
   isGoToolBuilt,
   type Language,
 } from "./go/tools";
-import type { GoTool } from "./support/go";
+import { filesOf } from "./support/go";
 import { runTool, say } from "./support/main";
 import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
@@ -55,12 +55,9 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
 
   for (const language of languages) {
     // A Pulumi CLI that was built here uses only the hosts that were built here.
-    const { name, script }: GoTool = hosts[language];
-    if (isBuiltHere || !isInstalled(name, pulumi)) await ensureHost(language);
-    if (options.oldest === true) {
-      linkBeside(pulumi, name + exe);
-      if (script !== undefined) linkBeside(pulumi, basename(script.path));
-    }
+    const host = hosts[language];
+    if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureHost(language);
+    if (options.oldest === true) for (const file of filesOf(host)) linkBeside(pulumi, file);
   }
   // The hosts in the folder of the Pulumi CLI come first. The hosts that were built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];

@@ -15,7 +15,8 @@ import { acceptedKey, stringProperty } from "./state";
 /** What a search for an instance proves. */
 export type Existence =
   | { kind: "found"; item: ListItem }
-  | { kind: "gone" }
+  /** `items` are what the last listing has. */
+  | { kind: "gone"; items: ReadonlyMap<string, ListItem> }
   /**
    * The search proves nothing. `doubt` says what is in doubt: "listing" if the listing failed, is not complete or has
    * no stable ids, and "tenant" if the listing may be another tenant's.
@@ -108,7 +109,8 @@ function judgeSearch(
       return { kind: "unproven", doubt: "listing", why };
     }
     case "gone": {
-      if (isOfTenant(result.proof.items)) return { kind: "gone" };
+      const { items } = result.proof;
+      if (isOfTenant(items)) return { kind: "gone", items };
       const why =
         "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
       return { kind: "unproven", doubt: "tenant", why };

@@ -256,8 +256,20 @@ test("an import of an instance without a status prints nothing about the status"
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an import of an instance that does not exist is empty, and of one that may exist an error", async () => {
-  expect(await importIt(scene())).toBeUndefined();
+test("an import and a get of an id that does not exist fail, and name the id if a name was given", async () => {
+  const world = scene();
+  const message =
+    'no instance that this live token shows at https://api.example.com/v2 has the id "i-1". ';
+  const advice = "Check the id, compute:baseUrl and the token.";
+  expect((await errorOf(importIt(world))).message).toBe(message + advice);
+  expect((await errorOf(get(world))).message).toBe(message + advice);
+  world.service.has("i-7", { name: "i-1" });
+  expect((await errorOf(importIt(world))).message).toBe(
+    `${message}Give the id of the instance with this name: i-7.`,
+  );
+});
+
+test("an import of an instance that may exist although no listing shows it fails", async () => {
   const world = scene();
   world.service.unreadable = 1;
   expect((await errorOf(importIt(world))).message).toContain("may still exist");
@@ -368,7 +380,7 @@ test("an import proves no state: its own stamp may never have been saved", async
 test("a refresh settles the record of an instance that it proves gone, but an import does not", async () => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  await importIt(world);
+  await errorOf(importIt(world));
   expect(settled).not.toHaveBeenCalled();
   await refresh(world);
   expect(settled.mock.calls).toEqual([[world.session.settings, "i-1", "gone"]]);

@@ -4,7 +4,7 @@
  * proven ("nothing is forgotten on weak evidence", G3).
  */
 import type { ListItem } from "../api/contract";
-import { OperationFailed } from "../errors";
+import { NotFound, OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
 import { type Origin, stamped } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
@@ -27,8 +27,8 @@ import {
  * Returns the instance as the service lists it. If no listing shows it, returns undefined if it is proven gone,
  * and otherwise what the state holds.
  *
- * @throws InstanceUnfinished if the state or the list has it as not ready. OperationFailed if it lives elsewhere,
- *   if neither the listings nor a state show it, or if the token is refused. RequestError if a request fails.
+ * @throws InstanceUnfinished if the state or the list has it as not ready. NotFound if an import or `.get()` has an id
+ *   that no instance has. OperationFailed if it lives elsewhere, if neither the listings nor a state show it, or if the token is refused. RequestError if a request fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;
@@ -37,6 +37,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   const { existence, origin } = await existenceOf(session, id, known, operation.signal);
   switch (existence.kind) {
     case "gone":
+      if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
       // An id that a person typed may be another tenant's. Only with a recorded origin is this a proof.
       if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
       return undefined;
@@ -48,6 +49,19 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
         ? importInstance(session, request, existence.item, origin)
         : get(request, existence.item, origin);
   }
+}
+
+/** Returns the error of an import or a `.get()` of an id that no instance has. A person may have given a name instead. */
+function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Origin): NotFound {
+  const { baseUrl, tokenKind } = origin;
+  const named = [...items.values()].filter(({ name }) => name === id).map((item) => item.id);
+  const advice =
+    named.length > 0
+      ? `Give the id of the instance with this name: ${named.join(" or ")}`
+      : "Check the id, compute:baseUrl and the token";
+  return new NotFound(
+    `no instance that this ${tokenKind} token shows at ${baseUrl} has the id "${id}". ${advice}.`,
+  );
 }
 
 /** Refreshes the inputs and outputs of an instance that the state holds. */

@@ -118,10 +118,9 @@ test("with --parent and --provider, the instances become children of a component
     `'${plugin}' import-plan --stack dev --out plan.json ${options}`,
   );
   expect(planned.output).toContain("1 instance is in the plan.");
-  const imported = await stack.type(
-    "pulumi import --file plan.json --yes --skip-preview --generate-code=false",
-  );
+  const imported = await stack.type("pulumi import --file plan.json --yes --skip-preview");
   expect(imported.output).toContain("1 imported");
+  expect(imported.output).toMatch(/parent: parent,\s+protect: true,\s+provider: provider,/);
   const inputs = JSON.stringify({ ...required, name: "web" });
   stack.javascript(
     program(

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -43,9 +44,11 @@ beforeAll(async () => {
   const content = join(folder, "archive", "pulumi");
   mkdirSync(content, { recursive: true });
   const directories = (process.env["COMPUTE_TEST_PATH"] ?? "").split(delimiter);
-  const host = directories.map((it) => join(it, "pulumi-language-nodejs")).find(existsSync);
+  const cwd = directories.find((it) => existsSync(join(it, "pulumi-language-nodejs"))) ?? "";
   cpSync(process.env["COMPUTE_TEST_PULUMI"] ?? "", join(content, "pulumi"), { dereference: true });
-  cpSync(host ?? "", join(content, "pulumi-language-nodejs"), { dereference: true });
+  // A host that was built here consists of two executables.
+  for (const name of globSync("{pulumi-language,compute-host}-nodejs", { cwd }))
+    cpSync(join(cwd, name), join(content, name), { dereference: true });
   const file = join(folder, "archive.tar.gz");
   await create({ file, gzip: { level: 1 }, cwd: join(folder, "archive") }, ["pulumi"]);
   archive = readFileSync(file);

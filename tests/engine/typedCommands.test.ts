@@ -24,9 +24,7 @@ function printed(output: string, start: string): string {
 
 async function typed(fixture: Fixture, command: string): Promise<void> {
   const { code, output } = await fixture.stack.type(command);
-  // An older language host for Node.js imports, and then can't write the program for it.
-  const failed = code !== 0 && !output.includes("unknown method GenerateProgram");
-  if (failed) throw new Error(`${command} ended with ${code}:\n${output}`);
+  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
 }
 
 /** Expects that one `up` sends no POST, and that the next one changes nothing. */

@@ -146,7 +146,7 @@ function searches(scene: Scene, id: string): Move[] {
   else if (instance.alive) {
     const { name } = instance;
     moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
-  } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone" }) });
+  } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) });
   moves.push({ say: "lists only a part, which is empty", fault: "partial", do: unproven });
   const failed: Move["do"] = (it) => happens(it, { kind: "listingFailed", error: broken, now: 0 });
   moves.push({ say: "lists: 500", fault: "listFails", do: failed });

@@ -25,14 +25,11 @@ function engine(module: keyof typeof engineVersions): GoTool {
   };
 }
 
-/** The language hosts, which run the programs of a language. */
+/** The language hosts, which run the programs of a language, and write programs for `pulumi import`. */
 export const hosts = {
-  nodejs: host("nodejs", "hosts", `${sdkModule}/nodejs/cmd`, "20 seconds"),
-  python: {
-    ...host("python", "hosts", `${sdkModule}/python/cmd`, "5 seconds"),
-    script: { module: sdkModule, path: "python/cmd/pulumi-language-python-exec" },
-  },
-  go: host("go", "hosts", `${sdkModule}/go`, "5 seconds"),
+  nodejs: writingHost("nodejs", "nodejs/cmd"),
+  python: writingHost("python", "python/cmd", "python/cmd/pulumi-language-python-exec"),
+  go: writingHost("go", "go"),
   java: host("java", "sdkgen-more", "github.com/pulumi/pulumi-java/pkg/cmd", "1 minute"),
   yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
 } satisfies Record<string, GoTool>;
@@ -46,6 +43,23 @@ function host(language: string, module: string, parent: string, expected: string
     package: `${parent}/${name}`,
     expected,
     alternative: `${installPulumi}, with its language hosts beside it`,
+  };
+}
+
+/** Returns a host that writes programs with Pulumi's own generators, and leaves the rest to an older host. */
+function writingHost(language: string, parent: string, script?: string): GoTool {
+  const older = host(language, "hosts", `${sdkModule}/${parent}`, "20 seconds");
+  return {
+    ...older,
+    module: "sdkgen",
+    package: "./host",
+    expected: "10 seconds",
+    needs: {
+      ...older,
+      name: `compute-host-${language}`,
+      title: `${older.title}, which runs programs`,
+      ...(script === undefined ? {} : { script: { module: sdkModule, path: script } }),
+    },
   };
 }
 

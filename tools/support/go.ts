@@ -30,6 +30,8 @@ export interface GoTool {
   tags?: string;
   /** A script that must be in the folder of the executable. */
   script?: Script;
+  /** Another tool that must be in the folder of the executable. */
+  needs?: GoTool;
   /** The approximate duration of a first build: "1 minute". */
   expected: string;
   /** What a person can do instead of building the tool. */
@@ -38,6 +40,7 @@ export interface GoTool {
 
 /** Builds the tool unless it is up to date, and returns the path of its executable. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
+  if (tool.needs !== undefined) await ensureBuilt(tool.needs);
   const path = pathOf(tool);
   if (isBuilt(tool)) return path;
   // Computed before the build, which takes minutes in which the sources may change.
@@ -79,6 +82,12 @@ export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
 
+/** Returns the names of all files that belong to the tool, in the folder of its executable. */
+export function filesOf({ name, script, needs }: GoTool): string[] {
+  const scripts = script === undefined ? [] : [basename(script.path)];
+  return [name + exe, ...scripts, ...(needs === undefined ? [] : filesOf(needs))];
+}
+
 /** Returns a name that no other tool has. */
 function keyOf({ folder, name }: GoTool): string {
   return folder === undefined ? name : `${name}-${folder}`;
@@ -103,7 +112,9 @@ function readGoMod(module: string): string {
 function fingerprint(tool: GoTool): string {
   const { module, package: main } = tool;
   const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
-  const texts = [module, ...ours].map(directoryOf).flatMap((directory) =>
+  // A path that is no relative one is a package of another module.
+  const folders = [module, ...ours, ...(main.startsWith("./") ? [join(module, main)] : [])];
+  const texts = folders.map(directoryOf).flatMap((directory) =>
     readdirSync(directory)
       .filter((name) => /\.(go|mod|sum)$/.test(name))
       .sort()

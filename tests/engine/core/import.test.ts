@@ -90,9 +90,12 @@ test("`Instance.get` shows what the list shows, and null for the rest, also in a
   fixture.service.control.insert(found);
   const { stack } = fixture;
   stack.javascript(`
-    const { Instance } = require("pulumi-compute-instances");
-    const web = Instance.get("web", "${found.id}");
-    for (const name of ${JSON.stringify(outputs)}) exports[name] = web[name];
+    const { CustomResource } = require("@pulumi/pulumi");
+    const names = ${JSON.stringify(outputs)};
+    // The SDK's \`get\` declares the outputs so, too.
+    const declared = Object.fromEntries(names.map((name) => [name, undefined]));
+    const web = new CustomResource("compute:index:Instance", "web", declared, { id: "${found.id}" });
+    for (const name of names) exports[name] = web[name];
   `);
   await previewKnown(fixture);
 
@@ -105,6 +108,18 @@ test("`Instance.get` shows what the list shows, and null for the rest, also in a
     ...{ flavorId: null, imageId: null, vpcId: null, sshKeys: null },
     ...{ privateIpv4: null, createdAt: null },
   });
+});
+
+test("an import with the name of an instance fails, and names the id", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  fixture.service.control.insert(found);
+  const { stack } = fixture;
+
+  const imported = await stack.run("import", "compute:index:Instance", "web", found.name, "--yes");
+
+  expect(imported.output).toContain(`Give the id of the instance with this name: ${found.id}.`);
+  expect(imported.code).not.toBe(0);
+  expect(await stack.instances()).toEqual([]);
 });
 
 test("a program with another name for an imported instance is an error, not a replacement", async () => {
