@@ -50,9 +50,9 @@ export function addDoctor(program: Command, io: Terminal): void {
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, settings } = await checkSettings(options.stack, options, io);
+  const { findings, found } = await checkSettings(options.stack, options, io);
   yield* findings;
-  if (settings) yield* examineService(settings, io);
+  if (found) yield* examineService(found.settings, io);
   else yield serviceSkipped;
   const { name, version } = metadata;
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
