@@ -3,7 +3,7 @@
  * backend. The command changes nothing, and reads the states with their secrets encrypted.
  */
 import type { Command } from "commander";
-import { discardCommand, nameCursor, ownCommand } from "../advice";
+import { nameCursor, ownCommand } from "../advice";
 import { existenceOf, type Existence } from "../instance/existence";
 import { displayRecordedName, isPending } from "../ledger/record";
 import { originKey, type Place } from "../origin";
@@ -19,7 +19,7 @@ import {
   type NotComparable,
   type Resource,
 } from "./compare";
-import { readCreates, type RecordedCreate } from "./discard";
+import { forgetAdvice, readCreates, type RecordedCreate } from "./discard";
 import type { StackInstance } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
 import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
@@ -132,7 +132,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
-    undecided.push({ what, why: lines.join(" ") });
+    undecided.push({ what, why: lines.join("; ").replaceAll("; →", " →") });
   };
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
@@ -144,7 +144,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
         origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;
       if (!services.some(isSame)) services.push({ ...service, source });
     } catch (error) {
-      addFailure("a service", error);
+      addFailure(stack ? `the service of stack ${stack}` : "the service", error);
     }
   }
   if (services.length === 0) return { undecided };
@@ -364,7 +364,7 @@ function printReport(
     `Take them over (\`${ownCommand("import-plan", ...stackArgs)}\`), or remove them at the service (its portal).`,
   );
   printInNoStack(
-    "In no stack, but made by a pending create",
+    "In no stack, but explained by a pending create",
     report.inNoStack.filter((it) => it.pendingCreate !== undefined),
     "Do what the line of each says.",
   );
@@ -394,7 +394,7 @@ function printReport(
   printSection(
     "Pending creates",
     inLedger.map(rowOf),
-    `Run \`pulumi up\`, which resumes those of its stack or says what to do. To forget one that left no running instance: \`${discardCommand(inLedger.length === 1 ? (inLedger[0]?.urn ?? "") : "<urn>")}\``,
+    `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(inLedger.map(({ urn }) => urn))}`,
   );
   printSection(
     "Pending creates that the ledger of this machine does not have",

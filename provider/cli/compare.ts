@@ -2,7 +2,7 @@
  * Compares the instances that services list with the states of all stacks of the backend. `audit` and `import-plan`
  * use it.
  */
-import { importCommand, stateDeleteCommand } from "../advice";
+import { discardCommand, importCommand, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
 import { isSamePlace, originDifference, type Origin } from "../origin";
@@ -134,9 +134,9 @@ export function findCreator(
     const { urn, stage, stateless } = record;
     if (isUnderWay)
       return { urn, isUnderWay, note: `a run may be creating it right now for ${urn}` };
-    const up = `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over`;
+    const up = `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`;
     if (!record.id) {
-      const note = `it has the name of a pending create of ${urn}; ${up}, or says what to do`;
+      const note = `it has the name of a pending create of ${urn}; ${up}`;
       return { urn, isUnderWay, note };
     }
     // An engine may have saved the id of a create in the stage `replied`. A stateless create has no stack.

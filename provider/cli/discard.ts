@@ -35,6 +35,13 @@ export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): Recorded
   return readCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
 }
 
+/** Returns the advice on how to forget one of the pending creates of these resources. */
+export function forgetAdvice(urns: readonly string[]): string {
+  const [only, ...others] = new Set(urns);
+  const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
+  return `To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
+}
+
 /** Adds the command `discard`. */
 export function addDiscard(program: Command, io: Terminal): void {
   program

@@ -20,7 +20,7 @@ import { count, failed, type Finding, ok, type Terminal, warning } from "./termi
 
 /** The help of the option `--stack`. */
 export const stackHelp =
-  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, the stack that is selected there. The options below take precedence over the stack, and the stack over the environment.";
+  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
 /** The values of the options by the names of the settings. Commander names the option `--base-url` `baseUrl`. */
 export type SettingOptions = Partial<Record<SettingName, string>>;
@@ -118,7 +118,7 @@ export async function checkSettings(
     const option = secretSettings.has(name) ? [] : [optionOf(name)];
     const places = [...option, ...variables].join(", ");
     const configuration = stack
-      ? `stack ${stack}`
+      ? `stack ${stack} in this folder`
       : "a stack (none is used; --stack NAME names one)";
     const found = `it is not set in ${places} or the configuration of ${configuration}`;
     problems.push({ check: checkOf(name), found });

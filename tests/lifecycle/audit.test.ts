@@ -123,7 +123,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
     expect(text).toMatch(/^In no stack \(2\):\n( {2}i-(hand|read) .*\n){2} {2}→ Take them/m);
     // An instance of a pending create has one advice, which is not to remove it at the service.
     expect(text).toMatch(
-      /^In no stack, but made by a pending create \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Do what/m,
+      /^In no stack, but explained by a pending create \(4\):\n( {2}i-\S+ .*\n){4} {2}→ Do what/m,
     );
     expect(text).not.toMatch(/^Pending creates \(/m);
     expect(text).toMatch(
@@ -157,7 +157,7 @@ test("if nothing can be compared, audit ends with 3 and says why", async () => {
     const revoked = await auditData(world, path);
     expect(revoked).toEqual({
       ...{ code: 3, result: "undecided" },
-      undecided: [{ what: "a service", why: expect.stringMatching(/HTTP 401/) }],
+      undecided: [{ what: "the service", why: expect.stringMatching(/HTTP 401/) }],
     });
   });
 });

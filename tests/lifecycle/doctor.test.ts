@@ -369,11 +369,13 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
   await withWorld({}, async (world) => {
     await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
     const open = await diagnose(world);
-    expect(open.checks["ledger"]).toMatch(/^warning: 1 pending create in .* → .*discard/);
+    expect(open.checks["ledger"]).toMatch(
+      /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
+    );
     expect(open.code).toBe(0);
     const elsewhere = await diagnose(world, [], { PULUMI_BACKEND_URL: "file:///another" });
     expect(elsewhere.checks["ledger"]).toMatch(
-      /^ok: .*no pending create; 1 with another state backend \(.*discard/,
+      /^ok: .*no pending create; 1 with another state backend, .*discard/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { typed } from "../../provider/cli/testing/typed";
-import { leaveOpen } from "../../provider/testing/ledgerRecord";
+import { systemClock } from "../../provider/clock";
+import { Ledger } from "../../provider/ledger/ledger";
+import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
 import { fakePulumi } from "./support/fakePulumi";
 import { testToken, withWorld, type World } from "./support/world";
 
@@ -104,16 +106,24 @@ test("an instance that the next `pulumi up` takes over, and an id that can't be 
     control.insert({ id: "i-open", name: "open" });
     control.insert({ id: "i-\u001b[2Jevil", name: "a\nFAILED" });
     control.insert({ id: `i-${testToken}`, name: `n-${testToken}` });
-    const made = { baseUrl: world.service.url, stage: "accepted", id: "i-open" } as const;
-    await leaveOpen(world.ledger, "open", made);
+    control.insert({ id: "i-before", name: "before" });
+    control.insert({ id: "i-running", name: "running" });
+    const { url: baseUrl } = world.service;
+    await leaveOpen(world.ledger, "open", { baseUrl, stage: "accepted", id: "i-open" });
+    // The POST can't have created an instance that was listed before it.
+    await leaveOpen(world.ledger, "before", { baseUrl, before: ["i-before"] });
+    const running = new Ledger(world.ledger, "running", () => undefined, systemClock);
+    await running.begin(newRecord("running", { baseUrl }));
     const { plan: planned, warnings } = await plan(world);
-    expect(planned).toEqual([]);
+    await running.close();
+    expect(planned).toEqual(["before=i-before"]);
     // The instance whose id has control characters is not even read, so the listing is not complete.
     expect(warnings.join("\n")).toMatch(/not complete/);
-    const [token, open, ...rest] = warnings.filter((line) => !/not complete/.test(line));
+    const [token, open, underWay, ...rest] = warnings.filter((line) => !/not complete/.test(line));
     expect(token).toMatch(/^left out: i-.*\[secret\]/);
     expect(open).toMatch(/^left out: i-open "open": an earlier run created it for urn:pulumi:dev/);
-    expect(rest).toEqual(["There is nothing to import: see above. The plan is empty."]);
+    expect(underWay).toMatch(/^left out: i-running "running": a run may be creating it right now/);
+    expect(rest).toEqual(["1 instance is in the plan. Next: pulumi import --file FILE"]);
   });
 });
 
