@@ -12,6 +12,7 @@ import { timeouts } from "../session/session";
 import {
   fieldsOf,
   findCreator,
+  findOfOtherAccount,
   look,
   type Listed,
   type Look,
@@ -245,9 +246,12 @@ function createReport(
     if (!wasUnmanaged) continue;
     const what = `instance ${item.id} "${item.name ?? ""}"`;
     const creator = findCreator(item, service.origin, { creates, inStates, instances });
+    const ofOtherAccount = findOfOtherAccount(item, service.origin, instances);
     if (item.status === "PROVISIONING" || creator?.isUnderWay) {
       const why = `in no stack, but ${creator?.isUnderWay ? creator.note : "PROVISIONING, so a run may be creating it right now"}`;
       undecided.push({ what, why });
+    } else if (ofOtherAccount !== undefined) {
+      undecided.push({ what, why: ofOtherAccount });
     } else if (unreadable.length > 0) {
       undecided.push({ what, why: "it is in no stack that could be read" });
     } else {

@@ -100,6 +100,22 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
   return result;
 }
 
+/**
+ * Says which stack has an instance with this id of another account, which is this instance if the accounts are users of
+ * one tenant. Returns undefined if none has.
+ */
+export function findOfOtherAccount(
+  { id }: ListItem,
+  origin: Origin,
+  instances: readonly StackInstance[],
+): string | undefined {
+  for (const { stack, id: heldId, origin: held, external } of instances) {
+    if (heldId !== id || external || !held || !isSamePlace(held, origin)) continue;
+    return `stack ${stack} has an instance with this id: ${originDifference(held, origin)}`;
+  }
+  return undefined;
+}
+
 /** The pending creates, in the ledgers of this machine and in the states, and the instances of all stacks. */
 export interface KnownCreates {
   creates: readonly RecordedCreate[];

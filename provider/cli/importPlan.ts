@@ -12,7 +12,7 @@ import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/de
 import { isCompleteFor } from "../listing/listing";
 import { isPending } from "../ledger/record";
 import { instanceToken, providerToken } from "../pulumiNames";
-import { findCreator, look, type Look } from "./compare";
+import { findCreator, findOfOtherAccount, look, type Look } from "./compare";
 import { readCreates } from "./discard";
 import { PulumiError } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
@@ -147,6 +147,8 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
       return "its id contains a secret or characters that can't be printed";
     const creator = findCreator(item, origin, { creates, inStates, instances });
     if (creator) return creator.note;
+    const ofOtherAccount = findOfOtherAccount(item, origin, instances);
+    if (ofOtherAccount !== undefined) return ofOtherAccount;
     return item.status === "PROVISIONING" && statuses.length === 0
       ? "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have"
       : undefined;

@@ -39,7 +39,16 @@ test("if every instance is managed and exists, audit ends with 0 after one listi
 test("finds instances in no stack, gone, in several stacks and elsewhere, pending creates, and undecided instances", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
-    for (const id of ["i-1", "i-hand", "i-read", "i-left", "i-lost", "i-named", "i-replied"])
+    for (const id of [
+      "i-1",
+      "i-hand",
+      "i-read",
+      "i-left",
+      "i-lost",
+      "i-named",
+      "i-replied",
+      "i-ben",
+    ])
       control.insert({ id, name: id });
     control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
     const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
@@ -55,6 +64,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
           { name: "reader", id: "i-read", external: true },
           { name: "paid", id: "i-paid", origin: { tokenKind: "live" } },
           { name: "old", id: "i-old", origin: null },
+          { name: "ben", id: "i-ben", origin: { account: "ben" } },
           { name: "user", id: "i-user", origin: { tokenHash: "another" } },
         ],
         pending: ["i-lost"],
@@ -67,7 +77,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       ...{ code: 1, result: "found" },
       services: [
         {
-          ...{ ...place, account: expect.any(String), listed: 8, complete: true },
+          ...{ ...place, account: expect.any(String), listed: 9, complete: true },
           settings: "the environment, since no stack is selected",
         },
       ],
@@ -84,6 +94,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       inNoStack: expect.any(Array),
       gone: [{ id: "i-gone", stack: "a", urn: urnOf("db") }],
       undecided: [
+        { what: 'instance i-ben "i-ben"', why: expect.stringMatching(/^stack a has an instance/) },
         { what: 'instance i-now "now"', why: expect.stringMatching(/^in no stack, but PROV/) },
         { what: "instance i-user of a", why: expect.stringMatching(/another tenant's/) },
       ],
@@ -91,6 +102,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       notComparable: [
         { id: "i-paid", stack: "a", urn: urnOf("paid"), why: expect.stringMatching(/live token/) },
         { id: "i-old", stack: "a", urn: urnOf("old"), why: expect.stringMatching(/does not say/) },
+        { id: "i-ben", stack: "a", urn: urnOf("ben"), why: expect.stringMatching(/account ben/) },
       ],
     });
     const pending = found["openCreates" as keyof typeof found] as unknown as object[];

@@ -251,7 +251,7 @@ test("--out writes the file, and each error is printed with the next step and ex
 test("the plan leaves out what any stack of the backend manages, and names the stack", async () => {
   await withWorld({}, async (world) => {
     const { control } = world.service;
-    for (const id of ["i-a", "i-b", "i-read", "i-live", "i-lost", "i-hand"]) {
+    for (const id of ["i-a", "i-b", "i-read", "i-live", "i-lost", "i-hand", "i-ben"]) {
       control.insert({ id, name: id });
     }
     for (let n = 0; n < 7; n++) control.insert({ id: `i-${n}`, name: `web-${n}` });
@@ -266,6 +266,7 @@ test("the plan leaves out what any stack of the backend manages, and names the s
             { name: "b", id: "i-b" },
             { name: "read", id: "i-read", external: true },
             { name: "live", id: "i-live", origin: { tokenKind: "live" } },
+            { name: "ben", id: "i-ben", origin: { account: "ben" } },
           ],
           pending: ["i-lost"],
         },
@@ -280,6 +281,9 @@ test("the plan leaves out what any stack of the backend manages, and names the s
       'left out: 1 instance managed by stack prod: i-b "i-b"',
       expect.stringMatching(
         /^left out: 7 instances managed by stack big: i-0 "web-0", .* i-4 "web-4" and 2 more$/,
+      ),
+      expect.stringMatching(
+        /^left out: i-ben "i-ben": stack prod has an instance with this id: it belongs to account ben/,
       ),
       expect.stringMatching(/^left out: i-lost "i-lost": it has the name of a pending create; if/),
       "3 instances are in the plan. Next: pulumi import --file FILE",
