@@ -3,26 +3,30 @@
  * backend. The command changes nothing, and reads the states with their secrets encrypted.
  */
 import type { Command } from "commander";
-import { importCommand, nameCursor, ownCommand } from "../advice";
-import type { ListItem } from "../api/contract";
+import { nameCursor, ownCommand } from "../advice";
 import { existenceOf, type Existence } from "../instance/existence";
 import { displayRecordedName, isPending } from "../ledger/record";
-import type { Listing } from "../listing/listing";
-import { isSamePlace, originDifference, originKey, type Origin, type Place } from "../origin";
+import { originKey, type Place } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { timeouts } from "../session/session";
-import { describeCreator, readCreates, type RecordedCreate } from "./discard";
-import { type BackendStacks, readAllStates, type StackInstance } from "./pulumi";
+import {
+  fieldsOf,
+  findCreator,
+  findOfOtherAccount,
+  look,
+  type Listed,
+  type Look,
+  type Managed,
+  type NotComparable,
+  type Resource,
+} from "./compare";
+import { forgetAdvice, readCreates, type RecordedCreate } from "./discard";
+import type { StackInstance } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
 import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
 import { count, printData, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string[] };
-
-type Listed = Pick<ListItem, "id" | "name" | "status">;
-type Resource = Pick<StackInstance, "stack" | "urn">;
-type Managed = Listed & { resources: readonly Resource[] };
-type NotComparable = Resource & { id: string; why: string };
 
 /** An instance, a stack or a service (`what`) for which the audit has no verdict, and the reason (`why`). */
 interface Undecided {
@@ -41,12 +45,27 @@ interface PendingCreate extends Partial<Resource> {
   id?: string | undefined;
 }
 
+/** An instance in no stack. */
+interface InNoStack extends Listed, Place {
+  ipv4: string | undefined;
+  /** Which create or which stack the instance may belong to. Undefined if nothing is known. */
+  note: string | undefined;
+  /** The URN of the pending create that has made the instance, or may have made it. */
+  pendingCreate: string | undefined;
+}
+
 /** The output of `--json`, which also has the `result` of `outcomes`. */
 interface Report {
-  services: (Place & { account: string | undefined; listed: number; complete: boolean })[];
+  /** The listed services. `settings` is where the settings came from: a stack, or the environment. */
+  services: (Place & {
+    account: string | undefined;
+    settings: string;
+    listed: number;
+    complete: boolean;
+  })[];
   stacks: { read: number; withInstances: number };
   managed: Managed[];
-  inNoStack: (Listed & Place & { ipv4: string | undefined; note: string | undefined })[];
+  inNoStack: InNoStack[];
   inSeveral: Managed[];
   gone: (Resource & { id: string })[];
   openCreates: PendingCreate[];
@@ -77,6 +96,9 @@ Exit codes:
   3  nothing was found, but not everything could be decided: for example because a listing
      was incomplete, or a stack or a service could not be read`;
 
+/** The settings that have no effect on the audit. */
+const unusedSettings = ["deletePolicy", "destroyPath", "leftovers"] as const;
+
 /** Adds the command `audit`. */
 export function addAudit(program: Command, io: Terminal): void {
   const command = program
@@ -91,11 +113,11 @@ export function addAudit(program: Command, io: Terminal): void {
       (name: string, others: string[] = []) => [...others, name],
     )
     .addHelpText("after", exitCodeHelp);
-  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
+  addSettingOptions(command, ...unusedSettings).action(async (options: Options) => {
     const report = await audit(options, io);
     const exitCode = "managed" in report ? exitCodeOf(report) : 3;
     if (options.json) printData({ result: outcomes[exitCode].result, ...report }, io);
-    else if ("managed" in report) printReport(report, exitCode, io);
+    else if ("managed" in report) printReport(report, options, exitCode, io);
     io.exitCode = exitCode;
   });
 }
@@ -111,19 +133,19 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
-    undecided.push({ what, why: lines.join(" ") });
+    undecided.push({ what, why: lines.join("; ").replaceAll("; →", " →") });
   };
-  const services: ServiceListing[] = [];
+  const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
     try {
-      const settings = await readSettings(stack, options, io);
+      const { settings, source } = await readSettings(stack, options, io);
       const service = await listService(createSession(settings, io));
       const { baseUrl, tokenHash } = service.origin;
       const isSame = ({ origin }: ServiceListing) =>
         origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;
-      if (!services.some(isSame)) services.push(service);
+      if (!services.some(isSame)) services.push({ ...service, source });
     } catch (error) {
-      addFailure("a service", error);
+      addFailure(stack ? `the service of stack ${stack}` : "the service", error);
     }
   }
   if (services.length === 0) return { undecided };
@@ -139,11 +161,9 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   }
 }
 
-/** What the services listed and the states held at about the same time, and how the two differ. */
-interface Look extends Comparison<ServiceListing> {
-  services: readonly ServiceListing[];
-  stacks: BackendStacks;
-  instances: readonly StackInstance[];
+/** A listing, and where its settings came from. */
+interface AuditedService extends ServiceListing {
+  source: string;
 }
 
 /** An instance that no listing of the first look showed, and whether the instance exists. */
@@ -157,14 +177,19 @@ interface CheckedInstance {
  * If nothing differs, `second` is the same object as `first`.
  */
 async function lookTwice(
-  services: readonly ServiceListing[],
+  services: readonly AuditedService[],
   env: NodeJS.ProcessEnv,
-): Promise<{ first: Look; second: Look; checked: CheckedInstance[] }> {
+): Promise<{
+  services: readonly AuditedService[];
+  first: Look;
+  second: Look;
+  checked: CheckedInstance[];
+}> {
   const first = await look(services, env);
   const { unmanaged, missing, instances, stacks } = first;
   const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
   if (unmanaged.length + missing.length === 0 && !hasPending) {
-    return { first, second: first, checked: [] };
+    return { services, first, second: first, checked: [] };
   }
   for (const { session } of services) {
     // A listing that began before the states were read proves nothing about the instances in the states.
@@ -184,73 +209,7 @@ async function lookTwice(
     }),
   );
   const relisted = await Promise.all(services.map(({ session }) => listService(session)));
-  return { first, second: await look(relisted, env), checked };
-}
-
-/** Reads the states after the listing, so that the states hold each instance whose create was saved by then. */
-async function look(services: readonly ServiceListing[], env: NodeJS.ProcessEnv): Promise<Look> {
-  const stacks = await readAllStates(env);
-  const instances = stacks.states.flatMap((state) => state.instances);
-  return { services, stacks, instances, ...compare(services, instances) };
-}
-
-interface Comparison<S> {
-  /** The listed instances that a stack manages, with the resources that manage them. */
-  managed: Managed[];
-  /** The listed instances that no stack manages. */
-  unmanaged: { service: S; item: ListItem }[];
-  /** The instances in stacks that are missing from the listing of their service. */
-  missing: { service: S; instance: StackInstance }[];
-  /** The instances of stacks for which it is unknown where they live, or that live where nothing was listed. */
-  notComparable: NotComparable[];
-}
-
-/** Compares the listings of services with the instances of stacks. Used by `audit`, and tested on its own. */
-export function compare<S extends { origin: Origin; listing: Pick<Listing, "items"> }>(
-  services: readonly S[],
-  instances: readonly StackInstance[],
-): Comparison<S> {
-  const managingResources = new Map<ListItem, Resource[]>();
-  const result: Comparison<S> = { managed: [], unmanaged: [], missing: [], notComparable: [] };
-  for (const instance of instances.filter(({ external }) => !external)) {
-    const { stack, urn, id, origin } = instance;
-    const possibleServices = services.filter(
-      (it) => !origin || originDifference(origin, it.origin) === undefined,
-    );
-    const item = possibleServices.map(({ listing }) => listing.items.get(id)).find(Boolean);
-    // The service with the recorded token comes first, since another token may be of another tenant.
-    const service =
-      possibleServices.find((it) => it.origin.tokenHash === origin?.tokenHash) ??
-      possibleServices[0];
-    if (item) managingResources.set(item, [...(managingResources.get(item) ?? []), { stack, urn }]);
-    else if (service && origin) result.missing.push({ service, instance });
-    else {
-      const difference = origin && services[0] && originDifference(origin, services[0].origin);
-      const why = difference ?? "its state does not say where it lives";
-      result.notComparable.push({ id, stack, urn, why });
-    }
-  }
-  for (const [index, service] of services.entries()) {
-    // Two tokens of one tenant list the same instances.
-    const earlier = services
-      .slice(0, index)
-      .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
-    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one.
-    const samePlace = services.filter(({ origin }) => isSamePlace(origin, service.origin));
-    const isManaged = (id: string) =>
-      samePlace.some(({ listing }) => {
-        const item = listing.items.get(id);
-        return item !== undefined && managingResources.has(item);
-      });
-    for (const item of service.listing.items.values()) {
-      const resources = managingResources.get(item);
-      if (resources) result.managed.push({ ...fieldsOf(item), resources });
-      else if (!isManaged(item.id) && !earlier.some(({ listing }) => listing.items.has(item.id))) {
-        result.unmanaged.push({ service, item });
-      }
-    }
-  }
-  return result;
+  return { services, first, second: await look(relisted, env), checked };
 }
 
 /**
@@ -258,7 +217,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
  * that is pending in a state.
  */
 function createReport(
-  { first, second, checked }: Awaited<ReturnType<typeof lookTwice>>,
+  { services, first, second, checked }: Awaited<ReturnType<typeof lookTwice>>,
   creates: readonly RecordedCreate[],
   failures: readonly Undecided[],
 ): Report {
@@ -267,7 +226,7 @@ function createReport(
   for (const [stack, why] of new Map(unreadable.map(({ stack, problem }) => [stack, problem]))) {
     undecided.push({ what: `stack ${stack}`, why });
   }
-  for (const { origin, listing } of first.services.filter((it) => !it.listing.complete)) {
+  for (const { origin, listing } of services.filter((it) => !it.listing.complete)) {
     const why =
       listing.unreadable > 0
         ? "its listing holds items that can't be read"
@@ -277,7 +236,8 @@ function createReport(
 
   const instances = [...first.instances, ...second.instances];
   const openCreates = findPendingCreates(first, second, creates);
-  const inNoStack: Report["inNoStack"] = [];
+  const inStates = openCreates.filter(({ at }) => at === undefined);
+  const inNoStack: InNoStack[] = [];
   for (const { service, item } of second.unmanaged) {
     const wasUnmanaged = first.unmanaged.some(
       (it) => it.item.id === item.id && it.service.session === service.session,
@@ -285,16 +245,22 @@ function createReport(
     // The next audit reports an instance that was created between the looks.
     if (!wasUnmanaged) continue;
     const what = `instance ${item.id} "${item.name ?? ""}"`;
-    if (item.status === "PROVISIONING") {
-      const why = "in no stack, but PROVISIONING, so a run may be creating it right now";
+    const creator = findCreator(item, service.origin, { creates, inStates, instances });
+    const ofOtherAccount = findOfOtherAccount(item, service.origin, instances);
+    if (item.status === "PROVISIONING" || creator?.isUnderWay) {
+      const why = `in no stack, but ${creator?.isUnderWay ? creator.note : "PROVISIONING, so a run may be creating it right now"}`;
       undecided.push({ what, why });
+    } else if (ofOtherAccount !== undefined) {
+      undecided.push({ what, why: ofOtherAccount });
     } else if (unreadable.length > 0) {
       undecided.push({ what, why: "it is in no stack that could be read" });
     } else {
       const { baseUrl, tokenKind } = service.origin;
       const ipv4 = item.ipv4_public || undefined;
-      const note = noteOf(item, service.origin, { creates, openCreates, instances });
-      inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note });
+      const reader = instances.find((it) => it.id === item.id && it.external);
+      const note = creator?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
+      const pendingCreate = creator?.urn;
+      inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note, pendingCreate });
     }
   }
 
@@ -314,9 +280,9 @@ function createReport(
   const { states } = first.stacks;
   const withInstances = states.filter((state) => state.instances.length > 0).length;
   return {
-    services: first.services.map(({ origin: { baseUrl, tokenKind, account }, listing }) => {
+    services: services.map(({ origin: { baseUrl, tokenKind, account }, source, listing }) => {
       const { items, complete } = listing;
-      return { baseUrl, tokenKind, account, listed: items.size, complete };
+      return { baseUrl, tokenKind, account, settings: source, listed: items.size, complete };
     }),
     stacks: { read: states.length, withInstances },
     managed,
@@ -360,38 +326,20 @@ function findPendingCreates(
   ];
 }
 
-/** Says which create or which stack an instance in no stack may belong to. Undefined if nothing is known. */
-function noteOf(
-  { id, name }: ListItem,
-  origin: Origin,
-  known: {
-    creates: readonly RecordedCreate[];
-    openCreates: readonly PendingCreate[];
-    instances: readonly StackInstance[];
-  },
-): string | undefined {
-  const create = known.creates.find(
-    ({ record, live }) => !live && record.id === id && isSamePlace(record, origin),
-  );
-  if (create) return describeCreator(create, id);
-  const [only, ...others] = known.openCreates.filter((it) => it.name === name && !it.at);
-  if (name !== undefined && only && others.length === 0) {
-    return `it has the name of a pending create; if that create made it, \`${importCommand(only, id)}\` takes it over`;
-  }
-  const reader = known.instances.find((it) => it.id === id && it.external);
-  return reader && `${reader.stack} reads it, but does not manage it`;
-}
-
-function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
-  return { id, name, status };
-}
-
-function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): void {
+function printReport(
+  report: Report,
+  { stack: stackOptions = [] }: Options,
+  exitCode: 0 | 1 | 3,
+  { print }: Terminal,
+): void {
   const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
-  for (const { baseUrl, tokenKind, listed, complete } of report.services) {
+  for (const { baseUrl, tokenKind, settings, listed, complete } of report.services) {
     const ending = complete ? "" : ", and there may be more";
     const instances = count(listed, "instance");
-    printLine("service", `${baseUrl} (${tokenKind} token): ${instances} listed${ending}`);
+    printLine(
+      "service",
+      `${baseUrl} (${tokenKind} token; settings from ${settings}): ${instances} listed${ending}`,
+    );
   }
   printLine("stacks", `${report.stacks.read} read, ${report.stacks.withInstances} with instances`);
   printLine("managed", count(report.managed.length, "instance"));
@@ -404,11 +352,25 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
     print(`  → ${next}`);
   };
   const describeInstance = ({ id, name, status }: Listed) => `${id}  "${name}"  ${status}`;
-  const isBilled = report.inNoStack.some(({ tokenKind }) => tokenKind === "live");
-  printSection(
-    `In no stack${isBilled ? " (those of a live token are billed)" : ""}`,
-    report.inNoStack.map((it) => [describeInstance(it), it.ipv4, it.note]),
-    `Take them over (\`${ownCommand("import-plan")}\`), or remove them at the service (its portal).`,
+  const printInNoStack = (title: string, instances: readonly InNoStack[], next: string) => {
+    const isBilled = instances.some(({ tokenKind }) => tokenKind === "live");
+    printSection(
+      `${title}${isBilled ? " (those of a live token are billed)" : ""}`,
+      instances.map((it) => [describeInstance(it), it.ipv4, it.note]),
+      next,
+    );
+  };
+  const [onlyStack, ...otherStacks] = stackOptions;
+  const stackArgs = onlyStack ? ["--stack", otherStacks.length > 0 ? "<name>" : onlyStack] : [];
+  printInNoStack(
+    "In no stack",
+    report.inNoStack.filter((it) => it.pendingCreate === undefined),
+    `Take them over (\`${ownCommand("import-plan", ...stackArgs)}\`), or remove them at the service (its portal).`,
+  );
+  printInNoStack(
+    "In no stack, but explained by a pending create",
+    report.inNoStack.filter((it) => it.pendingCreate !== undefined),
+    "Do what the line of each says.",
   );
   printSection(
     "In a stack but gone",
@@ -427,10 +389,16 @@ function printReport(report: Report, exitCode: 0 | 1 | 3, { print }: Terminal): 
     ...[urn, name && `"${name}"`, at && `started ${at}`, id],
     stack && `pending in ${stack}`,
   ];
+  // The line of an instance above says what to do about its create.
+  const hasInstanceAbove = ({ urn, id, name }: PendingCreate) =>
+    report.inNoStack.some(
+      (it) => it.pendingCreate === urn && (id === undefined ? it.name === name : it.id === id),
+    );
+  const inLedger = report.openCreates.filter((it) => it.at && !hasInstanceAbove(it));
   printSection(
     "Pending creates",
-    report.openCreates.filter(({ at }) => at !== undefined).map(rowOf),
-    `Run \`pulumi up\`, which resumes those of its stack or says what to do; \`${ownCommand("discard")}\` lists them, with what to do about each.`,
+    inLedger.map(rowOf),
+    `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(inLedger.map(({ urn }) => urn))}`,
   );
   printSection(
     "Pending creates that the ledger of this machine does not have",

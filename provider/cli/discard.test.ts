@@ -45,8 +45,10 @@ test("without an argument it lists the pending creates, with the commands that t
   expect(lines).toEqual([
     urn,
     `  record ${key}: "web" at https://api.example.com/v2 (live token), started ${startedAt}, instance i-1`,
-    "  take it over: pulumi import compute:index:Instance web i-1",
-    expect.stringMatching(new RegExp(`^  forget it: .* discard ${key}$`)),
+    "  take it over: pulumi up",
+    "  take it over by hand: pulumi import compute:index:Instance web i-1",
+    `  before that import, if the state has another instance for this resource: pulumi state delete ${urn}`,
+    expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),
   ]);
 });
 
@@ -64,6 +66,17 @@ test("without PULUMI_HOME, a run, doctor and discard have their ledger in the ho
   );
   expect((await typed(["discard"], env)).lines.join("\n")).toContain(`record ${key}:`);
 });
+
+test.each([{ stage: "replied" }, { stateless: true }] as const)(
+  "of a create that `pulumi up` does not resume, it lists only the import, %j",
+  async (more) => {
+    await leaveOpen("web", more);
+    const { lines } = await run();
+    expect(lines.filter((line) => line.startsWith("  take it over"))).toEqual([
+      "  take it over by hand: pulumi import compute:index:Instance web i-1",
+    ]);
+  },
+);
 
 test("a name that was secret is shown as [secret], since no output may show a secret (G8)", async () => {
   await leaveOpen("web", { name: recordedName("db1", true, { apiToken: "sk_test_1" }) });
@@ -90,7 +103,9 @@ test("with the same URN in two backends, discard forgets the create of the backe
   const { key: inA } = await leaveOpen("web", {}, a);
   const { key: inB } = await leaveOpen("web", {}, b);
 
-  expect((await typed(["discard"], envWith(a))).lines.join("\n").split("another")).toHaveLength(2);
+  expect(
+    (await typed(["discard"], envWith(a))).lines.join("\n").split("another state backend"),
+  ).toHaveLength(2);
   const unclear = await typed(["discard", urn], envWith("file:///c"));
   expect(unclear.warnings.join()).toMatch(/Set PULUMI_BACKEND_URL/);
   expect(unclear.code).toBe(1);
@@ -118,8 +133,12 @@ test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as co
   async (more) => {
     const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
     expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
-    expect((await run(key)).lines).toEqual([`There is no pending create for ${key}.`]);
-    expect((await run(urn)).lines).toEqual([`There is no pending create for ${urn}.`]);
+    expect((await run(key)).lines).toEqual([
+      expect.stringContaining(`no pending create for ${key}. `),
+    ]);
+    expect((await run(urn)).lines).toEqual([
+      expect.stringContaining(`no pending create for ${urn}. `),
+    ]);
   },
 );
 
@@ -168,7 +187,9 @@ test("if files can't be locked, discard says that the run may not have ended, an
 test("a URN without a pending create is an error", async () => {
   const { code, lines } = await run(urn);
   expect(code).toBe(1);
-  expect(lines).toEqual([`There is no pending create for ${urn}.`]);
+  expect(lines).toEqual([
+    `There is no pending create for ${urn}. \`pulumi-resource-compute discard\` lists the pending creates.`,
+  ]);
 });
 
 test("an unknown option is not taken for a key", async () => {

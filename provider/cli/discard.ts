@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
-import { discardCommand, importCommand } from "../advice";
+import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../advice";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
 import { Ledger, type LedgerEntry } from "../ledger/ledger";
@@ -35,22 +35,19 @@ export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): Recorded
   return readCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
 }
 
-/** Says for which resource a pending create made this instance, and how the instance gets into the state. */
-export function describeCreator({ record, isHere }: RecordedCreate, id: string): string {
-  // An engine may have saved the id of a create in the stage `replied`. A stateless create has no stack.
-  const isResumed = record.stage !== "replied" && !record.stateless;
-  const command = isResumed
-    ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"}`
-    : `\`${importCommand(record, id)}\``;
-  return `an earlier run created it for ${record.urn}; ${command} takes it over`;
+/** Returns the advice on how to forget one of the pending creates of these resources. */
+export function forgetAdvice(urns: readonly string[]): string {
+  const [only, ...others] = new Set(urns);
+  const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
+  return `To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
 }
 
 /** Adds the command `discard`. */
 export function addDiscard(program: Command, io: Terminal): void {
   program
     .command("discard")
-    .description("list the pending creates, or forget one")
-    .argument("[KEY|URN]")
+    .description("list the pending creates, each with the command that forgets it, or forget one")
+    .argument("[KEY|URN]", "The record key or the URN of the pending create to forget.")
     .usage("[KEY|URN]")
     .action((keyOrUrn: string | undefined) => {
       if (keyOrUrn === undefined) listPending(io);
@@ -62,7 +59,7 @@ function listPending({ env, print, warn }: Terminal): void {
   const pending = readPendingCreates(env, warn);
   if (pending.length === 0) print("There is no pending create.");
   for (const { record, isHere, unlockable } of pending) {
-    const { key, urn, name, baseUrl, tokenKind, at, id } = record;
+    const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
     print(urn);
     print(
@@ -73,8 +70,13 @@ function listPending({ env, print, warn }: Terminal): void {
     if (unlockable) {
       print("  its run may not have ended: files can't be locked here, so this is not known");
     }
-    print(`  take it over: ${importCommand(record, id ?? "<id>")}`);
-    print(`  forget it: ${discardCommand(key)}`);
+    // The next create does not resume a create whose id an engine may have saved, nor one without a stack.
+    if (stage !== "replied" && !stateless) print("  take it over: pulumi up");
+    print(`  take it over by hand: ${importCommand(record, id ?? "<id>")}`);
+    print(
+      `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
+    );
+    print(`  forget it, once you know that it left no running instance: ${discardCommand(key)}`);
   }
 }
 
@@ -89,7 +91,9 @@ function discard(keyOrUrn: string, io: Terminal): number {
       (record.urn === keyOrUrn && isPending(record)),
   );
   if (matching.length === 0) {
-    io.print(`There is no pending create for ${keyOrUrn}.`);
+    io.print(
+      `There is no pending create for ${keyOrUrn}. \`${ownCommand("discard")}\` lists the pending creates.`,
+    );
     return 1;
   }
   // Stacks of two backends may have a resource with the same URN.

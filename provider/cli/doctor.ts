@@ -20,7 +20,7 @@ import { accountId, Connection } from "../session/connection";
 import { timeouts } from "../session/session";
 import { oldestEngine } from "../executable";
 import { isOlder } from "../version";
-import { readPendingCreates } from "./discard";
+import { forgetAdvice, readPendingCreates } from "./discard";
 import { installAdvice, PulumiError, runPulumi } from "./pulumi";
 import { createContext } from "./service";
 import { addSettingOptions, checkSettings, type SettingOptions, stackHelp } from "./settings";
@@ -50,9 +50,9 @@ export function addDoctor(program: Command, io: Terminal): void {
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, settings } = await checkSettings(options.stack, options, io);
+  const { findings, found } = await checkSettings(options.stack, options, io);
   yield* findings;
-  if (settings) yield* examineService(settings, io);
+  if (found) yield* examineService(found.settings, io);
   else yield serviceSkipped;
   const { name, version } = metadata;
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
@@ -230,15 +230,16 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   }
   const complaints: string[] = [];
   const pending = readPendingCreates(env, (message) => complaints.push(message));
-  const here = pending.filter(({ isHere }) => isHere).length;
-  const list = `\`${ownCommand("discard")}\` lists them, with what to do about each`;
-  if (here > 0) {
-    const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do; ${list}.`;
-    return warning("ledger", `${count(here, "pending create")} in ${folder}`, next);
+  const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
+  if (here.length > 0) {
+    const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(here)}`;
+    return warning("ledger", `${count(here.length, "pending create")} in ${folder}`, next);
   }
   if (complaints.length > 0) return warning("ledger", complaints.join("; "), `Look at ${folder}.`);
   const others =
-    pending.length > 0 ? `; ${pending.length} with another state backend (${list})` : "";
+    pending.length > 0
+      ? `; ${pending.length} with another state backend, which \`${ownCommand("discard")}\` lists`
+      : "";
   return ok("ledger", `${folder}: no pending create${others}`);
 }
 

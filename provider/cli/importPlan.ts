@@ -10,13 +10,14 @@ import { closest } from "../closest";
 import { OperationFailed } from "../errors";
 import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
-import { isSamePlace, originDifference } from "../origin";
-import { instanceToken } from "../pulumiNames";
-import { describeCreator, readPendingCreates } from "./discard";
-import { readState } from "./pulumi";
-import { createSession, explainError, listService } from "./service";
+import { isPending } from "../ledger/record";
+import { instanceToken, providerToken } from "../pulumiNames";
+import { findCreator, findOfOtherAccount, look, type Look } from "./compare";
+import { readCreates } from "./discard";
+import { PulumiError } from "./pulumi";
+import { createSession, explainError, listService, type ServiceListing } from "./service";
 import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
-import type { Terminal } from "./terminal";
+import { count, type Terminal } from "./terminal";
 
 interface Options extends SettingOptions {
   out?: string;
@@ -42,6 +43,22 @@ const oldestEngineWithInputs = "3.254";
  */
 const assertableInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
+/** The settings that have no effect on the plan. */
+const unusedSettings = [
+  ...["deletePolicy", "destroyPath", "leftovers"],
+  ...["pollIntervalSeconds", "settlingSeconds"],
+] as const;
+
+const exitCodeHelp = `
+The plan leaves out the instances that a stack of the backend manages already, and those of pending
+creates. It says so.
+
+Exit codes:
+  0  the plan is written; it is empty if there is nothing to import
+  1  there is no plan, for example because no listed instance matches --name, or because a stack
+     can't be read
+  2  the command line is wrong`;
+
 /** Adds the command `import-plan`. */
 export function addImportPlan(program: Command, io: Terminal): void {
   const command = program
@@ -50,10 +67,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
       "write the file for `pulumi import --file` from the instances that the service lists",
     )
     .option("--out <file>", "Write the plan to this file instead of stdout.")
-    .option(
-      "--stack <name>",
-      `Leave out the instances that are in this stack already. ${stackHelp}`,
-    )
+    .option("--stack <name>", `The stack to import into. ${stackHelp}`)
     .option(
       "--name <pattern>",
       "Only instances whose name matches this pattern: * stands for any characters, ? for one character.",
@@ -76,7 +90,8 @@ export function addImportPlan(program: Command, io: Terminal): void {
       "--provider <urn>",
       "URN of the explicit provider resource for the instances. By default, they use the default provider.",
     );
-  addSettingOptions(command, { onlyLists: true }).action(async (options: Options) => {
+  command.addHelpText("after", exitCodeHelp);
+  addSettingOptions(command, ...unusedSettings).action(async (options: Options) => {
     try {
       await writePlan(options, io);
     } catch (error) {
@@ -92,46 +107,65 @@ export function addImportPlan(program: Command, io: Terminal): void {
  * @throws Error with the reason why there is no plan: see `explainError`.
  */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
-  const { stack, out, parent: parentUrn, provider: providerUrn, status: statuses = [] } = options;
+  const { out, parent, provider, status: statuses = [] } = options;
   const inputs = parseInputs(options.input ?? []);
-  const settings = await readSettings(stack, options, io);
-  const inStack = stack === undefined ? [] : (await readState(stack, io.env)).instances;
-  const { listing, origin } = await listService(createSession(settings, io));
+  const { settings, stack, source } = await readSettings(options.stack, options, io);
+  const service = await listService(createSession(settings, io));
+  const { listing, origin } = service;
   const warn = (message: string) => io.warn(`warning: ${message}`);
-  const pending = readPendingCreates(io.env, warn);
+  const { stacks, instances, managed } = await lookAtAllStacks(service, io.env);
+  const target = stacks.states.find((it) => it.stack === stack);
+  const possibleStacks = target ? [target] : stacks.states;
+  const nameTable = Object.entries({ parent, provider }).flatMap(([option, given]) =>
+    given === undefined ? [] : [[option, findUrn(option, given, possibleStacks)] as const],
+  );
+  const creates = readCreates(io.env, warn).filter(({ record }) => isPending(record));
+  const inStates = stacks.states
+    .flatMap(({ pending }) => pending)
+    .filter(({ urn }) => !creates.some(({ record }) => record.urn === urn));
 
   const namePattern = patternOf(options.name);
   const isWanted = ({ name = "", status = "" }: ListItem) =>
     namePattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
-  // An instance that lives elsewhere is another one, even if its id is the same.
-  const isInStack = ({ id }: ListItem) =>
-    inStack.some(
-      (it) =>
-        it.id === id &&
-        !it.external &&
-        (!it.origin || originDifference(it.origin, origin) === undefined),
+  const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
+  io.warn(`The settings come from ${source}.`);
+  if (!isCompleteFor(listing, statuses)) {
+    warn(
+      `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
-  const reasonToLeaveOut = ({ id, status }: ListItem): string | undefined => {
-    if (io.redactor.redact(id) !== id)
+  }
+  if (wanted.length === 0 && listing.items.size > 0) {
+    const filters = [options.name && "--name", statuses.length > 0 && "--status"].filter(Boolean);
+    throw new OperationFailed([
+      `there is no plan: no listed instance matches ${filters.join(" and ")}`,
+      `→ The service lists ${count(listing.items.size, "instance")}. Correct the filter, or leave it out.`,
+    ]);
+  }
+
+  const reasonToLeaveOut = (item: ListItem): string | undefined => {
+    if (io.redactor.redact(item.id) !== item.id)
       return "its id contains a secret or characters that can't be printed";
-    const create = pending.find(({ record }) => record.id === id && isSamePlace(record, origin));
-    if (create) return describeCreator(create, id);
-    return status === "PROVISIONING" && statuses.length === 0
+    const creator = findCreator(item, origin, { creates, inStates, instances });
+    if (creator) return creator.note;
+    const ofOtherAccount = findOfOtherAccount(item, origin, instances);
+    if (ofOtherAccount !== undefined) return ofOtherAccount;
+    return item.status === "PROVISIONING" && statuses.length === 0
       ? "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have"
       : undefined;
   };
-
-  const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
   const resources: object[] = [];
+  const managedByStacks = new Map<string, string[]>();
   const leftOut: string[] = [];
-  const references = Object.entries({ parent: parentUrn, provider: providerUrn }).filter(
-    ([, urn]) => urn !== undefined,
-  );
-  const uniqueName = uniqueNames(inStack.map(({ urn }) => logicalName(urn)));
-  for (const item of wanted.filter((it) => !isInStack(it))) {
+  const uniqueName = uniqueNames((target?.instances ?? []).map(({ urn }) => logicalName(urn)));
+  for (const item of wanted) {
     const { id, name = "" } = item;
-    const reason = reasonToLeaveOut(item);
-    if (reason !== undefined) leftOut.push(`left out: ${id} "${name}": ${reason}`);
+    const label = `${id} "${name}"`;
+    const holders = managed.find((it) => it.id === id)?.resources.map((it) => it.stack);
+    const reason = holders ? undefined : reasonToLeaveOut(item);
+    if (holders) {
+      const key = [...new Set(holders)].join(" and stack ");
+      managedByStacks.set(key, [...(managedByStacks.get(key) ?? []), label]);
+    } else if (reason !== undefined) leftOut.push(`left out: ${label}: ${reason}`);
     else {
       resources.push({
         type: instanceToken,
@@ -139,34 +173,86 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
         name: uniqueName(io.redactor.redact(name), id),
         id,
         // The file names other resources by the keys of its `nameTable`.
-        ...Object.fromEntries(references.map(([key]) => [key, key])),
+        ...Object.fromEntries(nameTable.map(([key]) => [key, key])),
         ...(Object.keys(inputs).length > 0 ? { inputs } : {}),
       });
     }
   }
 
   // The format of the file is Pulumi's: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
-  const nameTable = references.length > 0 ? { nameTable: Object.fromEntries(references) } : {};
-  const json = JSON.stringify({ ...nameTable, resources }, undefined, 2);
+  const table = nameTable.length > 0 ? { nameTable: Object.fromEntries(nameTable) } : {};
+  const json = JSON.stringify({ ...table, resources }, undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
+  for (const [holder, labels] of managedByStacks) {
+    const named = labels.slice(0, mostNamed).join(", ");
+    const others = labels.length > mostNamed ? ` and ${labels.length - mostNamed} more` : "";
+    const number = count(labels.length, "instance");
+    io.warn(`left out: ${number} managed by stack ${holder}: ${named}${others}`);
+  }
   leftOut.forEach((line) => io.warn(line));
-  if (!isCompleteFor(listing, statuses)) {
-    warn(
-      `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
-    );
+  if (resources.length === 0) {
+    const why = listing.items.size === 0 ? "the service lists no instance" : "see above";
+    io.warn(`There is nothing to import: ${why}. The plan is empty.`);
+  } else {
+    const noun = resources.length === 1 ? "instance is" : "instances are";
+    const next = importPlanCommand(out ?? "FILE", options.stack);
+    io.warn(`${resources.length} ${noun} in the plan. Next: ${next}`);
   }
-  const inStackCount = wanted.filter(isInStack).length;
-  const already = inStackCount > 0 ? `; ${inStackCount} are in the stack already` : "";
-  const next = resources.length > 0 ? ` Next: ${importPlanCommand(out ?? "FILE", stack)}` : "";
-  const noun = resources.length === 1 ? "instance is" : "instances are";
-  io.warn(`${resources.length} ${noun} in the plan${already}.${next}`);
-  if (wanted.length === 0 && listing.items.size > 0) {
-    const filters = [options.name && "--name", statuses.length > 0 && "--status"].filter(Boolean);
-    io.warn(`No listed instance matches ${filters.join(" and ")}.`);
-    io.exitCode = 1;
+}
+
+/** How many instances a line names at most. */
+const mostNamed = 5;
+
+/**
+ * Compares the listing with all stacks of the backend.
+ *
+ * @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another.
+ */
+async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv): Promise<Look> {
+  const noPlan =
+    "there is no plan, because a stack that can't be read may manage the listed instances already";
+  try {
+    const found = await look([service], env);
+    const { unreadable } = found.stacks;
+    if (unreadable.length === 0) return found;
+    throw new OperationFailed([
+      `${noPlan}:`,
+      ...unreadable.map(({ stack, problem }) => `  ${stack}: ${problem}`),
+      "→ Run `import-plan` again when `pulumi stack export` works for each of these stacks.",
+    ]);
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+    throw new OperationFailed([`${noPlan}: ${error.problem}`, `→ ${error.next}`]);
   }
+}
+
+/**
+ * Returns the URN of the resource that `--parent` or `--provider` names, also if the id follows the URN, as in the
+ * state. With the id, or with an unknown URN, `pulumi import` would make a provider resource without settings.
+ *
+ * @throws OperationFailed if the value is not such a URN, or if no state has the resource. The value is not repeated,
+ * since it may be a secret (G8).
+ */
+function findUrn(option: string, given: string, stacks: Look["stacks"]["states"]): string {
+  const isProvider = option === "provider";
+  const found = stacks
+    .flatMap(({ resources }) => resources)
+    .find(({ urn, id }) => given === urn || given === `${urn}::${id}`);
+  const isUrn = /^urn:pulumi:[^:]+::[^:]+::.+?::./.test(given);
+  const problem = !isUrn
+    ? "its value is not a URN"
+    : !found
+      ? `no resource of ${stacks.length === 1 ? stacks[0]?.stack : "any stack"} has this URN`
+      : isProvider && found.type !== providerToken
+        ? `its resource is not a provider of the type ${providerToken}`
+        : undefined;
+  if (found && problem === undefined) return found.urn;
+  throw new OperationFailed([
+    `--${option}: ${problem}`,
+    `→ \`pulumi stack --show-urns\` lists the URNs of a stack.`,
+  ]);
 }
 
 /**

@@ -21,7 +21,7 @@ export class PulumiError extends OperationFailed {
   /** Whether the cause is that there is no `pulumi` on PATH. */
   readonly isMissing: boolean;
 
-  constructor(problem: string, next: string, isMissing: boolean) {
+  constructor(problem: string, next: string, isMissing = false) {
     super([problem, `→ ${next}`]);
     this.problem = problem;
     this.next = next;
@@ -63,7 +63,12 @@ export async function runPulumi(
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
     // The message has only the words of the command (`pulumi stack export`), no options or values.
     const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
-    throw new PulumiError(`\`${["pulumi", ...words].join(" ")}\` ${problem}`, next, false);
+    const advice = /passphrase/.test(problem)
+      ? passphraseAdvice
+      : /PULUMI_ACCESS_TOKEN|log ?in\b/.test(problem)
+        ? loginAdvice
+        : next;
+    throw new PulumiError(`\`${["pulumi", ...words].join(" ")}\` ${problem}`, advice);
   }
 }
 
@@ -72,6 +77,11 @@ export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://w
 
 const stackAdvice =
   "Run this command in the folder of the Pulumi project. `pulumi stack ls` lists the stacks of the project.";
+
+const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
+
+const passphraseAdvice =
+  "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts its token. Without --stack and outside the folder of the project, the command uses the environment alone.";
 
 /**
  * Runs a command of the Pulumi CLI, and returns the JSON that the command prints.
@@ -90,7 +100,7 @@ async function readJson<T>(
   } catch (error) {
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error;
     const command = `pulumi ${args.slice(0, 2).join(" ")}`;
-    throw new PulumiError(`the output of \`${command}\` can't be read`, installAdvice, false);
+    throw new PulumiError(`the output of \`${command}\` can't be read`, installAdvice);
   }
 }
 
@@ -99,20 +109,50 @@ const configSchema = z.record(
   z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
 );
 
+/** A stack and its settings of the provider. */
+export interface StackConfig {
+  /** The name with organization and project, as in `BackendStacks`. */
+  stack: string;
+  /** The settings without the prefix `compute:`. A setting that the stack encrypts is a `Secret`. */
+  config: PropertyMap;
+}
+
 /**
- * Returns the settings of the provider in a stack's configuration, without the prefix `compute:`.
+ * Reads the settings of the provider from the configuration of a stack. Without `stack`, reads them from the stack
+ * that is selected in this folder. If there is none, the result is the reason as a clause.
  *
  * @throws PulumiError if the CLI can't read the configuration.
  */
-export async function readConfig(stack: string, env: NodeJS.ProcessEnv): Promise<PropertyMap> {
-  const args = ["config", "--json", "--show-secrets", "--stack", stack];
-  const config = await readJson(configSchema, args, env);
-  const settings = Object.entries(config).flatMap(([key, { value, secret }]) => {
-    const [, name] = /^compute:(.+)$/.exec(key) ?? [];
-    if (name === undefined || value === undefined) return [];
-    return [[name, secret ? new Secret(value) : value] as const];
-  });
-  return propertyMap(Object.fromEntries(settings));
+export async function readConfig(
+  stack: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<StackConfig | string> {
+  const stackArgs = stack === undefined ? [] : ["--stack", stack];
+  const read = (...more: string[]) =>
+    readJson(configSchema, ["config", "--json", "--open", ...more, ...stackArgs], env);
+  const isOurs = (key: string) => key.startsWith("compute:");
+  try {
+    let config = await read();
+    // Only an encrypted setting of the provider needs the passphrase.
+    if (Object.entries(config).some(([key, { secret }]) => isOurs(key) && secret)) {
+      config = await read("--show-secrets");
+    }
+    const settings = Object.entries(config).flatMap(([key, { value, secret }]) =>
+      isOurs(key) && value !== undefined
+        ? [[key.replace("compute:", ""), secret ? new Secret(value) : value] as const]
+        : [],
+    );
+    const nameArgs = ["stack", "--show-name", "--fully-qualify-stack-names", ...stackArgs];
+    const name = (await runPulumi(nameArgs, env, stackAdvice)).trim();
+    return { stack: name, config: propertyMap(Object.fromEntries(settings)) };
+  } catch (error) {
+    if (stack !== undefined || !(error instanceof PulumiError)) throw error;
+    if (error.isMissing) return error.problem;
+    if (error.problem.includes("no Pulumi.yaml project file"))
+      return "this folder has no Pulumi project";
+    if (error.problem.includes("no stack selected")) return "no stack is selected";
+    throw error;
+  }
 }
 
 /** An instance in the state of a stack. */
@@ -128,9 +168,11 @@ export interface StackInstance {
   external: boolean;
 }
 
-/** The instances and the pending creates in the state of one stack. */
+/** The resources and the pending creates in the state of one stack. */
 interface StackState {
   stack: string;
+  /** The resources of all types. */
+  resources: readonly { urn: string; type: string; id?: string | undefined }[];
   instances: readonly StackInstance[];
   /** The creates that were under way when the engine ended. `name` is undefined if the name is secret or not set. */
   pending: readonly { urn: string; name: string | undefined }[];
@@ -145,24 +187,21 @@ export interface BackendStacks {
 
 const optionalString = z.string().optional().catch(undefined);
 
-/** An instance, or a resource of another type, whose other properties are ignored. */
-const resourceSchema = z.union([
-  z.object({
-    type: z.literal(instanceToken),
-    urn: z.string().startsWith("urn:"),
-    id: z.string().optional(),
-    external: z.boolean().default(false),
-    // In the export, a secret name is an object.
-    inputs: z.object({ name: optionalString }).optional(),
-    outputs: z
-      .object({
-        [originKey]: originSchema.optional().catch(undefined),
-        [acceptedKey]: optionalString,
-      })
-      .optional(),
-  }),
-  z.object({ type: z.string().refine((type) => type !== instanceToken) }),
-]);
+const resourceSchema = z.object({
+  type: z.string(),
+  urn: z.string().startsWith("urn:"),
+  id: z.string().optional(),
+  external: z.boolean().default(false),
+  // In the export, a secret name is an object. Other resources may have any values here.
+  inputs: z.object({ name: optionalString }).optional().catch(undefined),
+  outputs: z
+    .object({
+      [originKey]: originSchema.optional().catch(undefined),
+      [acceptedKey]: optionalString,
+    })
+    .optional()
+    .catch(undefined),
+});
 
 const exportSchema = z.object({
   deployment: z.object({
@@ -172,24 +211,22 @@ const exportSchema = z.object({
 });
 
 /**
- * Reads the instances in the state of a stack. The CLI exports the state with its secrets encrypted.
+ * Reads the state of a stack. The CLI exports the state with its secrets encrypted.
  *
  * @throws PulumiError if the CLI can't read the stack.
  */
-export async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
+async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
   const { deployment } = await readJson(exportSchema, ["stack", "export", "--stack", stack], env);
-  const instances = (deployment.resources ?? []).flatMap((resource) => {
-    if (!("urn" in resource) || resource.id === undefined) return [];
-    const { urn, id, external, outputs } = resource;
+  const resources = deployment.resources ?? [];
+  const instances = resources.flatMap(({ type, urn, id, external, outputs }) => {
+    if (type !== instanceToken || id === undefined) return [];
     const [origin, acceptedAt] = [outputs?.[originKey], outputs?.[acceptedKey]];
     return [{ stack, urn, id, origin, acceptedAt, external }];
   });
-  const pending = (deployment.pending_operations ?? []).flatMap(({ resource, type }) =>
-    "urn" in resource && type === "creating"
-      ? [{ urn: resource.urn, name: resource.inputs?.name }]
-      : [],
-  );
-  return { stack, instances, pending };
+  const pending = (deployment.pending_operations ?? [])
+    .filter(({ resource, type }) => type === "creating" && resource.type === instanceToken)
+    .map(({ resource: { urn, inputs } }) => ({ urn, name: inputs?.name }));
+  return { stack, resources, instances, pending };
 }
 
 /** How many processes of the CLI run at the same time. */
@@ -202,7 +239,6 @@ const concurrentReads = 4;
  */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStacks> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
-  const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
   const stacks = await readJson(z.array(z.object({ name: z.string() })), args, env, loginAdvice);
   const readStack = ({ name }: { name: string }) =>
     readState(name, env).catch((error: unknown) => {

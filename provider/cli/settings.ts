@@ -2,7 +2,7 @@
  * Reads the settings of a command from its options, from a stack's configuration and from the environment. `doctor`,
  * `audit` and `import-plan` use it.
  */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { checkConfig, resolveSettings } from "../config/configuration";
 import {
   secretSettings,
@@ -16,11 +16,11 @@ import { tokenFileVariable } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { PulumiError, readConfig } from "./pulumi";
-import { count, failed, type Finding, ok, type Terminal } from "./terminal";
+import { count, failed, type Finding, ok, type Terminal, warning } from "./terminal";
 
 /** The help of the option `--stack`. */
 export const stackHelp =
-  "Read the settings, with the token, from this stack of the Pulumi project in this folder. The options below take precedence.";
+  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
 /** The values of the options by the names of the settings. Commander names the option `--base-url` `baseUrl`. */
 export type SettingOptions = Partial<Record<SettingName, string>>;
@@ -36,16 +36,21 @@ const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 /** The environment variables that a token may come from. */
 const tokenVariables = ["COMPUTE_API_TOKEN", tokenFileVariable];
 
-/** The settings that have no effect on a command that only lists instances. */
-const unusedForListing: readonly SettingName[] = ["deletePolicy", "destroyPath", "leftovers"];
-
-/** Adds an option for each setting that is not secret. With `onlyLists`, the help leaves out `unusedForListing`. */
-export function addSettingOptions(command: Command, { onlyLists = false } = {}): Command {
-  for (const name of optionNames) {
-    const option = new Option(`${optionOf(name)} <value>`, descriptionOf(name));
-    command.addOption(option.hideHelp(onlyLists && unusedForListing.includes(name)));
+/** Adds an option for each setting that is not secret, and that is not `unused`, since it has no effect on the command. */
+export function addSettingOptions(command: Command, ...unused: readonly SettingName[]): Command {
+  for (const name of optionNames.filter((it) => !unused.includes(it))) {
+    command.option(`${optionOf(name)} <value>`, descriptionOf(name));
   }
   return command;
+}
+
+/** The settings of a command, and where they come from. */
+export interface CommandSettings {
+  settings: Settings;
+  /** The name of the stack with organization and project. Undefined if the settings are not from a stack. */
+  stack: string | undefined;
+  /** The stack or the environment, for messages. */
+  source: string;
 }
 
 /**
@@ -57,9 +62,9 @@ export async function readSettings(
   stack: string | undefined,
   options: SettingOptions,
   io: Terminal,
-): Promise<Settings> {
-  const { findings, settings } = await checkSettings(stack, options, io);
-  if (settings) return settings;
+): Promise<CommandSettings> {
+  const { findings, found } = await checkSettings(stack, options, io);
+  if (found) return found;
   const failedChecks = findings.filter(({ result }) => result === "FAILED");
   throw new OperationFailed(
     failedChecks.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
@@ -68,22 +73,30 @@ export async function readSettings(
 
 /** Checks the settings as Configure does, and reports where each comes from. Returns the settings if all are valid. */
 export async function checkSettings(
-  stack: string | undefined,
+  stackOption: string | undefined,
   options: SettingOptions,
   io: Terminal,
-): Promise<{ findings: Finding[]; settings?: Settings }> {
+): Promise<{ findings: Finding[]; found?: CommandSettings }> {
   const { env } = io;
   const findings: Finding[] = [];
   let stackConfig: PropertyMap = {};
-  if (stack !== undefined) {
-    try {
-      stackConfig = await readConfig(stack, env);
-    } catch (error) {
-      if (!(error instanceof PulumiError)) throw error;
-      return { findings: [failed("stack", error.problem, error.next)] };
+  let stack: string | undefined;
+  let source = "the environment";
+  try {
+    const read = await readConfig(stackOption, env);
+    if (typeof read === "string") {
+      source += `, since ${read}`;
+      findings.push(ok("stack", `none: ${read}, so the settings come from the environment`));
+    } else {
+      stack = read.stack;
+      stackConfig = read.config;
+      source = `stack ${stack}`;
+      const settingCount = count(Object.keys(stackConfig).length, "setting");
+      findings.push(ok("stack", `${stack}: ${settingCount} of compute`));
     }
-    const settingCount = Object.keys(stackConfig).length;
-    findings.push(ok("stack", `${stack}: ${count(settingCount, "setting")} of compute`));
+  } catch (error) {
+    if (!(error instanceof PulumiError)) throw error;
+    return { findings: [failed("stack", error.problem, error.next)] };
   }
 
   const optionValues = propertyMap(
@@ -104,7 +117,10 @@ export async function checkSettings(
     if (Object.hasOwn(args, name) || variables.some((variable) => env[variable])) continue;
     const option = secretSettings.has(name) ? [] : [optionOf(name)];
     const places = [...option, ...variables].join(", ");
-    const found = `it is not set in ${places} or a stack's configuration (--stack NAME)`;
+    const configuration = stack
+      ? `stack ${stack} in this folder`
+      : "a stack (none is used; --stack NAME names one)";
+    const found = `it is not set in ${places} or the configuration of ${configuration}`;
     problems.push({ check: checkOf(name), found });
   }
   const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
@@ -142,10 +158,18 @@ export async function checkSettings(
   for (const { check, found, next } of rows) {
     const problemsFound = problems.filter((it) => it.check === check).map((it) => it.found);
     findings.push(
-      problemsFound.length > 0 ? failed(check, problemsFound.join("; "), next) : ok(check, found),
+      problemsFound.length > 0
+        ? failed(check, problemsFound.join("; "), next)
+        : check === "token" && typeof stackConfig["apiToken"] === "string"
+          ? warning(
+              check,
+              `${found}, which the stack keeps in clear text`,
+              `\`pulumi config set --secret compute:apiToken --stack ${stack}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`,
+            )
+          : ok(check, found),
     );
   }
-  return settings ? { findings, settings } : { findings };
+  return settings ? { findings, found: { settings, stack, source } } : { findings };
 }
 
 /** Returns the check of `doctor` that a setting belongs to. */

@@ -12,7 +12,8 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   await using fixture = await Fixture.create({ program: oneInstance(), token: null });
   const { stack, service } = fixture;
   const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
-  const none = await doctor("--stack dev");
+  // Without --stack, the settings come from the stack that is selected.
+  const none = await doctor("");
   expect(none.output).toMatch(/^FAILED +token +it is not set in COMPUTE_API_TOKEN/m);
   expect(none.code).toBe(1);
 
@@ -20,7 +21,7 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   stack.setEnv("TOKEN_TO_SET", tokens.test);
   await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret compute:apiToken');
   const well = await doctor("--stack dev");
-  expect(well.output).toMatch(/^ok +stack +dev: 4 settings of compute$/m);
+  expect(well.output).toMatch(/^ok +stack +organization\/proj\/dev: 4 settings of compute$/m);
   expect(well.output).toMatch(/^ok +token +test: .*\(compute:apiToken\)$/m);
   expect(well.output).toMatch(/^ok +engine +Pulumi \d+\.\d+\.\d+$/m);
   expect(well.output).toMatch(/^All is well\.$/m);
@@ -29,6 +30,19 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   expect(well.code).toBe(0);
   expect(Object.keys(service.counts()).sort()).toEqual(["GET /v2/account", "GET /v2/instances"]);
 
+  const selected = await doctor("");
+  expect(selected.output).toBe(well.output);
+  const passphrases = [
+    [undefined, /^FAILED +stack .*passphrase must be set[^]*→ Set PULUMI_CONFIG_PASSPHRASE /m],
+    ["wrong", /^FAILED +stack .*incorrect passphrase[^]*→ Set PULUMI_CONFIG_PASSPHRASE /m],
+  ] as const;
+  for (const [passphrase, message] of passphrases) {
+    stack.setEnv("PULUMI_CONFIG_PASSPHRASE", passphrase);
+    expect((await doctor("")).output).toMatch(message);
+  }
+  // Outside the folder of the project, the settings come from the environment.
+  const outside = await stack.type(`cd / && '${plugin}' doctor`);
+  expect(outside.output).toMatch(/^ok +stack +none: this folder has no Pulumi project/m);
   expect((await doctor("--stack nowhere")).output).toMatch(
     /^FAILED +stack +`pulumi config` failed/m,
   );

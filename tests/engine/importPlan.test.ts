@@ -24,7 +24,9 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
 
   const planned = await stack.type(`'${plugin}' import-plan --stack dev --out plan.json`);
   const next = "pulumi import --file plan.json --stack dev";
-  expect(planned.output).toBe(`100 instances are in the plan. Next: ${next}\n`);
+  expect(planned.output).toBe(
+    `The settings come from stack organization/proj/dev.\n100 instances are in the plan. Next: ${next}\n`,
+  );
   expect(planned.code).toBe(0);
   const imported = await stack.type(`${next} --yes --skip-preview --out written.yaml`);
   expect(imported.output).toMatch(/= 100 imported/);
@@ -49,11 +51,16 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   expect(held.get("i-7")).toMatch(/::web-7$/);
   expect(held.get("i-twin")).toMatch(/::web-7-i-twin$/);
 
-  // Instances that are in the stack already are not planned again.
+  // Instances that a stack of the backend manages are not planned again. This stack is selected.
   service.control.insert({ id: "i-late", name: "web-0" });
-  const again = await stack.type(`'${plugin}' import-plan --stack dev`);
+  const again = await stack.type(`'${plugin}' import-plan`);
   expect(again.output).toContain('"name": "web-0-i-late"');
-  expect(again.output).toContain("1 instance is in the plan; 100 are in the stack already.");
+  expect(again.output).toContain("100 instances managed by stack organization/proj/dev: i-");
+  expect(again.output).toContain("1 instance is in the plan. Next: pulumi import --file FILE\n");
+  await stack.succeed("stack", "init", "other");
+  const other = await stack.type(`'${plugin}' import-plan --base-url ${service.url}`);
+  expect(other.output).toContain("The settings come from stack organization/proj/other.");
+  expect(other.output).toContain("100 instances managed by stack organization/proj/dev: i-");
 });
 
 testUnless(
@@ -113,7 +120,9 @@ test("with --parent and --provider, the instances become children of a component
   const urns = (await stack.resources()).map(({ urn }) => urn);
   const urnOf = (name: string) => urns.find((urn) => urn.endsWith(`::${name}`)) ?? "";
 
-  const options = `--parent '${urnOf("fleet")}' --provider '${urnOf("own")}'`;
+  // In the state, the id of the provider resource follows its URN. `pulumi import` does not take that form.
+  const [{ id: ownId } = {}] = (await stack.resources()).filter(({ urn }) => urn === urnOf("own"));
+  const options = `--parent '${urnOf("fleet")}' --provider '${urnOf("own")}::${ownId}'`;
   const planned = await stack.type(
     `'${plugin}' import-plan --stack dev --out plan.json ${options}`,
   );

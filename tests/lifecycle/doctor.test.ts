@@ -17,6 +17,7 @@ import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { TlsFront } from "../support/tlsFront";
+import { fakePulumi } from "./support/fakePulumi";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
 
 trustTestAuthority();
@@ -179,7 +180,7 @@ test("each missing or wrong setting is named with the places where it is looked 
       /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
     );
     expect(missing.checks["token"]).toMatch(
-      /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or a stack/,
+      /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
     );
     const noFile = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: join(world.home, "none") };
     expect((await diagnose(world, [], noFile)).checks["token"]).toMatch(
@@ -194,6 +195,34 @@ test("each missing or wrong setting is named with the places where it is looked 
     expectSkipped(wrong);
     expect(wrong.code).toBe(1);
     expect(world.service.counts()).toEqual({});
+  });
+});
+
+test("the settings of the selected stack come before the environment, and a token in clear text is a warning", async () => {
+  await withWorld({}, async (world) => {
+    const config = {
+      "compute:baseUrl": { value: world.service.url },
+      "compute:apiToken": { value: testToken, secret: false },
+      "other:name": { secret: true },
+    };
+    const path = fakePulumi(world, {}, { config, selected: "acme/p/dev" });
+    const env = { PATH: `${path}:/usr/bin:/bin`, COMPUTE_BASE_URL: "https://other.example/v2" };
+    const clear = await diagnose(world, [], env);
+    expect(clear.checks["stack"]).toBe("ok: acme/p/dev: 2 settings of compute");
+    expect(clear.checks["base URL"]).toBe(`ok: ${world.service.url} (compute:baseUrl)`);
+    expect(clear.checks["token"]).toMatch(
+      /^warning: test: .* in clear text → `pulumi config set --secret compute:apiToken --stack acme\/p\/dev` .*replace the token/,
+    );
+    expect(clear.code).toBe(0);
+    const secret = { ...config, "compute:apiToken": { value: testToken, secret: true } };
+    fakePulumi(world, {}, { config: secret, selected: "acme/p/dev" });
+    expect((await diagnose(world, [], env)).checks["token"]).toMatch(
+      /^ok: .*\(compute:apiToken\)$/,
+    );
+    fakePulumi(world, {});
+    expect((await diagnose(world, [], { PATH: env.PATH })).checks["stack"]).toBe(
+      "ok: none: no stack is selected, so the settings come from the environment",
+    );
   });
 });
 
@@ -340,11 +369,13 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
   await withWorld({}, async (world) => {
     await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
     const open = await diagnose(world);
-    expect(open.checks["ledger"]).toMatch(/^warning: 1 pending create in .* → .*discard/);
+    expect(open.checks["ledger"]).toMatch(
+      /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
+    );
     expect(open.code).toBe(0);
     const elsewhere = await diagnose(world, [], { PULUMI_BACKEND_URL: "file:///another" });
     expect(elsewhere.checks["ledger"]).toMatch(
-      /^ok: .*no pending create; 1 with another state backend \(.*discard/,
+      /^ok: .*no pending create; 1 with another state backend, .*discard/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");

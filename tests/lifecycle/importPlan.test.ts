@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { typed } from "../../provider/cli/testing/typed";
-import { leaveOpen } from "../../provider/testing/ledgerRecord";
+import { systemClock } from "../../provider/clock";
+import { Ledger } from "../../provider/ledger/ledger";
+import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
+import { fakePulumi } from "./support/fakePulumi";
 import { testToken, withWorld, type World } from "./support/world";
 
 interface Planned {
@@ -14,11 +17,18 @@ interface Planned {
   warnings: string[];
 }
 
-async function plan({ home, service }: World, ...args: string[]): Promise<Planned> {
-  const { code, lines, warnings } = await typed(["import-plan", ...args], {
-    ...{ PATH: "", PULUMI_HOME: home },
+/** Runs `import-plan` with the fake CLI in `path`. By default, the backend has no stack. */
+async function planIn(world: World, path: string, ...args: string[]): Promise<Planned> {
+  const { home, service } = world;
+  const {
+    code,
+    lines,
+    warnings: all,
+  } = await typed(["import-plan", ...args], {
+    ...{ PATH: `${path}:/usr/bin:/bin`, PULUMI_HOME: home },
     ...{ COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: testToken },
   });
+  const warnings = all.filter((line) => !line.startsWith("The settings come from"));
   const printed = lines.join("\n");
   expect(printed + warnings.join("\n")).not.toMatch(/Canary/);
   for (const call of Object.keys(service.counts())) expect(call).toMatch(/^GET /);
@@ -27,6 +37,8 @@ async function plan({ home, service }: World, ...args: string[]): Promise<Planne
   for (const { type } of resources) expect(type).toBe("compute:index:Instance");
   return { code, plan: resources.map(({ name, id }) => `${name}=${id}`), warnings };
 }
+
+const plan = (world: World, ...args: string[]) => planIn(world, fakePulumi(world, {}), ...args);
 
 test("the plan is filtered by name and status, and has PROVISIONING instances only if the option names that status", async () => {
   await withWorld({}, async (world) => {
@@ -48,8 +60,11 @@ test("the plan is filtered by name and status, and has PROVISIONING instances on
     const some = ["--status", "OFFLINE", "--status", "PROVISIONING"];
     expect((await plan(world, ...some)).plan).toEqual(["Web-2=i-2", "web-3=i-3"]);
     expect(await plan(world, "--name", "none*")).toMatchObject({
-      code: 1,
-      warnings: ["0 instances are in the plan.", "No listed instance matches --name."],
+      ...{ code: 1, plan: [] },
+      warnings: [
+        "there is no plan: no listed instance matches --name",
+        expect.stringMatching(/^→ The service lists 5 instances\./),
+      ],
     });
     expect((await plan(world, "--status", "offline")).plan).toEqual(["Web-2=i-2"]);
   });
@@ -91,16 +106,24 @@ test("an instance that the next `pulumi up` takes over, and an id that can't be 
     control.insert({ id: "i-open", name: "open" });
     control.insert({ id: "i-\u001b[2Jevil", name: "a\nFAILED" });
     control.insert({ id: `i-${testToken}`, name: `n-${testToken}` });
-    const made = { baseUrl: world.service.url, stage: "accepted", id: "i-open" } as const;
-    await leaveOpen(world.ledger, "open", made);
+    control.insert({ id: "i-before", name: "before" });
+    control.insert({ id: "i-running", name: "running" });
+    const { url: baseUrl } = world.service;
+    await leaveOpen(world.ledger, "open", { baseUrl, stage: "accepted", id: "i-open" });
+    // The POST can't have created an instance that was listed before it.
+    await leaveOpen(world.ledger, "before", { baseUrl, before: ["i-before"] });
+    const running = new Ledger(world.ledger, "running", () => undefined, systemClock);
+    await running.begin(newRecord("running", { baseUrl }));
     const { plan: planned, warnings } = await plan(world);
-    expect(planned).toEqual([]);
+    await running.close();
+    expect(planned).toEqual(["before=i-before"]);
     // The instance whose id has control characters is not even read, so the listing is not complete.
     expect(warnings.join("\n")).toMatch(/not complete/);
-    const [token, open, ...rest] = warnings.filter((line) => !/not complete/.test(line));
+    const [token, open, underWay, ...rest] = warnings.filter((line) => !/not complete/.test(line));
     expect(token).toMatch(/^left out: i-.*\[secret\]/);
     expect(open).toMatch(/^left out: i-open "open": an earlier run created it for urn:pulumi:dev/);
-    expect(rest).toEqual(["0 instances are in the plan."]);
+    expect(underWay).toMatch(/^left out: i-running "running": a run may be creating it right now/);
+    expect(rest).toEqual(["1 instance is in the plan. Next: pulumi import --file FILE"]);
   });
 });
 
@@ -177,32 +200,44 @@ test("--out writes the file, and each error is printed with the next step and ex
     const { control } = world.service;
     control.insert({ id: "i-1", name: "web" });
     const file = join(world.home, "plan.json");
-    const { warnings } = await plan(
-      world,
-      "--out",
-      file,
-      "--parent",
-      "urn:1",
-      "--provider",
-      "urn:2",
-    );
-    expect(warnings).toEqual([`1 instance is in the plan. Next: pulumi import --file ${file}`]);
-    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
-      nameTable: { parent: "urn:1", provider: "urn:2" },
-      resources: [
-        ...[{ type: "compute:index:Instance", name: "web", id: "i-1" }].map((it) => ({
-          ...it,
-          ...{ parent: "parent", provider: "provider" },
-        })),
-      ],
-    });
+    const fleet = { type: "team:index:Fleet", urn: "urn:pulumi:dev::p::team:index:Fleet::fleet" };
+    const type = "pulumi:providers:compute";
+    const own = { type, urn: `urn:pulumi:dev::p::${type}::own`, id: "0-1" };
+    const path = fakePulumi(world, { dev: { others: [fleet, own] } }, { selected: "dev" });
+    // In the state, the id of the provider resource follows its URN.
+    for (const provider of [own.urn, `${own.urn}::${own.id}`]) {
+      const references = ["--parent", fleet.urn, "--provider", provider];
+      const { warnings } = await planIn(world, path, "--out", file, ...references);
+      expect(warnings).toEqual([`1 instance is in the plan. Next: pulumi import --file ${file}`]);
+      expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+        nameTable: { parent: fleet.urn, provider: own.urn },
+        resources: [
+          {
+            ...{ type: "compute:index:Instance", name: "web", id: "i-1" },
+            ...{ parent: "parent", provider: "provider" },
+          },
+        ],
+      });
+    }
+    for (const [option, value, problem] of [
+      ["--parent", "CanaryToken", "its value is not a URN"],
+      ["--parent", `${fleet.urn}2`, "no resource of dev has this URN"],
+      ["--provider", `${own.urn}::0-2`, "no resource of dev has this URN"],
+      ["--provider", fleet.urn, `its resource is not a provider of the type ${type}`],
+    ] as const) {
+      const wrong = await planIn(world, path, option, value);
+      expect(wrong).toEqual({
+        ...{ code: 1, plan: [] },
+        warnings: [`${option}: ${problem}`, expect.stringMatching(/^→ .*--show-urns/)],
+      });
+    }
     const nowhere = await plan(world, "--out", join(world.home, "no", "folder"));
     expect(nowhere).toMatchObject({
       code: 1,
       warnings: [expect.stringMatching(/the plan can't be written/), expect.stringMatching(/^→/)],
     });
 
-    const noStack = await plan(world, "--stack", "dev");
+    const noStack = await planIn(world, "/nonexistent", "--stack", "dev");
     expect(noStack.warnings[0]).toMatch(/^stack: there is no pulumi on PATH/);
     expect(noStack.code).toBe(1);
 
@@ -210,5 +245,76 @@ test("--out writes the file, and each error is printed with the next step and ex
     const revoked = await plan(world);
     expect(revoked.warnings.join("\n")).toMatch(/HTTP 401.*give a valid one/);
     expect(revoked.code).toBe(1);
+  });
+});
+
+test("the plan leaves out what any stack of the backend manages, and names the stack", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    for (const id of ["i-a", "i-b", "i-read", "i-live", "i-lost", "i-hand", "i-ben"]) {
+      control.insert({ id, name: id });
+    }
+    for (let n = 0; n < 7; n++) control.insert({ id: `i-${n}`, name: `web-${n}` });
+    const many = Array.from({ length: 7 }, (_, n) => ({ name: `web-${n}`, id: `i-${n}` }));
+    const path = fakePulumi(
+      world,
+      {
+        dev: { held: [{ name: "a", id: "i-a" }] },
+        prod: {
+          held: [
+            { name: "a", id: "i-a" },
+            { name: "b", id: "i-b" },
+            { name: "read", id: "i-read", external: true },
+            { name: "live", id: "i-live", origin: { tokenKind: "live" } },
+            { name: "ben", id: "i-ben", origin: { account: "ben" } },
+          ],
+          pending: ["i-lost"],
+        },
+        big: { held: many },
+      },
+      { selected: "dev" },
+    );
+    const { code, plan: planned, warnings } = await planIn(world, path);
+    expect(planned).toEqual(["i-hand=i-hand", "i-live=i-live", "i-read=i-read"]);
+    expect(warnings).toEqual([
+      'left out: 1 instance managed by stack dev and stack prod: i-a "i-a"',
+      'left out: 1 instance managed by stack prod: i-b "i-b"',
+      expect.stringMatching(
+        /^left out: 7 instances managed by stack big: i-0 "web-0", .* i-4 "web-4" and 2 more$/,
+      ),
+      expect.stringMatching(
+        /^left out: i-ben "i-ben": stack prod has an instance with this id: it belongs to account ben/,
+      ),
+      expect.stringMatching(/^left out: i-lost "i-lost": it has the name of a pending create; if/),
+      "3 instances are in the plan. Next: pulumi import --file FILE",
+    ]);
+    expect(code).toBe(0);
+    const none = await planIn(world, path, "--name", "web-*");
+    expect(none).toMatchObject({ code: 0, plan: [] });
+    expect(none.warnings.at(-1)).toMatch(/^There is nothing to import: see above/);
+  });
+});
+
+test.each([
+  ["one stack can't be read", { dev: "broken" }, /^ {2}dev: the output of `pulumi stack export`/],
+  ["there is no pulumi", undefined, /^there is no plan, because .*: there is no pulumi on PATH$/],
+] as const)("if %s, there is no plan, and the message says why", async (_, stacks, problem) => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ id: "i-1", name: "web" });
+    const path = stacks ? fakePulumi(world, stacks) : "/nonexistent";
+    const { code, plan: planned, warnings } = await planIn(world, path);
+    expect(planned).toEqual([]);
+    expect(warnings.at(-2)).toMatch(problem);
+    expect(warnings.at(-1)).toMatch(/^→ /);
+    expect(code).toBe(1);
+  });
+});
+
+test("with an empty listing, there is nothing to import", async () => {
+  await withWorld({}, async (world) => {
+    expect(await plan(world)).toEqual({
+      ...{ code: 0, plan: [] },
+      warnings: ["There is nothing to import: the service lists no instance. The plan is empty."],
+    });
   });
 });

@@ -1,8 +1,8 @@
-/** Tests how `audit` compares listings with states. tests/lifecycle/audit.test.ts tests the whole command. */
+/** Tests how listings are compared with states. tests/lifecycle/{audit,importPlan}.test.ts test the commands. */
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../origin";
 import type { StackInstance } from "./pulumi";
-import { compare } from "./audit";
+import { compare } from "./compare";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const service = (ids: string[], origin = here) => ({

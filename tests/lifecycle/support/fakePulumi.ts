@@ -1,0 +1,77 @@
+/** A stand-in for the Pulumi CLI, for the tests of the commands that read stacks. */
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tokenHash, type Origin } from "../../../provider/origin";
+import { testToken, type World } from "./world";
+
+/** Returns the URN of an instance of the stack `dev`. */
+export const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
+
+/** An instance in the state of a stack. `origin: null` leaves out where the instance lives. */
+interface HeldInstance {
+  name: string;
+  id: string;
+  external?: boolean;
+  origin?: Partial<Origin> | null;
+}
+
+/** What the fake CLI answers. */
+interface Answers {
+  /** The configuration of the stack that is selected, as `pulumi config --json` prints it. */
+  config?: Record<string, { value?: string; secret?: boolean }>;
+  /** The name of the selected stack. By default, no stack is selected. */
+  selected?: string;
+}
+
+/**
+ * Writes a stand-in for the Pulumi CLI that answers for these stacks what the commands ask. Returns the folder for
+ * PATH.
+ */
+export function fakePulumi(
+  { home, service }: World,
+  stacks: Record<
+    string,
+    { held?: HeldInstance[]; pending?: string[]; others?: object[] } | "broken"
+  >,
+  { config = {}, selected }: Answers = {},
+): string {
+  const origin = { baseUrl: service.url, tokenKind: "test" };
+  const hash = tokenHash({ apiToken: testToken, baseUrl: service.url });
+  const type = "compute:index:Instance";
+  for (const [stack, state] of Object.entries(stacks)) {
+    const deployment =
+      state === "broken"
+        ? { resources: [{ type, urn: "broken" }] }
+        : {
+            resources: (state.held ?? [])
+              .map<object>(({ name, id, external, origin: other }) => ({
+                ...{ type, urn: urnOf(name), id, external },
+                outputs:
+                  other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
+              }))
+              .concat(state.others ?? []),
+            pending_operations: (state.pending ?? []).map((name) => ({
+              ...{ type: "creating", resource: { type, urn: urnOf(name), inputs: { name } } },
+            })),
+          };
+    writeFileSync(join(home, `${stack}.json`), JSON.stringify({ deployment }));
+  }
+  const names = JSON.stringify(Object.keys(stacks).map((name) => ({ name })));
+  const noStack = "echo 'error: no stack selected; please use `pulumi stack select`' >&2; exit 1";
+  const answers = {
+    version: "echo v3.258.0",
+    "stack ls": `echo '${names}'`,
+    "stack export": `cat '${home}'/"$4".json`,
+    config: selected === undefined ? noStack : `echo '${JSON.stringify(config)}'`,
+    "stack --show-name": `echo '${selected}'`,
+  };
+  const script = Object.entries(answers).map(
+    ([words, answer]) => `case "$*" in "${words} "*) ${answer}; exit;; esac`,
+  );
+  script.unshift("#!/bin/sh");
+  script.push("exit 1");
+  const file = join(home, "pulumi");
+  writeFileSync(file, `${script.join("\n")}\n`);
+  chmodSync(file, 0o700);
+  return home;
+}
