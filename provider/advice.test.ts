@@ -16,6 +16,8 @@ test.each([
   [answered(403), "lacks the scope"],
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
+  [answered(404, "GET"), "Check that compute:baseUrl"],
+  [answered(404, "POST"), "Correct what the message names"],
   [failed("unreachable"), "Nothing was sent"],
   [
     Object.assign(failed("unreachable"), { mayHaveActed: true }),

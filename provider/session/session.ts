@@ -3,7 +3,7 @@
  * each command of the plugin that calls the service makes one of its own.
  */
 import { deadline, type Ending } from "../abort";
-import { cursorIgnored } from "../advice";
+import { cursorIgnored, recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
@@ -29,6 +29,11 @@ export interface Owner {
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn: string | undefined;
+  /**
+   * Whether the settings are those that the last `pulumi up` recorded in the state, as in a refresh or destroy without
+   * `--run-program`. False if the program ran.
+   */
+  hasRecordedSettings: boolean;
 }
 
 /** The owner of the session of a command, which never creates an instance. */
@@ -37,6 +42,7 @@ const commandOwner: Owner = {
   scope: undefined,
   stateless: false,
   providerUrn: undefined,
+  hasRecordedSettings: false,
 };
 
 /** The default time-outs in seconds: `change` for operations that change something, `look` for all others. */
@@ -152,7 +158,9 @@ export class Session {
   /** Prints a warning, once for each subject. The text may apply to other instances too, and the warning says so. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
-    this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
+    const advice = this.owner.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
+    const notice = `${text}. The same may be true of other instances of this run${advice}`;
+    this.ctx.messages.warning(notice, urn);
   }
 
   /** Returns the signal of an operation. The signal is aborted by a cancel, or after this time-out. */

@@ -87,6 +87,7 @@ export function scene(
       scope: scopeId,
       stateless: false,
       providerUrn: undefined,
+      hasRecordedSettings: false,
       ...owner,
     },
   );
