@@ -25,6 +25,7 @@ test.each([
   ],
   [failed("unanswered"), "requestTimeoutSeconds"],
   [answered(408), "Run again"],
+  [answered(429), "Run again"],
   [failed("unreadable"), "compute:baseUrl"],
 ])("%s comes with its next step", (error, step) => {
   expect(explain(error)).toContain(step);

@@ -28,12 +28,12 @@ export function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, or in the file of COMPUTE_API_TOKEN_FILE.";
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, in the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.";
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
   }
-  if (status === 408) return "Run again.";
+  if (status === 408 || status === 429) return "Run again.";
   if (status >= 500) {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;

@@ -59,7 +59,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     throw new OperationFailed([
       `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
       "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\``,
+      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\``,
       "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
     ]);
   }
