@@ -104,7 +104,10 @@ describe("the process", () => {
 
   test.each([
     [["--list-order", "sideways"], /^emulator: --list-order must be one of .* \(see --help\)\n$/],
-    [["--database", "/no/x.db"], /^emulator: --database \/no\/x.db can't be used: the folder .*\)\n$/],
+    [
+      ["--database", "/no/x.db"],
+      /^emulator: --database \/no\/x.db can't be used: the folder .*\)\n$/,
+    ],
     [["--prt", "1"], /^emulator: unknown option '--prt' \(Did you mean --port\?\) .*\)\n$/],
     [["--log=x"], /^emulator: --log takes no value \(see --help\)\n$/],
   ])(
