@@ -188,7 +188,13 @@ test("an empty environment variable counts as not set", () => {
 const providerUrn = (name: string) => `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
 test.each([
   ["default_0_1_0", ["run `pulumi config set compute:baseUrl", "run `pulumi config set --secret"]],
-  ["second", ['argument `baseUrl` of the provider "second"', "argument `apiToken` of"]],
+  [
+    "second",
+    [
+      'argument `baseUrl` of the provider "second"',
+      "argument `apiToken` of the provider .* to a secret",
+    ],
+  ],
   ["", ["set the flag --compute:base-url", "set COMPUTE_API_TOKEN in the environment"]],
 ])("what is missing can be set where the provider %j takes it from", (name, [baseUrl, token]) => {
   const resolve = () => resolveSettings(propertyMap({}), source(), providerUrn(name));

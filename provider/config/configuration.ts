@@ -93,7 +93,8 @@ function howToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string
     : `${settingEnvironment.baseUrl} in the environment`;
   const provider = explicitProvider(urn);
   if (provider !== undefined) {
-    return `set the argument \`${name}\` of the provider "${logicalName(provider)}" in the program, or ${variables}`;
+    const value = isToken ? "a secret of the configuration" : "the address of the service";
+    return `set the argument \`${name}\` of the provider "${logicalName(provider)}" to ${value}, or set ${variables}`;
   }
   if (isStateless(urn))
     return `set ${isToken ? "" : "the flag --compute:base-url, or "}${variables}`;
