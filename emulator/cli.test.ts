@@ -102,14 +102,22 @@ describe("the process", () => {
     other.close();
   });
 
-  test("a wrong option is reported in one line, with exit code 2", async () => {
-    const { output, ended } = start("--list-order", "sideways");
-    expect(await ended).toBe(2);
-    expect(output).toEqual({
-      stdout: "",
-      stderr: expect.stringMatching(/^emulator: --list-order must be one of .*\(see --help\)\n$/),
-    });
-  });
+  test.each([
+    [["--list-order", "sideways"], /^emulator: --list-order must be one of .* \(see --help\)\n$/],
+    [
+      ["--database", "/no/x.db"],
+      /^emulator: --database \/no\/x.db can't be used: the folder .*\)\n$/,
+    ],
+    [["--prt", "1"], /^emulator: unknown option '--prt' \(Did you mean --port\?\) .*\)\n$/],
+    [["--log=x"], /^emulator: --log takes no value \(see --help\)\n$/],
+  ])(
+    "%j is reported in one line under the name of its flag, with exit code 2",
+    async (args, says) => {
+      const { output, ended } = start(...args);
+      expect(await ended).toBe(2);
+      expect(output).toEqual({ stdout: "", stderr: expect.stringMatching(says) });
+    },
+  );
 
   test("an unknown option is reported without what may be a token", async () => {
     for (const arg of ["--token-file=sk_live_Canary", "--sk_live_Canary"]) {
@@ -143,7 +151,7 @@ describe("the process", () => {
       "sk_test_old=revoked",
       "sk_test_narrow=list",
       "sk_test_=valid",
-      "sk_test_whole",
+      "sk_test_whole=valid",
     ];
     const { ready } = start(
       ...["--port", "0", "--strict-tokens"],
@@ -198,15 +206,16 @@ describe("the command line", () => {
   });
 
   test.each([
-    ["--port", "http", '--port must be a whole number from 0 to 65535, not "http"'],
-    ["--port", "70000", "--port must be a whole number from 0 to 65535, not 70000"],
-    ["--provisioning-seconds", "soon", /^--provisioning-seconds must be seconds .* not "soon"$/],
-    ["--provisioning-seconds", "8-2", /^--provisioning-seconds must be .* not \[8,2\]$/],
-    ["--requests-per-minute=-5", "", '--requests-per-minute must be 1 or more, not "-5"'],
-    ["--rate-window", "round", '--rate-window must be one of sliding, fixed, not "round"'],
+    ["--port", "http", 'port must be a whole number from 0 to 65535, not "http"'],
+    ["--port", "70000", "port must be a whole number from 0 to 65535, not 70000"],
+    ["--provisioning-seconds", "soon", /^provisioningSeconds must be seconds .* not "soon"$/],
+    ["--provisioning-seconds", "8-2", /^provisioningSeconds must be .* not "8-2"$/],
+    ["--requests-per-minute=-5", "", 'requestsPerMinute must be 1 or more, not "-5"'],
+    ["--rate-window", "round", 'rateWindow must be one of sliding, fixed, not "round"'],
     ["--cursor-parameter", "limit", /other than limit and status, not "limit"$/],
-    ["--destroy-path", "/v2/instances", /^--destroy-path must be a path .* contains \{id\}, not/],
-    ["--token", "sk_test_a=sometimes", /^--token must be (?!.*sk_test_a)/],
+    ["--destroy-path", "/v2/instances", /^destroyPath must be a path .* contains \{id\}, not/],
+    ["--token", "sk_test_a=sometimes", /^tokens must be <token>=<what>, such as (?!.*sk_test_a)/],
+    ["--token", "sk_test_a", /^tokens must be <token>=<what>, such as (?!.*sk_test_a)/],
     ["--unknown", "", /unknown option/],
     ["stray", "", /too many arguments/],
   ])("refuses %s %s", (flag, value, message) => {

@@ -35,8 +35,7 @@ export function parseCommandLine(args: readonly string[], name: string): Setting
     const typed: unknown = command.getOptionValue(attribute);
     return [option, typed === undefined ? flagDefault : parse(typed)] as const;
   });
-  const flagOf = new Map(optionFlags.map(({ option, flag }) => [option, flag.split(" ")[0] ?? ""]));
-  return validSettings(Object.fromEntries(pairs), (option) => flagOf.get(option) ?? option);
+  return validSettings(Object.fromEntries(pairs));
 }
 
 /**
@@ -53,17 +52,25 @@ export async function main(args: readonly string[], name: string): Promise<numbe
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    if (error instanceof OptionError) return fail(`${error.message} (see --help)`, 2);
+    if (error instanceof OptionError) return fail(`${optionError(error)} (see --help)`, 2);
     if (error instanceof CommanderError) return fail(`${usageError(error)} (see --help)`, 2);
     if (error instanceof ListenError) return fail(error.message, 1);
     throw error;
   }
 }
 
+/** Says what is wrong with an option, under the name of its flag. */
+function optionError({ option, message, problem }: OptionError): string {
+  const flag = optionFlags.find((it) => it.option === option)?.flag.split(" ")[0];
+  return flag === undefined ? message : `${flag} ${problem}`;
+}
+
 /** Says what is wrong with the command line. Of an unknown option, it repeats only what can't be a token. */
 function usageError({ code, message }: CommanderError): string {
-  const text = message.replace(/^error: /, "");
+  const text = message.replace(/^error: /, "").replaceAll("\n", " ");
   if (code !== "commander.unknownOption") return text;
+  const switchWithValue = optionFlags.find(({ flag }) => text.includes(` '${flag}=`));
+  if (switchWithValue) return `${switchWithValue.flag} takes no value`;
   return text.replace(/ '.*'/s, (typed) => (/^ '--[a-z-]{1,30}'$/.test(typed) ? typed : ""));
 }
 

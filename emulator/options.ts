@@ -203,7 +203,7 @@ const definition = z.strictObject({
     .record(z.string(), tokenDeclaration)
     .default({})
     .register(infos, {
-      must: `<token>=<what>, where <what> is revoked, expired, valid, or scopes (${scopes.join(",")})`,
+      must: `<token>=<what>, such as sk_test_1=revoked; <what> is revoked, expired, valid, or some of the scopes ${scopes.join(",")}`,
       flag: "--token <token>=<what>",
       help: `revoked, expired, valid, or its scopes (${scopes.join(",")}); repeatable`,
       isRepeatable: true,
@@ -284,19 +284,25 @@ export type Settings = z.output<typeof definition>;
 
 type OptionName = keyof Settings;
 
-/** An option, or a request to the control API, is wrong. The message says which one and why. */
+/**
+ * An option, or a request to the control API, is wrong. The message says which one and why. If it is an option, `problem`
+ * is the message without its name.
+ */
 export class OptionError extends Error {
   override name = "OptionError";
+  constructor(
+    readonly problem: string,
+    readonly option?: OptionName,
+  ) {
+    super(option === undefined ? problem : `${option} ${problem}`);
+  }
 }
 
 /**
- * Fills in the defaults, and validates the options. `nameOf` names an option in error messages.
+ * Fills in the defaults, and validates the options.
  * @throws {OptionError} for an invalid value
  */
-export function validSettings(
-  options: EmulatorOptions,
-  nameOf: (option: OptionName) => string = (option) => option,
-): Settings {
+export function validSettings(options: EmulatorOptions): Settings {
   const { data, error } = definition.safeParse(options);
   if (data !== undefined) return data;
   const [issue] = error.issues;
@@ -309,9 +315,7 @@ export function validSettings(
   const { must, isSecret } = infoOf(option);
   const value = options[option];
   const given = typeof value === "number" ? String(value) : JSON.stringify(value);
-  throw new OptionError(
-    `${nameOf(option)} must be ${must}${isSecret === true ? "" : `, not ${given}`}`,
-  );
+  throw new OptionError(`must be ${must}${isSecret === true ? "" : `, not ${given}`}`, option);
 }
 
 function infoOf(option: OptionName): OptionInfo {
@@ -365,12 +369,14 @@ function parseRange(typed: string): unknown {
   if (typed === "never") return Infinity;
   const numbers = typed.split("-").map(parseNumber);
   if (numbers.length > 2 || numbers.some((it) => typeof it === "string")) return typed;
-  return numbers.length === 1 ? numbers[0] : numbers;
+  const range = numbers.length === 1 ? numbers[0] : numbers;
+  return isProvisioningTime(range) ? range : typed;
 }
 
-/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the token is valid. */
+/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the declaration is not valid. */
 function parseDeclaration(typed: string): [token: string, declaration: unknown] {
-  const [token = "", what = "valid"] = typed.split(/=(?=[^=]*$)/);
+  const [token = "", what] = typed.split(/=(?=[^=]*$)/);
+  if (what === undefined) return [token, undefined];
   if (tokenStates.some((state) => state === what)) return [token, { state: what }];
   return [token, { scopes: what === "" ? [] : what.split(",") }];
 }

@@ -16,6 +16,8 @@ test.each([
   [answered(403), "lacks the scope"],
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
+  [answered(404, "GET"), "Check that compute:baseUrl"],
+  [answered(404, "POST"), "Correct what the message names"],
   [failed("unreachable"), "Nothing was sent"],
   [
     Object.assign(failed("unreachable"), { mayHaveActed: true }),
@@ -23,6 +25,7 @@ test.each([
   ],
   [failed("unanswered"), "requestTimeoutSeconds"],
   [answered(408), "Run again"],
+  [answered(429), "Run again"],
   [failed("unreadable"), "compute:baseUrl"],
 ])("%s comes with its next step", (error, step) => {
   expect(explain(error)).toContain(step);

@@ -23,22 +23,27 @@ export function nextStep(error: RequestError): string {
     return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
   if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
-  if (kind === "unreadable" || status < 400) {
+  // Each GET is of a path that the service documents.
+  if (kind === "unreadable" || status < 400 || (status === 404 && error.method === "GET")) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, or in the file of COMPUTE_API_TOKEN_FILE. `pulumi refresh` and `pulumi destroy` use the settings that the last `pulumi up` recorded: run them with --run-program to use the current ones.";
+    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, in the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.";
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
   }
-  if (status === 408) return "Run again.";
+  if (status === 408 || status === 429) return "Run again.";
   if (status >= 500) {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;
   }
   return "Correct what the message names, and run again.";
 }
+
+/** The advice for a run whose settings come from the state (`Owner.hasRecordedSettings`). */
+export const recordedSettingsAdvice =
+  "This run used the settings that the last `pulumi up` recorded. `pulumi refresh --run-program` records the current ones, and `pulumi destroy --run-program` uses them, as long as the program has an instance.";
 
 /**
  * Returns the warning that paging by the configured cursor parameter did not work. `why` is a phrase such as
@@ -68,10 +73,14 @@ export function explicitProvider(urn: string | undefined): string | undefined {
   if (urn === undefined) return undefined;
   const [, , type = "", ...nameParts] = urn.split("::");
   const name = nameParts.join("::");
-  // The provider of `pulumi do --stateless` has no name.
-  if (name === "") return undefined;
+  if (isStateless(urn)) return undefined;
   const isDefault = !type.includes("$") && defaultProvider.test(name);
   return isDefault ? undefined : urn;
+}
+
+/** Whether this provider resource is the one of `pulumi do` without a stack, whose name is empty. */
+export function isStateless(urn: string | undefined): boolean {
+  return urn?.endsWith("::") === true;
 }
 
 /**

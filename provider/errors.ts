@@ -35,14 +35,6 @@ export class NotFound extends OperationFailed {
   override readonly name = "NotFound";
 }
 
-/** Required settings are missing. The engine names each setting, with the `pulumi config set` that sets it. */
-export class MissingSettings extends OperationFailed {
-  override readonly name = "MissingSettings";
-  constructor(readonly settings: readonly { name: string; description: string }[]) {
-    super(`missing configuration: ${settings.map((setting) => setting.name).join(", ")}`);
-  }
-}
-
 /**
  * The service has accepted the instance, but it is not ready, or not all of it could be recorded. No created
  * instance is lost (G1): the engine still gets id and state, records both, and reads the instance before the

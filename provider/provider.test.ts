@@ -112,6 +112,29 @@ test("the error for a request that the service refused names the next step (G9)"
   expect(error.message).toContain("The token lacks the scope for this call");
 });
 
+test.each([
+  ["settings of the state", 401, "default", false, true],
+  ["settings of the state, and a fault of the service", 500, "default", false, false],
+  ["the program's settings", 401, "default", true, false],
+  ["no stack", 401, "", false, false],
+])(
+  "with %s, a %i error names --run-program only if it helps",
+  async (_, status, name, isUp, isGiven) => {
+    const world = scene();
+    const provider = createProvider(world.ctx);
+    if (isUp) await provider.checkConfig({ news: settings });
+    const providerUrn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
+    const scope = { kind: "known" as const, id: scopeId };
+    const missing = provider.configure({ args: propertyMap({}), scope, urn: providerUrn });
+    expect((await errorOf(missing)).message.includes("--run-program")).toBe(!isUp && name !== "");
+    await provider.configure({ args: settings, scope, urn: providerUrn });
+    world.service.accountAnswer = () => Promise.reject(answered(status, "GET"));
+    const { message } = await errorOf(provider.delete(removal));
+    expect(message).toContain(`${status}`);
+    expect(message.includes("`pulumi destroy --run-program`")).toBe(isGiven);
+  },
+);
+
 test("a Ctrl-C before anything was changed is reported as such, and a new engine can configure again", async () => {
   const { provider, service } = await configured();
   provider.cancel(false);

@@ -3,8 +3,8 @@
  * loads it.
  */
 import * as crypto from "node:crypto";
-import { Canceled, TimedOut } from "./abort";
-import { explain, explicitProvider } from "./advice";
+import { Canceled, isEnded, TimedOut } from "./abort";
+import { explain, explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig, resolveSettings } from "./config/configuration";
 import type { ProviderContext } from "./context";
@@ -33,6 +33,8 @@ export function createProvider(ctx: ProviderContext): Provider {
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
+  /** Whether CheckConfig was called. The engine calls it if the program ran, and not for settings from the state. */
+  let isProgramRun = false;
   /** Set by Configure. `configurationKey` is the resolved settings, the URN and the scope, as JSON. */
   let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
@@ -61,22 +63,32 @@ export function createProvider(ctx: ProviderContext): Provider {
   };
 
   /** Hides the secrets of the request, runs the operation, and translates the errors that it throws. */
-  const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
+  const perform = async <T>(
+    request: object,
+    operation: () => T | Promise<T>,
+    hasRecordedSettings = current?.session.run.hasRecordedSettings === true,
+  ): Promise<T> => {
     try {
       hideSecrets(request);
       return await operation();
     } catch (error) {
-      throw ownError(error);
+      const own = ownError(error);
+      if (!hasRecordedSettings || !isAboutSettings(own)) throw own;
+      throw new OperationFailed([...own.lines, recordedSettingsAdvice], { cause: error });
     }
   };
 
   return {
-    checkConfig: (request) => perform(request, () => checkConfig(request.news, ctx)),
+    checkConfig: (request) => {
+      isProgramRun = true;
+      return perform(request, () => checkConfig(request.news, ctx));
+    },
 
-    configure: (request) =>
-      perform(request, () => {
-        const settings = resolveSettings(request.args, ctx);
-        const { urn, scope } = request;
+    configure: (request) => {
+      const { urn, scope } = request;
+      const isRecorded = !isProgramRun && !isStateless(urn);
+      const configure = () => {
+        const settings = resolveSettings(request.args, ctx, urn);
         // A token from a file may be replaced between two calls.
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
         const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
@@ -88,12 +100,14 @@ export function createProvider(ctx: ProviderContext): Provider {
         const session = new Session(settings, ctx, () => cancellation.signal, {
           sessionId,
           scope: scope.kind === "known" ? scope.id : undefined,
-          // The provider resource of `pulumi do --stateless` has an empty name.
-          stateless: urn?.endsWith("::") === true,
+          stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
+          hasRecordedSettings: isRecorded,
         });
         current = { session, configurationKey, scope };
-      }),
+      };
+      return perform(request, configure, isRecorded);
+    },
 
     check: (request) =>
       perform(request, async () => {
@@ -147,6 +161,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       if (!cancellation.signal.aborted) return;
       cancellation = new AbortController();
       sessionId = newSessionId();
+      isProgramRun = false;
       void current?.session.close();
       current = undefined;
     },
@@ -155,6 +170,14 @@ export function createProvider(ctx: ProviderContext): Provider {
 
 const secondConfiguration =
   "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Use only one provider in a program that runs with PULUMI_DEBUG_PROVIDERS, or run the program without it";
+
+/** Whether other settings may prevent this error. They prevent neither a time-out nor an error within the service. */
+function isAboutSettings(error: unknown): error is OperationFailed {
+  if (!(error instanceof OperationFailed) || error instanceof OperationCanceled) return false;
+  const { cause } = error;
+  if (cause instanceof RequestError) return cause.kind !== "answered" || !cause.transient;
+  return !isEnded(cause);
+}
 
 /**
  * Translates an error that ended an operation into one of `errors.ts`. The new error does not mention an
@@ -167,6 +190,7 @@ function ownError(error: unknown): unknown {
   if (error instanceof TimedOut) {
     return new OperationFailed(
       `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create, for the rate limit, or for a response from the service`,
+      { cause: error },
     );
   }
   return error;

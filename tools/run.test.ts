@@ -1,4 +1,4 @@
-/** tools/run.mjs in a clone without node_modules, with an npm and a server of the test's own. */
+/** tools/run.mjs in a clone without node_modules, with an npm and a server of the test's own, and the arguments of npm start. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { runToolProcess } from "../tests/support/tool";
 import { root } from "./support/paths";
 
 const copied = [
@@ -108,4 +109,14 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
   } finally {
     server.close();
   }
+});
+
+test.each([
+  [["--diff"], /^The command comes first.* `npm start -- up --diff`\. The commands: up, preview, /],
+  [["up", "--wach"], /^Did you mean --watch\?/],
+  [["destory"], /^There is no command "destory"\. Choose one of these: up, preview, /],
+])("npm start -- %j says what to type, before it does anything", async (args, says) => {
+  const { code, printed } = await runToolProcess("start", args);
+  expect(printed).toMatch(says);
+  expect(code).toBe(1);
 });

@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
 import { ensureBuilt, ensureSdkBuilt } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
@@ -37,6 +38,7 @@ const provisioningSeconds = [3, 7] as const;
 
 async function main(args: readonly string[]): Promise<void> {
   const [given = "up", ...rest] = args.filter((arg) => arg !== watchFlag);
+  refuseFlags(given, rest);
   const name = oneOf("command", Object.keys(commands) as Command[], given);
   const [toolchain] = await Promise.all([
     ensureToolchain({ languages: ["nodejs"], begun: parentDownload() }),
@@ -63,6 +65,19 @@ async function main(args: readonly string[]): Promise<void> {
     say(`\nThe emulator and its page stay at ${emulator.origin} until Ctrl-C.`);
     await interruption();
   }
+}
+
+/** @throws {ToolError} if a flag comes before the command, or if one is `--watch` misspelled */
+function refuseFlags(given: string, rest: readonly string[]): void {
+  const misspelled = [given, ...rest].find(
+    (arg) => /^--?[a-z]/.test(arg) && closest(arg, [watchFlag]),
+  );
+  if (misspelled)
+    throw new ToolError(`Did you mean ${watchFlag}? There is no flag "${misspelled}".`);
+  if (!given.startsWith("-")) return;
+  throw new ToolError(
+    `The command comes first, and then the flags of Pulumi: \`npm start -- up ${given}\`. The commands: ${Object.keys(commands).join(", ")}`,
+  );
 }
 
 /** Resolves at the first signal that asks this process to stop. */

@@ -38,7 +38,7 @@ const table = `
  */
 export function openDatabase(path: string): DatabaseSync {
   if (path !== ":memory:" && !existsSync(dirname(path)))
-    throw new OptionError(`database: the folder ${dirname(path)} does not exist`);
+    throw cannotUse(path, `the folder ${dirname(path)} does not exist`);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
@@ -47,8 +47,12 @@ export function openDatabase(path: string): DatabaseSync {
   } catch (error) {
     database?.close();
     if (error instanceof OptionError) throw error;
-    throw new OptionError(`database: ${path} cannot be used: ${(error as Error).message}`);
+    throw cannotUse(path, (error as Error).message);
   }
+}
+
+function cannotUse(path: string, why: string): OptionError {
+  return new OptionError(`${path} can't be used: ${why}`, "database");
 }
 
 function createTable(database: DatabaseSync, path: string): void {
@@ -60,6 +64,6 @@ function createTable(database: DatabaseSync, path: string): void {
   if (found === version) return;
   const tables = database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"];
   if (found !== 0 || Number(tables) > 0)
-    throw new OptionError(`database: ${path} was not made by this version of the emulator`);
+    throw cannotUse(path, "this version of the emulator did not make it; name another file");
   database.exec(`BEGIN IMMEDIATE; ${table} COMMIT`);
 }

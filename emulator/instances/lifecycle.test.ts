@@ -146,7 +146,7 @@ describe("a database file", () => {
   test("is refused, with its name, if it is another kind of file", async () => {
     const database = join(folder(), "notes.txt");
     writeFileSync(database, "These are my notes, and not a database of any kind.");
-    await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt cannot be used/);
+    await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt can't be used/);
   });
 
   test("is refused in a folder that does not exist", async () => {

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { MissingSettings, OperationFailed } from "../errors";
+import { OperationFailed } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { Redactor } from "../redaction";
 import { temporaryFolder } from "../testing/temporaryFolder";
@@ -181,19 +181,28 @@ test.each([{}, { baseUrl: null }])(
 
 test("an empty environment variable counts as not set", () => {
   expect(() => resolveSettings(propertyMap({}), source({ COMPUTE_API_TOKEN: "" }))).toThrow(
-    MissingSettings,
+    "COMPUTE_API_TOKEN in the environment",
   );
 });
 
-test("each missing setting has its name in `pulumi config`", () => {
-  try {
-    resolveSettings(propertyMap({}), source());
-    throw new Error("it ended well");
-  } catch (error) {
-    expect(error).toBeInstanceOf(MissingSettings);
-    const names = (error as MissingSettings).settings.map((setting) => setting.name);
-    expect(names).toEqual(["compute:baseUrl", "compute:apiToken"]);
-  }
+const providerUrn = (name: string) => `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
+test.each([
+  ["default_0_1_0", ["run `pulumi config set compute:baseUrl", "run `pulumi config set --secret"]],
+  [
+    "second",
+    [
+      'argument `baseUrl` of the provider "second"',
+      "argument `apiToken` of the provider .* to a secret",
+    ],
+  ],
+  ["", ["set the flag --compute:base-url", "set COMPUTE_API_TOKEN in the environment"]],
+])("what is missing can be set where the provider %j takes it from", (name, [baseUrl, token]) => {
+  const resolve = () => resolveSettings(propertyMap({}), source(), providerUrn(name));
+  expect(resolve).toThrow(new RegExp(`^.*\n  compute:baseUrl: .*${baseUrl}.*COMPUTE_BASE_URL`));
+  expect(resolve).toThrow(new RegExp(`\n  compute:apiToken: .*${token}`));
+  // No advice keeps the token in clear text, and each variable is named once.
+  expect(resolve).not.toThrow(/config set compute:apiToken|--compute:api-token/);
+  expect(resolve).not.toThrow(/COMPUTE_API_TOKEN_FILE.*COMPUTE_API_TOKEN_FILE/);
   expect(checkConfig(propertyMap({}), source()).failures).toEqual([]);
 });
 
@@ -240,7 +249,7 @@ test("COMPUTE_API_TOKEN and a file with another token are an error that names bo
   expect(checkConfig(propertyMap({ baseUrl: required.baseUrl }), source(env)).failures).toEqual([
     {
       property: "",
-      reason: `compute:apiToken: COMPUTE_API_TOKEN and the file of COMPUTE_API_TOKEN_FILE (${file}) hold different tokens; unset one of the two variables`,
+      reason: `compute:apiToken can't be taken from the environment: COMPUTE_API_TOKEN and the file of COMPUTE_API_TOKEN_FILE (${file}) hold different tokens; unset one of the two variables`,
     },
   ]);
   expect(() => resolve({}, env)).toThrow(OperationFailed);
@@ -250,7 +259,11 @@ test("COMPUTE_API_TOKEN and a file with another token are an error that names bo
 });
 
 test.each([
-  ["a file that does not exist", () => "/no/such/file", "(/no/such/file) does not exist"],
+  [
+    "a file that does not exist",
+    () => "/no/such/file",
+    "the file /no/such/file (COMPUTE_API_TOKEN_FILE) does not exist",
+  ],
   ["an empty file", () => fileOf(" \n"), "is empty"],
   ["a folder", () => temporaryFolder(), "is not a regular file"],
   ["a path that depends on the folder", () => "secrets/token", "must be an absolute path"],
@@ -268,7 +281,9 @@ test.each([
     source({ COMPUTE_API_TOKEN_FILE: path }),
   );
   expect(told).toEqual([{ property: "", reason: expect.stringContaining(why) }]);
-  expect(told[0]?.reason).toMatch(/^compute:apiToken: COMPUTE_API_TOKEN_FILE/);
+  expect(told[0]?.reason).toMatch(
+    /^compute:apiToken can't be taken from the environment: .*COMPUTE_API_TOKEN_FILE/,
+  );
   expect(told[0]?.reason).not.toContain("Canary");
 });
 

@@ -13,13 +13,13 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import { MissingSettings, OperationFailed } from "../errors";
+import { explicitProvider, isStateless, logicalName } from "../advice";
+import { OperationFailed } from "../errors";
 import type { Redactor } from "../redaction";
 import type { CheckFailure, CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
   secretSettings,
-  settingDescriptions,
   settingEnvironment,
   settingNames,
   settingsFrom,
@@ -55,10 +55,11 @@ export function checkConfig(news: PropertyMap, source: SettingsSource): CheckRes
  * Returns the settings of this run, for Configure. A setting that the configuration leaves out is read from the
  * environment, if it has a variable. From now on, the token is removed from messages.
  *
- * @throws OperationFailed if a setting is wrong. The message has a line for each.
- * @throws MissingSettings if a required setting is missing or not known yet
+ * @param urn the URN of the provider resource, which decides where a missing setting can be set
+ * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet. The message has a line
+ *   for each.
  */
-export function resolveSettings(args: PropertyMap, source: SettingsSource): Settings {
+export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?: string): Settings {
   const { values, failures, apiTokenFile } = readSettings(args, source);
   if (failures.length > 0) {
     const lines = failures.map(({ property, reason }) =>
@@ -67,28 +68,40 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource): Sett
     throw new OperationFailed([
       "the provider's configuration can't be used:",
       ...lines,
-      "Fix it with `pulumi config set`, and run again.",
+      "Correct each setting in the place where it is set, and run again.",
     ]);
   }
   const { baseUrl, apiToken } = values;
   if (baseUrl === undefined || apiToken === undefined) {
     const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
-    throw new MissingSettings(
-      missing.map((name) => ({ name: `compute:${name}`, description: howToSet(name) })),
-    );
+    throw new OperationFailed([
+      "the provider lacks settings that it needs:",
+      ...missing.map((name) => `  compute:${name}: ${howToSet(name, urn)}`),
+    ]);
   }
   return settingsFrom({ ...values, baseUrl, apiToken }, apiTokenFile);
 }
 
 /**
- * Returns the description of a missing setting, and how to set it. The engine prints a `pulumi config set` of its
- * own beside the description, and that command would store a token unencrypted.
+ * Returns the places where a missing setting can be set. They never include a place that keeps a token in clear text. The
+ * engine's own error for missing settings is not used, because it names a `pulumi config set` that does.
  */
-function howToSet(name: "baseUrl" | "apiToken"): string {
-  const secretAdvice = secretSettings.has(name)
-    ? `A secret: use \`pulumi config set --secret compute:${name}\`, ${settingEnvironment[name]}, or a file that ${tokenFileVariable} names. `
-    : "";
-  return `${secretAdvice}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
+function howToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string {
+  const isToken = name === "apiToken";
+  const variables = isToken
+    ? `${settingEnvironment.apiToken} in the environment, or ${tokenFileVariable} with the path of a file that holds the token`
+    : `${settingEnvironment.baseUrl} in the environment`;
+  const provider = explicitProvider(urn);
+  if (provider !== undefined) {
+    const value = isToken ? "a secret of the configuration" : "the address of the service";
+    return `set the argument \`${name}\` of the provider "${logicalName(provider)}" to ${value}, or set ${variables}`;
+  }
+  if (isStateless(urn))
+    return `set ${isToken ? "" : "the flag --compute:base-url, or "}${variables}`;
+  const command = isToken
+    ? "pulumi config set --secret compute:apiToken"
+    : "pulumi config set compute:baseUrl https://…/v2";
+  return `run \`${command}\`, or set ${variables}`;
 }
 
 /** Returns the values of the settings that are given and right, and what is wrong with the others. */
@@ -114,7 +127,8 @@ function readSettings(
     const isFromArgs = isGiven(given);
     const found: Found = isFromArgs ? { value: reveal(given) } : readEnvironment(name, source);
     if ("problem" in found) {
-      failures.push({ property: "", reason: `compute:${name}: ${found.problem}` });
+      const reason = `compute:${name} can't be taken from the environment: ${found.problem}`;
+      failures.push({ property: "", reason });
       continue;
     }
     if (found.value === undefined) continue;
@@ -186,7 +200,7 @@ function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[]
     failures.push({
       property: "deletePolicy",
       reason:
-        'is "destroy", which needs compute:destroyPath: the service documents no destroy call, so its path can\'t be assumed',
+        '"destroy" needs compute:destroyPath, because the service documents no destroy call whose path could be assumed',
     });
   }
   return failures;

@@ -43,7 +43,7 @@ const flag = z.preprocess(
 
 const nonEmptyString = z
   .string({ error: "must be a string" })
-  .min(1, { error: "must not be empty" });
+  .min(1, { error: "must not be empty", abort: true });
 
 /** Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
 const baseUrl = nonEmptyString.transform((value, context) => {

@@ -18,7 +18,7 @@ export type TokenFileContent = { token: string } | { problem: string };
 
 /** Returns a problem with the file at `path`, which `problem` describes as a clause. */
 export function tokenFileProblem(path: string, problem: string): { problem: string } {
-  return { problem: `${tokenFileVariable} (${path}) ${problem}` };
+  return { problem: `the file ${path} (${tokenFileVariable}) ${problem}` };
 }
 
 /** From now on, removes this token from messages (G8). */

@@ -420,6 +420,18 @@ test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
   expect(error.message).toContain("was canceled; i-1 is kept in the state");
 });
 
+test("a wait that ends without a stack names the import, since no state keeps the instance", async () => {
+  const world = scene({}, undefined, { stateless: true });
+  world.service.posts.push(async (body, { grace }, service) => {
+    world.cancel();
+    await world.clock.sleep(9000, grace);
+    return service.accept(body);
+  });
+  const { message } = await errorOf(create(world));
+  expect(message).toContain("`pulumi import compute:index:Instance '<name>' i-1`");
+  expect(message).not.toContain("pulumi up");
+});
+
 test("a POST without an answer in the grace period is given up, and the error says what is not known", async () => {
   const world = scene();
   world.service.posts.push((_body, { grace }) => {

@@ -95,6 +95,7 @@ class Create implements Disposable {
       provider: session.providerUrn,
       shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
       settlingMs: session.settings.settlingMs,
+      stateless: session.run.stateless,
     };
     this.#progress = new PostProgress(session.ctx, urn);
   }
@@ -125,7 +126,7 @@ class Create implements Disposable {
         if (this.#recordKey !== undefined) ledger.move(this.#recordKey, { ended: true });
         throw error;
       }
-      const unfinished = unfinishedError(error, instance);
+      const unfinished = unfinishedError(this.#session, error, instance);
       const { id, after } = instance;
       const { outputs } = unfinished.state;
       creates.noteUnfinished(instance.urn, { key: this.#recordKey ?? "", id, outputs, after });

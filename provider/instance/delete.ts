@@ -59,9 +59,8 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     throw new OperationFailed([
       `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
       "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete, or \`pulumi config set compute:deletePolicy retain\``,
+      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\``,
       "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-      "A destroy uses the settings that the last `pulumi up` recorded. After `pulumi config set`, run `pulumi destroy --run-program`.",
     ]);
   }
   // A listing that shows the instance is of the right tenant, whichever token is recorded in the state.
@@ -147,6 +146,7 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
     if (isEnded(error)) {
       throw new OperationFailed(
         `DELETE may have been sent for instance ${id}: ${endOf(error)} while the destroy call was under way. The instance stays in the state. Run again to check it again`,
+        { cause: error },
       );
     }
     if (!(error instanceof RequestError)) throw error;

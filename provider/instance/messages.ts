@@ -16,6 +16,8 @@ export interface CreateSubject {
   /** The name as messages show it. It is redacted if it is secret ("secrets stay secret", G8). */
   shownName: string;
   settlingMs: number;
+  /** Whether `pulumi do` creates the instance without a stack. No later create then takes it over. */
+  stateless: boolean;
 }
 
 /** Returns the error that the Create call fails with. */
@@ -52,15 +54,19 @@ function pendingError(record: LedgerRecord, why: PendingReason): string {
   if (why.kind === "overtaken") {
     return `another run created instance ${id} for this resource's URN while this run waited, so this run created nothing. Run again: by then the state may hold that instance`;
   }
+  if (why.kind === "inFlight") {
+    return `another run is still creating "${displayRecordedName(name)}" for this resource (since ${at}), so this run created nothing. Run again once that run has ended`;
+  }
   return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
 }
 
 /** Why a pending create stops this one, as a clause. */
-function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: string): string {
+function pendingReason(
+  why: Exclude<PendingReason, { kind: "overtaken" | "inFlight" }>,
+  id: string,
+): string {
   const unknown = "whether its instance exists is not known";
   switch (why.kind) {
-    case "inFlight":
-      return "that run is still creating it. Run again once that run has ended";
     case "otherScope":
       return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
     case "replied":
@@ -68,7 +74,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
     case "unlockable":
       return "whether that run has ended is not known, or other runs keep taking its create over";
     case "otherOrigin":
-      return why.difference;
+      return `${why.difference}. With the settings of that create, the next run searches for its instance`;
     case "changed":
       return why.sameToken
         ? `instance ${id} exists, but the program now asks for a different one`
@@ -169,9 +175,12 @@ function undeletableError(record: LedgerRecord): string {
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
 
-/** What the next run does about an unclear POST, for its messages. */
-const nextRunAdvice =
-  "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
+/** Says what the next run does about an unclear POST. */
+function nextRunAdvice({ stateless }: CreateSubject): string {
+  return stateless
+    ? "Look for the name in the service's list before you run this again, because each run creates an instance"
+    : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
+}
 
 function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject): string {
   const { shownName: name, settlingMs } = subject;
@@ -198,14 +207,14 @@ function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject
         why.sentCount > 1
           ? ` The create was sent ${why.sentCount} times, and neither answer was clear.`
           : "";
-      return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${nextRunAdvice}. If the instance turns up, take it over with ${takeOver}`;
+      return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
     }
     case "stopped":
-      return `Whether "${name}" was created is not known, and the search for it ended early (${why.why.message}). ${nextRunAdvice}. If the instance turns up, take it over with ${takeOver}`;
+      return `Whether "${name}" was created is not known, and the search for it ended early (${why.why.message}). ${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
     case "repeatFailed": {
       const { error } = why;
       const reason = error instanceof RequestError ? explain(error) : error.message;
-      return `No instance named "${name}" turned up, so the create was tried once more. The second try surely created nothing: ${reason} Whether the first try created an instance is not known. ${nextRunAdvice}`;
+      return `No instance named "${name}" turned up, so the create was tried once more. The second try surely created nothing: ${reason} Whether the first try created an instance is not known. ${nextRunAdvice(subject)}`;
     }
   }
 }

@@ -139,7 +139,7 @@ function keepState(session: Session, request: ReadRequest, why: string): ReadRes
   session.ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   const { inputs, outputs } = request;
   if (outputs[unfinishedKey] === true) {
-    const reason = `instance ${id} was not finished when last seen`;
+    const reason = `instance ${id} was not finished when last seen; the next \`pulumi up\` goes on waiting for it`;
     throw unfinishedInstance({ id, inputs, outputs }, reason);
   }
   return { id, inputs, outputs };

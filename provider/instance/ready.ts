@@ -5,7 +5,7 @@
  * state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, TimedOut } from "../abort";
-import { explain } from "../advice";
+import { explain, importAs } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
@@ -68,7 +68,7 @@ export async function waitUntilReady(
         );
     }
   } catch (error) {
-    throw unfinishedError(error, instance, progress);
+    throw unfinishedError(session, error, instance, progress);
   }
 }
 
@@ -101,7 +101,7 @@ function unlistedOutputs(
     stringProperty(outputs, "ipv4") === undefined ? "its status and ipv4 are" : "its status is";
   session.warnOnce(
     "notListed",
-    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh\``,
+    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
     urn,
   );
   return markFinished(outputs);
@@ -158,6 +158,7 @@ export function checkStatus(
 
 /** Returns the error for whatever ended a create or a wait after the id was known, even a defect (G1). */
 export function unfinishedError(
+  { run }: Session,
   error: unknown,
   instance: Pick<PendingInstance, "id" | "inputs" | "outputs">,
   progress: Pick<WaitProgress, "status" | "problem"> = {
@@ -167,10 +168,10 @@ export function unfinishedError(
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
-  return unfinishedInstance(
-    instance,
-    `${endOfWait(error, id, progress)} ${id} is kept in the state; the next \`pulumi up\` goes on waiting for it`,
-  );
+  const next = run.stateless
+    ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
+    : `${id} is kept in the state; the next \`pulumi up\` goes on waiting for it`;
+  return unfinishedInstance(instance, `${endOfWait(error, id, progress)} ${next}`);
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */

@@ -402,7 +402,7 @@ export class Ledger {
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or set PULUMI_HOME to a folder that is.`,
+      `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
     );
   }
 

@@ -3,15 +3,11 @@ import { Metadata, status, type ServiceError } from "@grpc/grpc-js";
 import type { Message } from "google-protobuf";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import {
-  ConfigureErrorMissingKeys,
-  ErrorResourceInitFailed,
-} from "@pulumi/pulumi/proto/provider_pb";
+import { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import {
   defectMessage,
   InstanceUnfinished,
-  MissingSettings,
   NotFound,
   OperationCanceled,
   OperationFailed,
@@ -42,7 +38,6 @@ export function toCallFailure(error: unknown, context: FailureContext): CallFail
 
 function translate(error: unknown, context: FailureContext): CallFailure {
   if (error instanceof InstanceUnfinished) return unfinishedFailure(error, context);
-  if (error instanceof MissingSettings) return missingSettingsFailure(error, context);
   if (error instanceof OperationFailed) {
     return { code: codeOf(error), details: formatMessage(error.lines, context) };
   }
@@ -61,21 +56,6 @@ function codeOf(error: OperationFailed): status {
 
 function defectFailure(message: string, context: FailureContext): CallFailure {
   return { code: status.INTERNAL, details: formatMessage([defectMessage(message)], context) };
-}
-
-/** Returns a status that makes the engine print each missing setting, with the `pulumi config set` that sets it. */
-function missingSettingsFailure(error: MissingSettings, context: FailureContext): CallFailure {
-  const keys = error.settings.map(({ name, description }) =>
-    new ConfigureErrorMissingKeys.MissingKey()
-      .setName(name)
-      .setDescription(formatMessage([description], context)),
-  );
-  return withDetail(
-    status.FAILED_PRECONDITION,
-    formatMessage([error.message], context),
-    "pulumirpc.ConfigureErrorMissingKeys",
-    new ConfigureErrorMissingKeys().setMissingkeysList(keys),
-  );
 }
 
 /**

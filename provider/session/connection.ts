@@ -5,7 +5,7 @@
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { deadline, raceAbort } from "../abort";
-import { explain } from "../advice";
+import { explain, nextStep } from "../advice";
 import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import { pageLimit, tokenKindOf } from "../api/serviceConstants";
@@ -198,8 +198,12 @@ export class Connection {
       if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
       if (error.status === 401) throw new OperationFailed(explain(error));
       if (error.transient) throw error;
+      const advice =
+        error.status === 403
+          ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
+          : nextStep(error);
       this.#ctx.messages.warning(
-        `the token could not be checked with the account call, and is used anyway: ${error.message}. If the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
+        `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return { api, origin: this.#firstOrigin() };
     }

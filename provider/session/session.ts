@@ -3,7 +3,7 @@
  * each command of the plugin that calls the service makes one of its own.
  */
 import { deadline, type Ending } from "../abort";
-import { cursorIgnored } from "../advice";
+import { cursorIgnored, recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
@@ -32,6 +32,11 @@ export interface SessionRun {
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn: string | undefined;
+  /**
+   * Whether the settings are those that the last `pulumi up` recorded in the state, as in a refresh or destroy without
+   * `--run-program`. False if the program ran.
+   */
+  hasRecordedSettings: boolean;
 }
 
 /** The `SessionRun` of a command, which never creates an instance. */
@@ -40,6 +45,7 @@ const commandRun: SessionRun = {
   scope: undefined,
   stateless: false,
   providerUrn: undefined,
+  hasRecordedSettings: false,
 };
 
 /**
@@ -161,7 +167,9 @@ export class Session {
   /** Prints a warning, once for each subject. The warning adds that the text may be true of other instances too. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
-    this.ctx.messages.warning(`${text}. The same may be true of other instances of this run`, urn);
+    const advice = this.run.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
+    const notice = `${text}. The same may be true of other instances of this run${advice}`;
+    this.ctx.messages.warning(notice, urn);
   }
 
   /** Returns the signal of an operation. The signal is aborted by a cancel, or after this time-out. */

@@ -96,6 +96,7 @@ export function scene(
       scope: scopeId,
       stateless: false,
       providerUrn: undefined,
+      hasRecordedSettings: false,
       ...run,
     },
   );

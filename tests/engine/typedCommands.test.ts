@@ -211,7 +211,7 @@ test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])
     const { output } = await fixture.stack.destroy();
 
     await typed(fixture, printed(output, wayOut));
-    await typed(fixture, printed(output, "--run-program"));
+    await typed(fixture, printed(output, "pulumi destroy --run-program"));
 
     expect(await fixture.stack.instances()).toEqual([]);
     expect(fixture.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);

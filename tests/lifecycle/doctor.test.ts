@@ -184,7 +184,7 @@ test("each missing or wrong setting is named with the places where it is looked 
     );
     const noFile = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: join(world.home, "none") };
     expect((await diagnose(world, [], noFile)).checks["token"]).toMatch(
-      /^FAILED: compute:apiToken: COMPUTE_API_TOKEN_FILE \(.*none\) does not exist → /,
+      /^FAILED: compute:apiToken can't be taken from the environment: the file .*none \(COMPUTE_API_TOKEN_FILE\) does not exist → /,
     );
     const wrong = await diagnose(world, [
       ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],

@@ -1,9 +1,6 @@
 /** Reads the errors of failed calls as the engine does. The test client uses it. */
 import type { Metadata, ServiceError } from "@grpc/grpc-js";
-import {
-  ConfigureErrorMissingKeys,
-  ErrorResourceInitFailed,
-} from "@pulumi/pulumi/proto/provider_pb";
+import { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import type { PropertyMap } from "../../propertyValue";
 import { decodeProperties } from "../properties";
@@ -15,7 +12,6 @@ export class CallFailed extends Error {
     readonly code: number,
     message: string,
     readonly unfinished: Unfinished | undefined,
-    readonly missingKeys: { name: string; description: string }[],
   ) {
     super(message);
   }
@@ -34,7 +30,6 @@ export interface Unfinished {
 export function failed(error: ServiceError): CallFailed {
   const details = statusOf(error.metadata)?.getDetailsList() ?? [];
   let unfinished: Unfinished | undefined;
-  let missingKeys: CallFailed["missingKeys"] = [];
   for (const detail of details) {
     const initFailed = detail.unpack<ErrorResourceInitFailed>(
       (bytes) => ErrorResourceInitFailed.deserializeBinary(bytes),
@@ -49,13 +44,8 @@ export function failed(error: ServiceError): CallFailed {
         refreshBeforeUpdate: initFailed.getRefreshBeforeUpdate(),
       };
     }
-    const missing = detail.unpack<ConfigureErrorMissingKeys>(
-      (bytes) => ConfigureErrorMissingKeys.deserializeBinary(bytes),
-      "pulumirpc.ConfigureErrorMissingKeys",
-    );
-    if (missing) missingKeys = missing.getMissingkeysList().map((key) => key.toObject());
   }
-  return new CallFailed(error.code, error.details, unfinished, missingKeys);
+  return new CallFailed(error.code, error.details, unfinished);
 }
 
 function statusOf(metadata: Metadata): Status | undefined {

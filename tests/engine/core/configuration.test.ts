@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { instances, oneInstance } from "../support/programs";
 import { canaries } from "../support/secrets";
 import { tokens } from "../support/stack";
+import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
 
 const program = oneInstance();
@@ -33,6 +34,36 @@ test("a preview names all invalid settings at once, and does not print the token
   expect(output).toContain("must start with sk_live_ or sk_test_");
   expect(code).not.toBe(0);
   expect(fixture.service.counts()).toEqual({});
+});
+
+test("a missing token is asked for once, and in no way that keeps it in clear text", async () => {
+  await using fixture = await Fixture.create({ program, token: null });
+
+  const { code, output } = await fixture.stack.preview();
+
+  const [how = ""] = /compute:apiToken: .*/.exec(output) ?? [];
+  expect(how).toContain("run `pulumi config set --secret compute:apiToken`");
+  expect(how.match(/COMPUTE_API_TOKEN\b/g)).toHaveLength(1);
+  expect(how.match(/COMPUTE_API_TOKEN_FILE/g)).toHaveLength(1);
+  expect(output).not.toContain("config set compute:apiToken");
+  expect(code).not.toBe(0);
+});
+
+test("if the state still has a wrong address that the configuration corrects, the printed command helps", async () => {
+  await using fixture = await Fixture.create({ program });
+  const { stack, service } = fixture;
+  await stack.up();
+  await stack.configure({ baseUrl: service.url.replace("/v2", "/wrong/v2") });
+  await stack.up();
+  await stack.configure({ baseUrl: service.url });
+
+  const refresh = await stack.refresh();
+
+  expect(refresh.output).toMatch(/out of reach|Check that compute:baseUrl/);
+  expect(refresh.code).not.toBe(0);
+  const [command = ""] = printedCommands(refresh.output, "pulumi refresh --run-program");
+  expect((await stack.type(`${command} --yes`)).code).toBe(0);
+  expect((await stack.destroy()).code).toBe(0);
 });
 
 test("a revoked token is one error for all resources, with its code, request id and next step", async () => {

@@ -96,7 +96,7 @@ export class Plugin {
     return plugin;
   }
 
-  /** Begins a session and configures it, as each engine does. */
+  /** Begins a session and configures it, as each engine does if the program runs. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
     await this.configure(this.#settings);
@@ -105,7 +105,9 @@ export class Plugin {
   async configure(settings: Settings): Promise<void> {
     const token = settings["apiToken"];
     const apiToken = typeof token === "string" ? new Secret(token) : token;
-    await this.client.configure(propertyMap({ ...settings, apiToken }), this.#scope);
+    const args = propertyMap({ ...settings, apiToken });
+    await this.client.checkConfig({ news: args });
+    await this.client.configure(args, this.#scope);
   }
 
   get warnings(): string[] {
