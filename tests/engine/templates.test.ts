@@ -1,5 +1,5 @@
 /** The templates for `pulumi new`: each makes a project that runs, with the settings that its questions ask for. */
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -12,7 +12,6 @@ import { testUnless } from "../../tools/support/unless";
 import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
 import { guests, hindrance, type Guest } from "./support/installing";
-import { pluginsAt } from "./support/stack";
 
 /** The languages that have a template, and the name of its folder. */
 const templates = {
@@ -90,8 +89,6 @@ for (const [language, template] of Object.entries(templates)) {
   const title = `the ${language} template gives a program that comes up and exports the address`;
   testUnless(hindrance(guest), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
-    // The plugin as built here stands in for the one that the SDK would download.
-    appendFileSync(join(project, "Pulumi.yaml"), pluginsAt(join(root, "bin")));
     const env = await guest.install(project);
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack, service } = fixture;
