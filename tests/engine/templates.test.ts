@@ -18,6 +18,7 @@ const templates = {
   TypeScript: "compute-typescript",
   Python: "compute-python",
   Go: "compute-go",
+  Java: "compute-java",
   YAML: "compute-yaml",
 } as const satisfies Partial<Record<keyof typeof guests, string>>;
 
@@ -89,7 +90,7 @@ for (const [language, template] of Object.entries(templates)) {
   const title = `the ${language} template gives a program that comes up and exports the address`;
   testUnless(hindrance(guest), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
-    const env = await guest.install(project);
+    const env = { ...(await guest.env?.(project)), ...(await guest.installPublished?.(project)) };
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack, service } = fixture;
     const answers = defaultsOf(template).map(([name, value]) => `--plaintext=${name}=${value}`);
