@@ -76,6 +76,12 @@ test("all templates ask the same; only the address and the token have no default
   ]);
 });
 
+test.each(Object.entries(templates))("docs/install.md has the command for %s", (_, template) => {
+  const page = readFileSync(join(root, "docs", "install.md"), "utf8");
+  const address = `${metadata.repository}/tree/main/templates/${template}`;
+  expect(page).toContain(`\`pulumi new ${address}\``);
+});
+
 test("`pulumi new` saves the defaults, and nothing for an empty answer, which the environment gives", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");
   const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
