@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -147,6 +148,8 @@ export async function installed(language: Guest): Promise<Installed> {
       const [heading = ""] = Object.entries(guests).find(([, guest]) => guest === language) ?? [];
       const options = { cwd: project, env: { ...process.env, ...env } };
       await captured("sh", ["-ec", installBlock(heading)], options);
+      // The settings of a developer's own stacks are not part of the example.
+      for (const file of globSync("Pulumi.*.yaml", { cwd: project })) rmSync(join(project, file));
       writeFileSync(done, JSON.stringify(env));
     },
   );
