@@ -157,6 +157,19 @@ function windowsLauncher(node: string): string {
   ].join("\r\n");
 }
 
+/** Puts the built plugin where `pulumi plugin install` puts it, in this Pulumi home. */
+export function installPlugin(home: string): void {
+  const plugin = join(root, launcher);
+  const installed = join(
+    home,
+    "plugins",
+    `resource-${metadata.name}-v${metadata.version}`,
+    executable,
+  );
+  writeWhole(installed, `#!/bin/sh\nexec ${shellQuote(plugin)} "$@"\n`, 0o755);
+  writeWhole(`${installed}.cmd`, `@call "${plugin}.cmd" %*\r\n`);
+}
+
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

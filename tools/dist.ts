@@ -135,6 +135,9 @@ async function main(wanted: readonly Platform[]): Promise<void> {
     [...written, bill].map((path) => `${digest(path)}  ${basename(path)}\n`).join(""),
   );
   say([bill, sums].map((path) => relative(root, path)).join("\n"));
+  const { name, version } = metadata;
+  for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
+    say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);
 }
 
 function digest(path: string): string {

@@ -8,7 +8,7 @@ import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmulator } from "../emulator";
-import { ensureBuilt, ensureSdkBuilt } from "./build";
+import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
 import { drawPicture, plainText, type Frame, type Picture } from "./picture/svg";
 import { findChromium, startChromium } from "./support/chromium";
 import { captured } from "./support/command";
@@ -128,9 +128,10 @@ async function openScene(toolchain: Toolchain, example: string) {
   // Leaves out the settings of a developer's own stacks.
   const filter = (path: string) => !/Pulumi\..+\.yaml$/.test(path);
   cpSync(join(root, "examples", example), project, { recursive: true, filter });
-  for (const name of ["node_modules", "bin", "sdk"]) {
+  for (const name of ["node_modules", "sdk"]) {
     symlinkSync(join(root, name), join(folder, name));
   }
+  installPlugin(join(folder, "home"));
   // The instances become ready at different times, so that the picture shows it.
   const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
   const emulator = resources.use(

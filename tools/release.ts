@@ -3,7 +3,7 @@
  * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
  *   check TAG        says whether the tag, metadata.json and CHANGELOG.md agree
- *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/
+ *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/, and prints the command that installs it
  *   audit            looks for known vulnerabilities in npm's registry and at vuln.go.dev
  *   engine           downloads the newest Pulumi CLI, and runs the core tests with it
  *   report           opens an issue about a failed `engine`, in the workflow of that name
@@ -12,10 +12,9 @@
 import { join } from "node:path";
 import { ensureGoTool } from "./go/tools";
 import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
-import { packForRelease } from "./release/pack";
+import { installCommand, packForRelease, sdkNamed } from "./release/pack";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
-import { sdkNames } from "./sdk/languages";
 import { captured } from "./support/command";
 import { oneOf, runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
@@ -27,9 +26,11 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
     say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());
   },
-  async pack(language) {
-    for (const file of await packForRelease(oneOf("SDK for", sdkNames, language)))
-      console.log(file);
+  async pack(name) {
+    const language = sdkNamed(name);
+    const files = await packForRelease(language);
+    for (const file of files) console.log(file);
+    say(`\nTo install it in a project:\n  ${installCommand(language, files)}`);
   },
   async audit() {
     await captured("npm", ["audit", "--omit=dev"], { cwd: root });

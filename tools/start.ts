@@ -9,7 +9,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
-import { ensureBuilt, ensureSdkBuilt } from "./build";
+import metadata from "../metadata.json";
+import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { ownPulumi } from "./support/ownPulumi";
 import { parentDownload } from "./support/parentDownload";
@@ -47,6 +48,7 @@ async function main(args: readonly string[]): Promise<void> {
   ]);
 
   mkdirSync(demo, { recursive: true });
+  installPlugin(join(demo, "home"));
   await using emulator = await findOrStartEmulator();
   say(`Emulator of the service: ${emulator.url}`);
   say(`Its page, which shows the instances and makes faults: ${emulator.origin}\n`);
@@ -171,6 +173,7 @@ What next:
 
 The same program against the real service, from ${relative(process.cwd(), example)}
 (a shell without pulumi: \`npm run toolchain\` prints the PATH; without a Pulumi account: pulumi login --local):
+  pulumi plugin install resource ${metadata.name} ${metadata.version} --file ../../bin
   pulumi stack init dev
   pulumi config set compute:baseUrl https://…/v2
   pulumi config set --secret compute:apiToken     (sk_test_… costs nothing)

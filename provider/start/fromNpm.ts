@@ -3,20 +3,25 @@
  * perhaps new enough for the SDK but too old for the plugin. This file runs on any Node, and says if Node is too old.
  */
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import metadata from "../../metadata.json";
 import { isNodeTooOld, oldestNode } from "./nodeVersion";
 
 if (!isNodeTooOld()) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
+  // npm starts it through node_modules/.bin. Pulumi.yaml names the folder of the package.
+  const isNamed = basename(dirname(process.argv[1] ?? "")) !== ".bin";
+  const removal = isNamed
+    ? "  remove the provider's entry under `plugins` from Pulumi.yaml, and if npm starts Pulumi, also:\n"
+    : "";
   // Before this message, the engine prints that the plugin has a bug.
   process.stderr.write(
     `
 
 This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldestNode} or later, and the one on PATH is ${process.versions.node}.
 Put a newer Node.js first on PATH, or let Pulumi download and use the plugin that contains its own Node.js:
-  export PULUMI_IGNORE_AMBIENT_PLUGINS=true
+${removal}  export PULUMI_IGNORE_AMBIENT_PLUGINS=true
 `,
   );
   process.exitCode = 1;

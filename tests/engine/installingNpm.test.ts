@@ -1,7 +1,7 @@
 /** Tests the plugin inside the npm package of the SDK, which runs with the Node of the project. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
@@ -21,6 +21,8 @@ const skipReason = hindrance(guests.TypeScript);
 const testHere = testUnless.bind(undefined, skipReason);
 
 const plugin = `pulumi-resource-${metadata.name}`;
+/** The plugin's folder in a project. */
+const directory = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
 
 let program: string;
 let modules: string;
@@ -60,9 +62,7 @@ testHere(
   "a project can name the plugin's directory in node_modules, and Pulumi prints no warning",
   async () => {
     await using fixture = await createFixture();
-    const file = join(fixture.stack.project, "Pulumi.yaml");
-    const path = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
-    writeFileSync(file, readFileSync(file, "utf8") + pluginsAt(path));
+    appendFileSync(join(fixture.stack.project, "Pulumi.yaml"), pluginsAt(directory));
     expect(await fixture.stack.succeed("preview")).not.toContain("warning");
   },
 );
@@ -116,45 +116,55 @@ testHere("the test in docs/testing.md passes with the package that npm installs"
   using copy = new WorkingCopy(await installed(guests.TypeScript));
   const { project: cwd } = copy;
   writeFileSync(join(cwd, "program.test.ts"), block?.text ?? "");
-  const project = readFileSync(join(cwd, "Pulumi.yaml"), "utf8");
-  const path = `node_modules/${metadata.sdk.nodejs.package}/plugin`;
-  writeFileSync(join(cwd, "Pulumi.yaml"), project.replace("../../bin", path));
+  appendFileSync(join(cwd, "Pulumi.yaml"), pluginsAt(directory));
   const env = { ...process.env, ...ownPulumi(cwd), PATH: process.env["COMPUTE_TEST_PATH"] };
   const output = await captured(process.execPath, ["--test", "--test-reporter=tap"], { cwd, env });
   expect(output).toMatch(/^# pass 3$/m);
   expect(existsSync(join(cwd, "Pulumi.test.yaml"))).toBe(true);
 });
 
+/** Code that makes Node pass for an older one, because not every machine has one. npm and the bundle read these two. */
+const older =
+  "data:text/javascript,Object.defineProperty(process,'version',{value:'v22.18.0'});" +
+  "Object.defineProperty(process.versions,'node',{value:'22.18.0'})";
+
+testHere("npm warns that a Node is too old for the plugin of the package", async () => {
+  using copy = new WorkingCopy(await installed(guests.TypeScript));
+  const env = { ...process.env, NODE_OPTIONS: `--import=${older}` };
+  const options = { cwd: copy.project, env, encoding: "utf8" } as const;
+  const { stderr } = spawnSync("npm", ["install", "--dry-run", "--prefer-offline"], options);
+  const { package: name, pluginNode } = metadata.sdk.nodejs;
+  expect(stderr).toMatch(
+    new RegExp(`EBADENGINE +package: '${name}@.*\\n.* required: { node: '>=${pluginNode}' }`),
+  );
+});
+
 testHere("a Node that is too old for the emulator says so", () => {
-  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
   const source = `require("${metadata.sdk.nodejs.package}/testing")`;
   const options = { cwd: program, encoding: "utf8" } as const;
   const { stderr } = spawnSync(process.execPath, ["--import", older, "-e", source], options);
   expect(stderr).toMatch(/testing needs Node\.js 22\.19 or later, and this is 22\.18\.0/);
 });
 
-testHere("with a Node that is too old, the plugin says what to do", () => {
-  // The bundle reads Node's version from this property. Not every machine has an older Node.
-  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"22.18.0"})`;
-  const file = join(modules, ".bin", plugin);
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--import", older, file, "--version"],
-    {
-      encoding: "utf8",
-    },
-  );
-  expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
-  expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
-  expect(stdout).toBe("");
-  expect(status).toBe(1);
-});
+for (const [title, file, isNamed] of [
+  ["an npm script finds", () => join(modules, ".bin", plugin), false],
+  ["Pulumi.yaml names", () => join(program, directory, plugin), true],
+] as const) {
+  testHere(`with a Node that is too old, the plugin that ${title} says what helps`, () => {
+    const args = ["--import", older, file(), "--version"];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
+    expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
+    expect(stderr.includes("remove the provider's entry under `plugins`")).toBe(isNamed);
+    expect(stdout).toBe("");
+    expect(status).toBe(1);
+  });
+}
 
 testHere(
   "PulumiPlugin.yaml names the runtime, and the package.json beside it names the bundle",
   () => {
-    const directory = join(modules, metadata.sdk.nodejs.package, "plugin");
-    const read = (file: string) => readFileSync(join(directory, file), "utf8");
+    const read = (file: string) => readFileSync(join(program, directory, file), "utf8");
     expect(read("PulumiPlugin.yaml")).toBe("runtime: nodejs\n");
     const { main } = JSON.parse(read("package.json")) as { main: string };
     expect(read(main)).toMatch(/^#!\/usr\/bin\/env node\n/);

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parseAllDocuments, stringify } from "yaml";
+import { installPlugin } from "../../tools/build";
 import { writeWhole } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
 import {
@@ -19,7 +20,7 @@ import {
 } from "./support/pipelines";
 import { pathWithRandom } from "./support/random/plugin";
 import type { Outcome } from "./support/running";
-import { installPlugin, tokens } from "./support/stack";
+import { tokens } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 const secrets = { COMPUTE_API_TOKEN: tokens.test, PULUMI_CONFIG_PASSPHRASE: "test" };

@@ -1,5 +1,5 @@
 /** The templates for `pulumi new`: each makes a project that runs, with the settings that its questions ask for. */
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -12,13 +12,13 @@ import { testUnless } from "../../tools/support/unless";
 import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
 import { guests, hindrance, type Guest } from "./support/installing";
-import { pluginsAt } from "./support/stack";
 
 /** The languages that have a template, and the name of its folder. */
 const templates = {
   TypeScript: "compute-typescript",
   Python: "compute-python",
   Go: "compute-go",
+  Java: "compute-java",
   YAML: "compute-yaml",
 } as const satisfies Partial<Record<keyof typeof guests, string>>;
 
@@ -76,6 +76,12 @@ test("all templates ask the same; only the address and the token have no default
   ]);
 });
 
+test.each(Object.entries(templates))("docs/install.md has the command for %s", (_, template) => {
+  const page = readFileSync(join(root, "docs", "install.md"), "utf8");
+  const address = `${metadata.repository}/tree/main/templates/${template}`;
+  expect(page).toContain(`\`pulumi new ${address}\``);
+});
+
 test("`pulumi new` saves the defaults, and nothing for an empty answer, which the environment gives", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");
   const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
@@ -90,9 +96,7 @@ for (const [language, template] of Object.entries(templates)) {
   const title = `the ${language} template gives a program that comes up and exports the address`;
   testUnless(hindrance(guest), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
-    // The plugin as built here stands in for the one that the SDK would download.
-    appendFileSync(join(project, "Pulumi.yaml"), pluginsAt(join(root, "bin")));
-    const env = await guest.install(project);
+    const env = { ...(await guest.env?.(project)), ...(await guest.installPublished?.(project)) };
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack, service } = fixture;
     const answers = defaultsOf(template).map(([name, value]) => `--plaintext=${name}=${value}`);

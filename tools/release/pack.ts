@@ -3,12 +3,14 @@
  * have sources and documentation, which a program does not need to run.
  */
 import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { copyOf, ensurePacked } from "../sdk/pack";
-import type { Language } from "../sdk/languages";
+import metadata from "../../metadata.json";
+import { sdkLanguages, sdkNames, type Language } from "../sdk/languages";
 import { captured } from "../support/command";
 import { goEnvironment } from "../support/go";
-import { toolsDir } from "../support/paths";
+import { oneOf } from "../support/main";
+import { root, toolsDir } from "../support/paths";
 import { ensurePythonTools } from "../support/python";
 
 /** Packs, checks the package with the language's own tools, and returns the files to publish. */
@@ -21,6 +23,26 @@ export async function packForRelease(language: Language): Promise<string[]> {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
+}
+
+/** Returns the SDK of this name, or for programs in the language of this name. @throws {ToolError} if there is none */
+export function sdkNamed(name: string): Language {
+  const sdk = sdkNames.find((it) => sdkLanguages[it].example === name);
+  return sdk ?? oneOf("language", sdkNames, name);
+}
+
+/** Returns the command that installs an SDK in a project. It uses the packed files, or for Go and Java the sources. */
+export function installCommand(language: Language, files: readonly string[]): string {
+  const { go, dotnet } = metadata.sdk;
+  const [first = ""] = files;
+  const commands: Readonly<Record<Language, string>> = {
+    nodejs: `npm install ${first}`,
+    python: `pip install ${files.find((file) => file.endsWith(".whl"))}`,
+    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go", "compute")}`,
+    java: `mvn --file ${join(root, "sdk", "java")} install`,
+    dotnet: `dotnet add package ${dotnet.package} --source ${dirname(first)}`,
+  };
+  return commands[language];
 }
 
 const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {

@@ -31,7 +31,7 @@ export function runWithArguments(main: (args: string[]) => Promise<void>): void 
   });
 }
 
-/** Returns `given` if it is one of these names. @throws {ToolError} if not. The message says `There is no WHAT "GIVEN"`. */
+/** Returns `given` if it is one of these names. @throws {ToolError} if not. The message says `There is no WHAT "GIVEN"` and lists the names. */
 export function oneOf<Name extends string>(
   what: string,
   names: readonly Name[],
@@ -39,7 +39,8 @@ export function oneOf<Name extends string>(
 ): Name {
   const found = names.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new ToolError(`There is no ${what} "${given}". Choose one of these: ${names.join(", ")}`);
+  const problem = given === "" ? `Which ${what}?` : `There is no ${what} "${given}".`;
+  throw new ToolError(`${problem} Choose one of these: ${names.join(", ")}`);
 }
 
 /** Prints a message on stderr, so that the tool's own output can be piped. */

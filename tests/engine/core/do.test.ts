@@ -3,11 +3,12 @@
  * only (G2), a kill loses none (G1), and what can't be done is not reported as done (G4).
  */
 import { expect, test } from "@jest/globals";
+import { installPlugin } from "../../../tools/build";
 import { describeUnless } from "../../../tools/support/unless";
 import { Fixture, type FixtureOptions } from "../support/fixture";
 import { gone } from "../support/processes";
 import { required } from "../support/programs";
-import { installPlugin, isOldest, plugin, recordsOf, tokens } from "../support/stack";
+import { isOldest, plugin, recordsOf, tokens } from "../support/stack";
 
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 const never = { kind: "neverLeavesProvisioning" } as const;

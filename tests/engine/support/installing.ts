@@ -1,10 +1,21 @@
-/** Installs an example of each language as a user does, so that its program can run. */
+/** Installs an example of each language with the commands of docs/install.md, so that its program can run. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import metadata from "../../../metadata.json";
 import { ensurePacked } from "../../../tools/sdk/pack";
+import { blocksOf } from "../../../tools/docs/markdown";
+import { readPage } from "../../../tools/docs/pages";
 import { captured } from "../../../tools/support/command";
 import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
@@ -15,75 +26,86 @@ export interface Guest {
   example: string;
   /** Commands that must be on PATH. */
   needs: readonly string[];
-  /** Installs the dependencies of the project. Returns the environment variables that its programs need. */
-  install(project: string): Promise<NodeJS.ProcessEnv>;
+  /** Returns the environment variables that the project needs on a machine with nothing of this repository. */
+  env?(project: string): Promise<NodeJS.ProcessEnv>;
+  /** Installs the SDK of a project from a local package, as if it came from the registry. Returns further variables. */
+  installPublished?(project: string): Promise<NodeJS.ProcessEnv | void>;
 }
 
-/** The languages. Each installs the SDK from a local package, as if it came from the registry. */
+/** Go's caches and proxy, which the home directory of a test lacks. */
+async function goSettings(): Promise<NodeJS.ProcessEnv> {
+  const settings = await captured("go", ["env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY"]);
+  return {
+    ...(JSON.parse(settings) as NodeJS.ProcessEnv),
+    GOFLAGS: "-trimpath -modcacherw",
+    GOWORK: "off",
+    CGO_ENABLED: "0",
+  };
+}
+
+/** The languages, by the headings of docs/install.md. */
 export const guests = {
   TypeScript: {
     example: "instance",
     needs: ["npm"],
-    async install(cwd) {
+    async installPublished(cwd) {
       const file = `${metadata.sdk.nodejs.package}-${metadata.version}.tgz`;
       const package_ = join(await ensurePacked("nodejs"), file);
       await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", package_], {
         cwd,
       });
-      return {};
     },
   },
-  YAML: { example: "instance-yaml", needs: [], install: () => Promise.resolve({}) },
+  YAML: { example: "instance-yaml", needs: [] },
   Python: {
     example: "instance-python",
     needs: ["python3"],
-    async install(cwd) {
+    env: (project) =>
+      Promise.resolve({
+        PATH: [join(project, "venv", "bin"), process.env["COMPUTE_TEST_PATH"]].join(delimiter),
+      }),
+    async installPublished(cwd) {
       const packages = await ensurePacked("python");
       const bin = join(cwd, "venv", "bin");
       await captured("python3", ["-m", "venv", "venv"], { cwd });
       const pip = [join(bin, "pip"), "install", "--quiet", `--find-links=${packages}`];
       await captured(join(bin, "python"), [...pip, "--requirement=requirements.txt"], { cwd });
-      return { PATH: [bin, process.env["COMPUTE_TEST_PATH"]].join(delimiter) };
     },
   },
   Go: {
     example: "instance-go",
     needs: ["go"],
-    async install(cwd) {
+    env: goSettings,
+    async installPublished(cwd) {
       const packages = await ensurePacked("go");
-      const settings = await captured("go", ["env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY"]);
-      const { GOCACHE, GOMODCACHE, GOPROXY } = JSON.parse(settings) as Record<string, string>;
-      const env = {
-        GOCACHE,
+      const { GOMODCACHE, GOPROXY, ...env } = await goSettings();
+      const published = {
         // The module cache of the user is only read, because it would keep this version forever.
         GOMODCACHE: join(packages, "modules"),
         GOPROXY: `file://${packages},file://${GOMODCACHE}/cache/download,${GOPROXY}`,
         GONOSUMDB: metadata.sdk.go.module,
-        GOFLAGS: "-trimpath -modcacherw",
-        GOWORK: "off",
-        CGO_ENABLED: "0",
       };
-      const options = { cwd, env: { ...process.env, ...env } };
+      const options = { cwd, env: { ...process.env, ...env, ...published } };
       // The dot adds to go.mod and go.sum what the program imports, as `go mod tidy` would.
       await captured("go", ["get", `${metadata.sdk.go.module}@v${metadata.version}`, "."], options);
-      // The first time this compiles all of Pulumi's SDK.
-      await captured("go", ["build", "-o", join(cwd, "target", "program")], options);
-      return env;
+      return published;
     },
   },
   Java: {
     example: "instance-java",
     needs: ["java", "mvn"],
-    async install(cwd) {
-      const env = { MAVEN_OPTS: `-Dmaven.repo.local=${await ensurePacked("java")}` };
-      await captured("mvn", ["--batch-mode", "--quiet", "compile"], {
-        cwd,
-        env: { ...process.env, ...env },
-      });
-      return env;
-    },
+    env: async () => ({ MAVEN_OPTS: `-Dmaven.repo.local=${await ensurePacked("java")}` }),
   },
 } satisfies Readonly<Record<string, Guest>>;
+
+const installPage = readPage("docs/install.md");
+
+/** The first shell block under a heading of docs/install.md. */
+export function installBlock(heading: string): string {
+  const [, section = ""] = installPage.text.split(new RegExp(`^#+ ${heading}$`, "m"));
+  const [block] = blocksOf({ name: `docs/install.md, ${heading}`, text: section });
+  return (block?.text ?? "").replaceAll("~/pulumi-compute", root);
+}
 
 /** Why programs of this language can't run on this machine. Undefined if they can. */
 export function hindrance({ needs }: Guest): string | undefined {
@@ -108,7 +130,10 @@ export interface Installed {
   env: NodeJS.ProcessEnv;
 }
 
-/** Returns a copy of an example with its dependencies. It is made once per test run, and tests only read it. */
+/**
+ * Returns a copy of an example with its dependencies, outside of the repository. It is made once per test run, and tests
+ * only read it.
+ */
 export async function installed(language: Guest): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, language.example);
@@ -118,13 +143,14 @@ export async function installed(language: Guest): Promise<Installed> {
     () => undefined,
     async () => {
       if (existsSync(done)) return;
-      const committed = (file: string) =>
-        !/(node_modules|venv|target|\/Pulumi\.[^/]+\.yaml)$/.test(file);
-      cpSync(join(root, "examples", language.example), project, {
-        recursive: true,
-        filter: committed,
-      });
-      writeFileSync(done, JSON.stringify(await language.install(project)));
+      mkdirSync(project);
+      const env = (await language.env?.(project)) ?? {};
+      const [heading = ""] = Object.entries(guests).find(([, guest]) => guest === language) ?? [];
+      const options = { cwd: project, env: { ...process.env, ...env } };
+      await captured("sh", ["-ec", installBlock(heading)], options);
+      // The settings of a developer's own stacks are not part of the example.
+      for (const file of globSync("Pulumi.*.yaml", { cwd: project })) rmSync(join(project, file));
+      writeFileSync(done, JSON.stringify(env));
     },
   );
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };

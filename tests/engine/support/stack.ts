@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   globSync,
@@ -16,13 +17,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import metadata from "../../../metadata.json";
 import { systemClock } from "../../../provider/clock";
 import { executable } from "../../../provider/executable";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";
-import { writeWhole } from "../../../tools/support/files";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
@@ -80,20 +79,9 @@ const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-ca
 /** Delays garbage collection in the engine until 512 MiB are in use. It would take a tenth of the time of a command. */
 const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
 
-/** Puts the plugin where `pulumi plugin install` puts it, in this Pulumi home. */
-export function installPlugin(home: string): void {
-  const folder = join(home, "plugins", `resource-compute-v${metadata.version}`);
-  writeWhole(join(folder, executable), `#!/bin/sh\nexec '${plugin}' "$@"\n`, 0o755);
-}
-
 /** The part of a Pulumi.yaml that names the folder of a plugin. */
 export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
-}
-
-/** Replaces the plugins in a Pulumi.yaml. */
-function withPlugins(text: string, plugins: string): string {
-  return text.replace(/^plugins:\n(^ .*\n?)+/m, plugins);
 }
 
 /** Returns the settings file of a stack. */
@@ -192,9 +180,7 @@ export class Stack implements AsyncDisposable {
     else if (existsSync(join(project, "package.json"))) this.#linkModules();
     const own = { cwd: this.project, exclude: ["node_modules"] };
     for (const name of globSync("**/Pulumi.yaml", own)) {
-      const file = join(this.project, name);
-      const text = readFileSync(file, "utf8");
-      writeFileSync(file, withPlugins(text, this.#plugins));
+      appendFileSync(join(this.project, name), this.#plugins);
     }
   }
 

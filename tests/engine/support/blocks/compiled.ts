@@ -2,7 +2,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
-import { readIfThere } from "../../../../tools/support/files";
 import { ToolError } from "../../../../tools/support/main";
 import { root, toolsDir } from "../../../../tools/support/paths";
 import { guests, hindrance, installed, WorkingCopy } from "../installing";
@@ -48,14 +47,12 @@ export const java: Check = {
       const package_ = /^package ([\w.]+);/m.exec(sample.text)?.[1] ?? "";
       const class_ = /^public (?:final )?class (\w+)/m.exec(sample.text)?.[1] ?? "App";
       const file = join(sources, ...package_.split("."), `${class_}.java`);
-      // This is the example itself, which its installation has compiled.
-      if (readIfThere(file) === sample.text) continue;
       rmSync(sources, { recursive: true });
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, sample.text);
       try {
         const options = { cwd, env: { ...process.env, ...example.env } };
-        await captured("mvn", ["--batch-mode", "--quiet", "--offline", "compile"], options);
+        await captured("mvn", ["--batch-mode", "--quiet", "compile"], options);
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;
         const line = /\.java:\[(\d+),/.exec(error.message)?.[1] ?? 0;

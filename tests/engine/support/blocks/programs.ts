@@ -60,7 +60,7 @@ function wholeProject(text: string): string {
   const rest = Object.entries(defaults).filter(([key]) => !keys.has(key));
   // Every JSON value is valid YAML.
   const head = rest.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join("");
-  return head + text.replaceAll("path: ../../bin", `path: ${join(root, "bin")}`);
+  return head + text;
 }
 
 /** Previews all samples on one stack, because a preview leaves nothing behind. */

@@ -21,6 +21,8 @@ export const shell: Check = {
   async run(samples, report) {
     const outcomes = new Map<string, Promise<string | undefined>>();
     for (const sample of samples) {
+      // languages.test.ts types these blocks.
+      if (sample.text.startsWith("repository=")) continue;
       const commands = commandsIn(sample.text);
       for (const command of commands) {
         const problem = misspelt(command) ?? (await problemWith(command, sample.block.page));
@@ -94,19 +96,22 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   service.control.insert({ id: "i-123", name: "web" });
   if (contains(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
   stack.setEnv("ASKED_FOR", tokens.test);
-  const lines = script.map((line) => {
-    const filled = line
-      .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, service.url)
-      .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
-      .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
-    // The command reads the value from stdin.
-    return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
-  });
+  const lines = script.map((line) => filledIn(line, service.url));
   // If the block only sets something, a preview shows whether the setting works.
   const isTried = contains(/^pulumi (preview|up)\b/);
   if (contains(/^(export|pulumi config) /) && !isTried) lines.push("pulumi preview");
   const { code, output } = await stack.type(["set -e", ...lines].join("\n"));
   return code === 0 ? undefined : `the block ended with ${code}:\n${lines.join("\n")}\n${output}`;
+}
+
+/** Fills in the address of the service. The token is in the environment variable ASKED_FOR. */
+export function filledIn(line: string, url: string): string {
+  const filled = line
+    .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, url)
+    .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
+    .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
+  // The command reads the value from stdin.
+  return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
 }
 
 /**
