@@ -26,7 +26,7 @@ test.each([
   [{ baseUrl: "https://b.example/v2" }, "it lives at https://a.example/v2"],
   [{ tokenKind: "test" }, "made with a live token"],
   [{ account: "acc-2" }, "belongs to account acc-1"],
-])("another %j is named", (change, words) => {
+])("if the origin differs by %j, the difference is reported", (change, words) => {
   expect(originDifference(here, { ...here, ...change })).toContain(words);
 });
 

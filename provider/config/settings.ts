@@ -28,11 +28,11 @@ function secondsUpTo(max: number) {
   return numeric(z.number(message).positive(message).max(max, message));
 }
 
-/** At most a day, which is far less than the 25 days that a timer can run. */
+/** A duration in seconds of at most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
 /**
- * The longest search after a create with an unknown outcome. The run waits for the search, so that nothing is
- * made twice (G2).
+ * The maximum of `settlingSeconds`. After a create with an unknown outcome, the run searches this long for the instance
+ * before the create is repeated or fails, so that nothing is made twice (G2).
  */
 const maxSettlingSeconds = 60;
 
@@ -146,7 +146,7 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The settings of a run, with the defaults filled in. Times are in milliseconds. */
+/** The settings of a run, with the defaults filled in. `settingDescriptions` says what each means. Times are in milliseconds. */
 export interface Settings {
   baseUrl: string;
   apiToken: string;
@@ -164,7 +164,7 @@ export interface Settings {
   leftovers: "warn" | "fail";
 }
 
-/** The settings that are given, after their checks. */
+/** The values of the settings that are given, after their checks. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
