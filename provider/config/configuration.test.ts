@@ -107,7 +107,7 @@ test("a secret setting that is wrong is named only in the reason", () => {
   ]);
 });
 
-test("a token as the value of another setting is never printed, even by the engine (G8)", () => {
+test("a token under a wrong name, or as another setting, is never printed, even by the engine (G8)", () => {
   expect(failures({ apitoken: "sk_live_abcdef" })).toEqual([
     {
       property: "",

@@ -50,14 +50,14 @@ export async function waitUntilReady(
   const { id, urn, outputs } = instance;
   const progress = new WaitProgress(session.ctx, urn, id);
   try {
-    const verdict = await session.poller.leaveProvisioning(id, {
+    const verdict = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       settledAt: settlingEnd(session, knownInstanceOf(outputs).acceptedAt),
       signal,
       onLook: (listing, problem) => progress.update(listing, problem),
     });
     switch (verdict.kind) {
-      case "settled":
+      case "provisioned":
         return readyOutputs(session, instance, verdict.item);
       case "notListed":
         return unlistedOutputs(session, instance, verdict.lastSeen);

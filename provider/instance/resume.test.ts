@@ -31,7 +31,7 @@ async function underWay(): Promise<Scene> {
   const world = scene();
   world.service.posts.push(ready);
   const waits = Promise.withResolvers<void>();
-  world.session.poller.leaveProvisioning = () => {
+  world.session.poller.waitWhileProvisioning = () => {
     waits.resolve();
     return new Promise(() => undefined);
   };
@@ -84,7 +84,7 @@ async function diedAfterAnswer(
   world.service.instances.delete(id);
   world.service.posts.push(ready);
   const seen = Promise.withResolvers<void>();
-  world.session.poller.leaveProvisioning = () => {
+  world.session.poller.waitWhileProvisioning = () => {
     seen.resolve();
     return new Promise(() => undefined);
   };

@@ -72,7 +72,7 @@ test("pages that overlap prove nothing, but their instances are in the listing",
   expect(items.size).toBe(150);
 });
 
-test("an empty page although more was promised proves nothing, since the cursor may be wrong (G3)", async () => {
+test("an empty page, although the service promised more, proves nothing, since the cursor may be wrong (G3)", async () => {
   const fake = service(150);
   fake.page = ({ cursor }) => (cursor ? { items: [], hasMore: false, unreadable: 0 } : undefined);
   const { complete, cursorProblems } = await collectFrom(fake, "offset");

@@ -53,7 +53,7 @@ test("a listing is shared for two seconds, and no longer", async () => {
   expect(requested.length).toBe(2);
 });
 
-test("a Read never uses a listing that began before this process's last write (G3)", async () => {
+test("a Read never uses a listing that began before the session's last write (G3)", async () => {
   const { listings, requested, end } = controlledListings();
   const early = listings.get(listings.recent, never);
   const write = listings.markWrite();

@@ -20,7 +20,7 @@ export interface ListingContent {
 
 /** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
-  /** The mark at which the listing began, in the order of this process's listings and writes (`mark`). */
+  /** The mark of the listing's begin, a number in the order of the session's listings and writes (`ListingSource.mark`). */
   readonly beginMark: number;
   /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
@@ -45,7 +45,7 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/** How old a shared listing may be that a create uses as its first baseline, and that other calls use. */
+/** In milliseconds, how long ago a shared listing may have begun that a Read, a function or a create's first baseline uses. */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
@@ -54,8 +54,10 @@ export class ListingSource {
   readonly #clock: Clock;
   readonly #signal: () => AbortSignal;
   #lastMark = 0;
+  /** The mark of the last write. */
   #lastWrite = 0;
   #latest: Listing | undefined;
+  /** The listing that is being fetched now. */
   #underWay: (Pick<Listing, "beginMark" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
   /**
@@ -73,12 +75,12 @@ export class ListingSource {
     this.#signal = signal;
   }
 
-  /** Returns the next number in the order of this process's listings and writes. */
+  /** Returns the next mark. Marks number the begins of the session's listings and the ends of its writes in their order. */
   mark(): number {
     return ++this.#lastMark;
   }
 
-  /** Marks a write that has ended, or whose outcome is open. Listings that began earlier need not show the write. */
+  /** Marks a write that has ended, or whose outcome is open. Listings with a lower mark need not show the write. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
@@ -89,12 +91,12 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after this process's last write (G3). */
+  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after the session's last write (G3). */
   get recent(): ListingRequirement {
     return this.noOlderThan(recentMs);
   }
 
-  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after this process's last write. */
+  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after the session's last write. */
   noOlderThan(ageMs: number): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - ageMs };
   }

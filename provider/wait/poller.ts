@@ -63,7 +63,7 @@ export class Poller {
    *
    * @throws any other error of a look (for example a 401), whatever `onLook` throws, and the reason of `signal`
    */
-  async leaveProvisioning(
+  async waitWhileProvisioning(
     id: string,
     options: {
       /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
@@ -81,7 +81,7 @@ export class Poller {
     const startedAt = this.#clock.now();
     const wait: Wait = { startedAt, afterMark: after, state, onLook, resolve, reject };
     this.#waits.add(wait);
-    // Another wait may need an earlier look.
+    // The new wait may need an earlier look than the poller has planned for the other waits.
     this.#nextLook = Math.min(this.#nextLook, this.#nextLookFor(startedAt));
     this.#pause.abort(notNeeded);
     void this.#run();
@@ -89,12 +89,12 @@ export class Poller {
       return await raceAbort(promise, signal);
     } finally {
       this.#waits.delete(wait);
-      // The timer would keep the process alive.
+      // Without waits, the timer of the pause would only keep the process alive.
       if (this.#waits.size === 0) this.#pause.abort(notNeeded);
     }
   }
 
-  /** Looks until no wait is left. Does nothing if it is running already. */
+  /** Looks, and pauses between two looks, until no wait is left. Does nothing if an earlier call does so already. */
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -146,7 +146,7 @@ export class Poller {
     this.#forEachWait((wait) => {
       if (listing.beginMark <= wait.afterMark) return;
       wait.onLook(listing, undefined);
-      const result = wait.state.see(listing);
+      const result = wait.state.judge(listing);
       if (result) wait.resolve(result);
     });
     const pages = Math.max(1, Math.ceil(listing.items.size / pageLimit.max));
