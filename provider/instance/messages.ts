@@ -1,6 +1,6 @@
 /**
- * The errors and warnings of a create. They say why it failed, which creates are pending, and which instances
- * may be left over. `create.ts` uses them.
+ * The errors and warnings of a create. They say why the create failed, which creates are pending, and which instances
+ * may be left over from earlier creates. `create.ts` uses them.
  */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
 import { RequestError } from "../api/errors";
@@ -55,7 +55,7 @@ function pendingError(record: LedgerRecord, why: PendingReason): string {
   return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
 }
 
-/** Why a pending create stops this one, as a clause. */
+/** Says why a pending create stops this one, as a clause. */
 function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: string): string {
   const unknown = "whether its instance exists is not known";
   switch (why.kind) {
@@ -95,7 +95,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
   }
 }
 
-/** Returns the warning that names the pending creates of this project, and counts those of others (`elsewhere`). */
+/** Returns the warning that names the pending creates of this project. `elsewhere` is the number of other projects' ones. */
 export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,
@@ -128,7 +128,7 @@ export function resumedNotice(id: string, shownName: string): string {
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
 
-/** The notice that is printed once in a run if a listing before a create was not complete. */
+/** The notice if a listing before a create was not complete. With `compute:leftovers` "warn", a run prints it once. */
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
@@ -169,10 +169,11 @@ function undeletableError(record: LedgerRecord): string {
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
 
-/** What the next run does about an unclear POST, for its messages. */
+/** Says what the next run does about a POST with an unclear outcome. */
 const nextRunAdvice =
   "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
 
+/** Says what is known after a POST with an unclear outcome, and what a person can do. */
 function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject): string {
   const { shownName: name, settlingMs } = subject;
   const takeOver = `\`${importCommand(subject, "<id>")}\``;

@@ -158,9 +158,9 @@ export class Ledger {
 
   /**
    * Makes this session the owner of a pending record whose Create call has ended or whose owner is dead. Returns false
-   * if a call still drives the record, if the record is not pending, or if the common lock (see `Sessions`) is held for too
-   * long. For another session's record, also returns false if the record has changed since the last `read`, or if a file can't be
-   * locked or written. If several sessions try, at most one succeeds.
+   * if a call still drives the record, if the record is not pending, or if the common lock (see `Sessions`) is held for
+   * too long. For another session's record, also returns false if the record has changed since the last `read`, or if a
+   * file can't be locked or written. If several sessions try, at most one succeeds.
    */
   take(key: string): boolean {
     const isOwn = this.#findRecord(key)?.owner === this.#sessionId;
