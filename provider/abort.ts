@@ -4,7 +4,10 @@
  */
 import type { Clock } from "./clock";
 
-/** The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the engine is gone. */
+/**
+ * The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the
+ * engine is gone.
+ */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {

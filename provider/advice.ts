@@ -48,7 +48,10 @@ export function cursorIgnored(parameter: string | undefined, why: string): strin
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
-/** Returns the name that the program gave the resource. In the URN, the name follows the stack, the project and the type. */
+/**
+ * Returns the name that the program gave the resource. In the URN, the name follows the stack, the project and the
+ * type.
+ */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
@@ -90,7 +93,9 @@ export function importCommand(
   );
 }
 
-/** Returns the command that imports the instance as a resource of this name. The program need not have the resource yet. */
+/**
+ * Returns the command that imports the instance as a resource of this name. The program need not have the resource yet.
+ */
 export function importAs(name: string, id: string, providerUrn?: string): string {
   const providerOption =
     providerUrn === undefined

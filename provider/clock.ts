@@ -10,7 +10,9 @@ export interface Clock {
    * this "clock time".
    */
   now(): number;
-  /** The date and time of day, for people, for the state and the ledger, and for a comparison with the service's dates. */
+  /**
+   * The date and time of day, for people, for the state and the ledger, and for a comparison with the service's dates.
+   */
   date(): Date;
   /** Resolves after `ms` milliseconds. Rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

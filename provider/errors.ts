@@ -10,7 +10,9 @@ export function defectMessage(ownMessage: string): string {
   return `defect in the ${metadata.name} provider: ${ownMessage}`;
 }
 
-/** The operation failed, and the engine has nothing new to record, for example after a wrong setting or a failed Read. */
+/**
+ * The operation failed, and the engine has nothing new to record, for example after a wrong setting or a failed Read.
+ */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
   /** The lines of the message. Each is shown as one line, even if it contains a line break. */

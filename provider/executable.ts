@@ -1,4 +1,6 @@
-/** Tells about the plugin as a program: its name, the files beside it, versions, and whether an engine has started it. */
+/**
+ * Tells about the plugin as a program: its name, the files beside it, versions, and whether an engine has started it.
+ */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

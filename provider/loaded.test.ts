@@ -1,4 +1,6 @@
-/** Tests what the built plugin loads before it prints its port, because the engine waits for the port at every start. */
+/**
+ * Tests what the built plugin loads before it prints its port, because the engine waits for the port at every start.
+ */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,7 +15,10 @@ export const originSchema = z.object({
   tokenHash: z.string(),
   account: z.string().optional(),
 });
-/** The service of an instance, the kind and the hash of the token that it was seen with and, if known, the token's account. */
+/**
+ * The service of an instance, the kind and the hash of the token that it was seen with and, if known, the token's
+ * account.
+ */
 export type Origin = z.infer<typeof originSchema>;
 
 /** A service, and one of its two kinds of token (live or test). */

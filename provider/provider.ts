@@ -33,7 +33,9 @@ export function createProvider(ctx: ProviderContext): Provider {
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
-  /** Set by Configure. `configurationKey` is the settings, the provider resource's URN and the scope (its id), as JSON. */
+  /**
+   * Set by Configure. `configurationKey` is the settings, the provider resource's URN and the scope (its id), as JSON.
+   */
   let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
   const session = (): Session => {
@@ -50,7 +52,10 @@ export function createProvider(ctx: ProviderContext): Provider {
     }
   };
 
-  /** Warns of user data that cloud-init would ignore, once for each resource, since the engine checks a replacement twice. */
+  /**
+   * Warns of user data that cloud-init would ignore, once for each resource, since the engine checks a replacement
+   * twice.
+   */
   const warnOfUserData = async (
     { urn, olds }: CheckRequest,
     { inputs }: CheckResponse,

@@ -145,10 +145,14 @@ function hideTokens(args: PropertyMap, { env, redactor }: SettingsSource): void 
   }
 }
 
-/** The value of a setting, with the path of the file if the value comes from a file. Or the reason why it can't be read. */
+/**
+ * The value of a setting, with the path of the file if the value comes from a file. Or the reason why it can't be read.
+ */
 type Found = { value: unknown; file?: string } | { problem: string };
 
-/** Reads a setting from its environment variable, or the token from its file. The value is undefined if there is none. */
+/**
+ * Reads a setting from its environment variable, or the token from its file. The value is undefined if there is none.
+ */
 function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): Found {
   const variable = settingEnvironment[name];
   // An empty variable counts as not set.

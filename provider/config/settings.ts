@@ -45,7 +45,10 @@ const nonEmptyString = z
   .string({ error: "must be a string" })
   .min(1, { error: "must not be empty" });
 
-/** Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
+/**
+ * Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with
+ * paths.
+ */
 const baseUrl = nonEmptyString.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });
@@ -146,7 +149,10 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The settings of a run, with the defaults filled in. `settingDescriptions` says what each means. Times are in milliseconds. */
+/**
+ * The settings of a run, with the defaults filled in. `settingDescriptions` says what each means. Times are in
+ * milliseconds.
+ */
 export interface Settings {
   baseUrl: string;
   apiToken: string;

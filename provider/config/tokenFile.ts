@@ -10,7 +10,9 @@ import { settingTypes } from "./settings";
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
 
-/** The maximum size of the file in bytes. All of its content would be hidden in messages, so a longer file is not read. */
+/**
+ * The maximum size of the file in bytes. All of its content would be hidden in messages, so a longer file is not read.
+ */
 const maxFileBytes = 16 * 1024;
 
 /** The token in the file, or what is wrong with the file. The problem never shows a token. */

@@ -287,7 +287,10 @@ class Create implements Disposable {
     return this.#session.settledBy(at) + maxRequestMs;
   }
 
-  /** Returns a listing, possibly shared, that began at most `maxAgeMs` ago and after the last turn (`inTurn`) of this name. */
+  /**
+   * Returns a listing, possibly shared, that began at most `maxAgeMs` ago and after the last turn (`inTurn`) of this
+   * name.
+   */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
     const after = creates.turnEndMark(this.#args.name);
@@ -440,7 +443,9 @@ class Create implements Disposable {
     }
   }
 
-  /** After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2). */
+  /**
+   * After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2).
+   */
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;

@@ -95,7 +95,10 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
   }
 }
 
-/** Returns the warning that names the pending creates of this project. `elsewhere` is the number of other projects' ones. */
+/**
+ * Returns the warning that names the pending creates of this project. `elsewhere` is the number of other projects'
+ * ones.
+ */
 export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,

@@ -51,7 +51,9 @@ export function tagOf(urn: string, scope: string): string {
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
-/** Whether the listed name ends with "-", this tag and four characters, like each name that was generated with the tag. */
+/**
+ * Whether the listed name ends with "-", this tag and four characters, like each name that was generated with the tag.
+ */
 export function hasTag(name: string | undefined, tag: string): boolean {
   if (name === undefined) return false;
   const suffix = name.slice(-(tagLength + randomLength + 1)).toLowerCase();

@@ -194,13 +194,19 @@ export type SideEffect =
   /** Reports leftovers. `partial` means that the searched listing was not complete. */
   | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
 
-/** Where the instance is known from: the response to this create's POST, a listing after it, or an earlier create's record. */
+/**
+ * Where the instance is known from: the response to this create's POST, a listing after it, or an earlier create's
+ * record.
+ */
 type InstanceSource = "answer" | "listing" | "earlierRun";
 
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** Its name has the resource's tag or is the name to create, or a record with the stage `delivered` names the instance. */
+  /**
+   * Its name has the resource's tag or is the name to create, or it is in the record of a completed create
+   * (`isCompleted`).
+   */
   why: "tag" | "name" | "delivered";
 }
 
@@ -256,7 +262,9 @@ export type UnclearReason =
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/** In one create, the maximum number of attempts to take over a record, and of POSTs that fail before a byte is sent. */
+/**
+ * In one create, the maximum number of attempts to take over a record, and of POSTs that fail before a byte is sent.
+ */
 const maxTries = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
@@ -344,7 +352,9 @@ function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-/** Whether a create is pending, and must be resumed or settled, or stops this create, before a POST for this resource. */
+/**
+ * Whether a create is pending, and must be resumed or settled, or stops this create, before a POST for this resource.
+ */
 function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { record } = entry;
   if (!isPending(record)) return false;
@@ -583,7 +593,10 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   return leftovers;
 }
 
-/** Returns why a listed name may be a leftover's: it has this resource's tag, or is the name to create (if not generated). */
+/**
+ * Returns why a listed name may be a leftover's: it has this resource's tag, or is the name to create (if not
+ * generated).
+ */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;

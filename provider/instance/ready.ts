@@ -156,7 +156,10 @@ export function checkStatus(
   }
 }
 
-/** Returns the error for whatever ended a create or a wait after the id was known, even a defect. It carries the id (G1). */
+/**
+ * Returns the error for whatever ended a create or a wait after the id was known, even a defect. It carries the id
+ * (G1).
+ */
 export function unfinishedError(
   error: unknown,
   instance: Pick<PendingInstance, "id" | "inputs" | "outputs">,

@@ -55,7 +55,7 @@ test("an instance that is still not ready stays unfinished (G1)", async () => {
   );
 });
 
-test("an update that ends early reports no asserted inputs, which would look changed against the old inputs", async () => {
+test("an update that ends early records no asserted inputs, which the next Diff would take for changes", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   const oldInputs = propertyMap({ name: "web" });

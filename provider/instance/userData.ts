@@ -25,7 +25,9 @@ interface UserData {
   bytes: Buffer;
 }
 
-/** The maximum size in bytes of a cloud-config that is parsed. To parse a larger one would hold up the other resources. */
+/**
+ * The maximum size in bytes of a cloud-config that is parsed. To parse a larger one would hold up the other resources.
+ */
 const maxParsedBytes = 64 * 1024;
 
 /**
@@ -103,7 +105,10 @@ function isBase64Of(bytes: Buffer, condition: (decoded: Buffer) => boolean): boo
   return /^[A-Za-z0-9+/\s]+=*$/.test(text) && condition(Buffer.from(text, "base64"));
 }
 
-/** Says why cloud-init can't use a cloud-config. Undefined if it can, if that is not judged, and for any other user data. */
+/**
+ * Says why cloud-init can't use a cloud-config. Undefined if it can, if that is not judged, and for any other user
+ * data.
+ */
 async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
   if (bytes.length > maxParsedBytes) return undefined;
   if (!/^#cloud-config(?!-)/.test(beginningOf(bytes))) return undefined;

@@ -41,7 +41,9 @@ export interface Lock {
   release(): void;
 }
 
-/** Why a lock was not taken: the lock is held already, the file does not exist (without `make`), or it can't be locked. */
+/**
+ * Why a lock was not taken: the lock is held already, the file does not exist (without `make`), or it can't be locked.
+ */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;

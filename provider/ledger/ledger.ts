@@ -114,7 +114,10 @@ export class Ledger {
     return key;
   }
 
-  /** Changes a record that this session owns, unless the record is settled. The change is written at once, but not synced. */
+  /**
+   * Changes a record that this session owns, unless the record is settled. The change is written at once, but not
+   * synced.
+   */
   move(key: string, change: Change): void {
     const record = this.#findRecord(key);
     if (record?.owner !== this.#sessionId || record.stage === "settled") return;
@@ -228,7 +231,10 @@ export class Ledger {
     this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** Called when this session ends normally, so that its engine has every reply. Its `replied` records become `delivered`. */
+  /**
+   * Called when this session ends normally, so that its engine has every reply. Its `replied` records become
+   * `delivered`.
+   */
   markDelivered(): void {
     this.#refreshAll();
     const replied = this.#allRecords().filter(

@@ -110,7 +110,9 @@ export function isAllowedChange(
   return record.settled === "state" && change.stage === "settled";
 }
 
-/** How long after the end of the POST a record stays `delivered`. After that, the instance counts as held by the state. */
+/**
+ * How long after the end of the POST a record stays `delivered`. After that, the instance counts as held by the state.
+ */
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Returns the record as it counts at `now`. A delivered record counts as settled 30 days after the end of its POST. */

@@ -27,7 +27,9 @@ export class SessionFile {
     this.#disk = disk;
   }
 
-  /** Whether the file ends within a line. If so, a session is writing the line, or a write of the line was interrupted. */
+  /**
+   * Whether the file ends within a line. If so, a session is writing the line, or a write of the line was interrupted.
+   */
   get endsWithinLine(): boolean {
     return this.#sizeBytes > this.#readBytes;
   }

@@ -98,7 +98,10 @@ async function followCursor(
   return `the list had not ended after ${maxPages} pages`;
 }
 
-/** Whether the service refused the cursor. A 401 or 403 refuses the token instead, and a transient error refuses nothing. */
+/**
+ * Whether the service refused the cursor. A 401 or 403 refuses the token instead, and a transient error refuses
+ * nothing.
+ */
 function isCursorRefused(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
   return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;

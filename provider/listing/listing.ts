@@ -20,7 +20,9 @@ export interface ListingContent {
 
 /** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
-  /** The mark of the listing's begin, a number in the order of the session's listings and writes (`ListingSource.mark`). */
+  /**
+   * The mark of the listing's begin, a number in the order of the session's listings and writes (`ListingSource.mark`).
+   */
   readonly beginMark: number;
   /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
@@ -45,7 +47,10 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/** In milliseconds, how long ago a shared listing may have begun that a Read, a function or a create's first baseline uses. */
+/**
+ * In milliseconds, how long ago a shared listing may have begun that a Read, a function or a create's first baseline
+ * uses.
+ */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
@@ -75,7 +80,9 @@ export class ListingSource {
     this.#signal = signal;
   }
 
-  /** Returns the next mark. Marks number the begins of the session's listings and the ends of its writes in their order. */
+  /**
+   * Returns the next mark. Marks number the begins of the session's listings and the ends of its writes in their order.
+   */
   mark(): number {
     return ++this.#lastMark;
   }

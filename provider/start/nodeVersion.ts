@@ -1,4 +1,7 @@
-/** Checks whether the Node of an npm project can run the plugin and the emulator. The entry points of the npm package use it. */
+/**
+ * Checks whether the Node of an npm project can run the plugin and the emulator. The entry points of the npm package
+ * use it.
+ */
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 

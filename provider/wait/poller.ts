@@ -22,11 +22,16 @@ interface Wait {
   reject: (error: unknown) => void;
 }
 
-/** When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once. */
+/**
+ * When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once.
+ */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
-/** Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll interval. */
+/**
+ * Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll
+ * interval.
+ */
 const shareOfRateLimit = 0.5;
 
 /** Waits for the instances of one session. */
