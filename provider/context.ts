@@ -14,7 +14,7 @@ export interface ProviderContext {
   disk?: Disk;
   /** Makes the client of the service. The default is `createClient` of `api/createClient`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
-  /** Used for the ids of sessions and for jitter. The default is that of `node:crypto`. */
+  /** Returns random bytes for the ids of sessions and for jitter. The default is `randomBytes` of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;
 }
 

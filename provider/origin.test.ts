@@ -36,7 +36,7 @@ test("the message about another account says what to do if account ids are of us
   );
 });
 
-test("another token, or an account that is not known, is no difference", () => {
+test("another token, or an account that is not known, does not count as a difference", () => {
   expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
   const { account: _, ...without } = here;
   expect(originDifference(here, without)).toBeUndefined();

@@ -49,7 +49,7 @@ export function originFromState(outputs: PropertyMap | undefined): Origin | unde
 }
 
 /**
- * Returns how the recorded origin differs from the one configured now, as a clause about the instance
+ * Returns how the recorded origin differs from the configured one, as a clause about the instance
  * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference, unless
  * their accounts are known and differ.
  */
@@ -71,8 +71,8 @@ export function originDifference(recorded: Origin, configured: Origin): string |
 }
 
 /**
- * The key of the outputs under which the stamp is recorded: the id of the session that created, took over or
- * imported the instance.
+ * The key of the outputs under which the stamp is recorded. The stamp is the id of the session that created, took over
+ * or imported the instance.
  */
 const stampKey = "__run";
 

@@ -70,7 +70,7 @@ test("Check warns once of user data that cloud-init would ignore, and reports no
   expect(messages.all).toEqual([
     expect.stringMatching(/^warning cloud-init would ignore userData: it does not begin with/),
   ]);
-  // An input that is refused is reported as such, and by nothing else.
+  // An input that is refused is reported as a failure, and not also in a warning.
   const wrong = inputsOf({ userDataBase64: "canary!" });
   const other = { ...request, urn: urnOf("other"), news: wrong, olds: propertyMap({}) };
   expect((await provider.check(other)).failures).toHaveLength(1);
@@ -132,7 +132,7 @@ test("a time-out before anything was changed is reported as such", async () => {
   );
 });
 
-test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the same one is not (defect 19)", async () => {
+test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the same one is not", async () => {
   const { provider } = await configured();
   const again = { args: settings, scope: { kind: "known" as const, id: scopeId } };
   await provider.configure(again);
@@ -175,7 +175,7 @@ test.each(["diff", "update", "refresh", "delete"])(
   },
 );
 
-test("outputs without a stamp, an import and a `.get()` leave the create pending (defects 2, 26)", async () => {
+test("outputs without a stamp, an import and a `.get()` leave the create pending", async () => {
   const { provider, pendingCount } = await withPendingCreate();
   const change = { ...removal, news: inputsOf() };
   await provider.diff(change);

@@ -140,7 +140,7 @@ test("a setting that is not known yet is not checked, even if another setting ne
   }
 });
 
-test("destroy needs its path, and a wrong path is reported as wrong, not as missing", () => {
+test("the policy `destroy` needs `destroyPath`, and a wrong path is reported as wrong, not as missing", () => {
   expect(failures({ deletePolicy: "destroy" })).toEqual([
     { property: "deletePolicy", reason: expect.stringContaining("needs compute:destroyPath") },
   ]);
@@ -234,7 +234,7 @@ test("a token of the configuration wins over the file, which is then not read", 
   expect({ apiToken, apiTokenFile }).toEqual({ apiToken: "sk_live_abcdef" });
 });
 
-test("COMPUTE_API_TOKEN and a file with another token are an error that names both, and no token", () => {
+test("if COMPUTE_API_TOKEN and the file have different tokens, the error names both places, and no token", () => {
   const file = fileOf(fileToken);
   const env = { COMPUTE_API_TOKEN: "sk_test_otherCanary", COMPUTE_API_TOKEN_FILE: file };
   expect(checkConfig(propertyMap({ baseUrl: required.baseUrl }), source(env)).failures).toEqual([

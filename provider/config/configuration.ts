@@ -91,7 +91,7 @@ function howToSet(name: "baseUrl" | "apiToken"): string {
   return `${secretAdvice}${settingDescriptions[name]} For a provider resource of the program: its argument \`${name}\`.`;
 }
 
-/** Returns the values of the settings that are given and valid, and what is wrong with the others. */
+/** Returns the values of the settings that are given and valid, and a failure for each setting that is wrong. */
 function readSettings(
   args: PropertyMap,
   source: SettingsSource,

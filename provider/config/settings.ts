@@ -156,7 +156,7 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
 export interface Settings {
   baseUrl: string;
   apiToken: string;
-  /** The file that the token was read from, if it was. The file is read anew when the service refuses the token. */
+  /** The path of the file that holds the token, if there is one. It is read again when the service refuses the token. */
   apiTokenFile: string | undefined;
   tokenKind: TokenKind;
   requestsPerMinute: number;
@@ -174,7 +174,8 @@ export interface Settings {
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * Makes the settings of a run from checked values. `apiTokenFile` is the file that the token was read from, if it was.
+ * Makes the settings of a run from checked values. `apiTokenFile` is the path of the file that holds the token, if there
+ * is one.
  *
  * @throws Error if the token is neither a live nor a test token, which the check refuses
  */

@@ -141,7 +141,7 @@ const unclearErrors = [
 ];
 
 test.each(unclearErrors)(
-  "an instance of a generated name that an unclear POST made is adopted, not repeated: %s",
+  "after an unclear POST, its instance is adopted if the name is generated, and the POST is not repeated: %s",
   async (error) => {
     const world = activating(scene());
     world.service.posts.push(post(error, { acts: true }));
@@ -153,7 +153,7 @@ test.each(unclearErrors)(
   },
 );
 
-test("an instance whose name the program chose is reported, and never adopted (defect 5)", async () => {
+test("an instance whose name the program chose is reported, and never adopted", async () => {
   const world = activating(scene());
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world));
@@ -163,7 +163,7 @@ test("an instance whose name the program chose is reported, and never adopted (d
   expect(newestRecord(world)).toMatchObject({ stage: "unknown", ended: true });
 });
 
-test("a name that only looks generated counts as chosen by the program (defect 6)", async () => {
+test("a name that only looks generated counts as chosen by the program", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(
@@ -172,7 +172,7 @@ test("a name that only looks generated counts as chosen by the program (defect 6
   expect(error.message).toContain("The provider did not generate the name");
 });
 
-test("a generated name is proof even after an incomplete baseline", async () => {
+test("an instance with the generated name is adopted even if the baseline was not complete", async () => {
   const world = activating(scene());
   world.service.unreadable = 1;
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
@@ -267,7 +267,7 @@ test("a listing that fails for a while is repeated", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("several possible instances are an error that names them", async () => {
+test("if several instances may be the one of the POST, the create fails and names them", async () => {
   const world = scene();
   world.service.posts.push((body, _signals, service) => {
     service.accept(body);
@@ -281,7 +281,7 @@ test("several possible instances are an error that names them", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("an instance that existed before is not taken for the new one", async () => {
+test("an instance that existed before the POST is never adopted", async () => {
   const world = scene();
   world.service.has("old", { name: "web" });
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
@@ -420,7 +420,7 @@ test("if Ctrl-C comes while the answer is under way, the id in the answer is kep
   expect(error.message).toContain("was canceled; i-1 is kept in the state");
 });
 
-test("a POST without an answer in the grace period is given up, and the error says what is not known", async () => {
+test("if a POST gets no answer in the grace period, the create ends, and the error says what is not known", async () => {
   const world = scene();
   world.service.posts.push((_body, { grace }) => {
     world.cancel();
@@ -445,7 +445,7 @@ test("a time-out during the search says what is not known, and keeps the record"
   expect(newestRecord(world)).toBeDefined();
 });
 
-test("the time-out before a second POST never says that nothing was sent", async () => {
+test("a cancel before the second POST does not make the error say that nothing was sent", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (_body, { unsent }) => {
     world.cancel();
@@ -464,7 +464,7 @@ test("after a defect in the client, the record stays pending, because the POST m
   expect(newestRecord(world)).toMatchObject({ stage: "sending", ended: true });
 });
 
-test("a defect after the 202 keeps the id (G1)", async () => {
+test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
   world.session.creates.noteMade = () => {
     throw new TypeError("defect");
@@ -474,7 +474,7 @@ test("a defect after the 202 keeps the id (G1)", async () => {
 
 // --- an error hook makes the engine repeat the Create call ---
 
-test("the second call goes on waiting for the known id, even if a listing fails (defect 3)", async () => {
+test("the second call goes on waiting for the known id, even if a listing fails", async () => {
   const world = scene();
   const first = await errorOf(create(world, { timeoutSeconds: 5 }));
   expect(first).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });

@@ -70,7 +70,9 @@ class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
   readonly #signal: AbortSignal;
+  /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
+  /** The create as the functions of `messages.ts` describe it. */
   readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
   /** The input of the protocol. Set, like `#api`, before the protocol begins, unless the instance is known already. */

@@ -53,7 +53,7 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(world.service.count("destroy")).toBe(0);
 });
 
-test("a sandbox instance is never said to be billed", async () => {
+test("no message says that a sandbox instance is billed", async () => {
   const world = existing({ apiToken: new Secret(testToken), deletePolicy: "fail" });
   for (const outputs of [acceptedOutputs(world), propertyMap({})]) {
     expect((await errorOf(remove(world, outputs))).message).not.toContain("billed");
@@ -231,7 +231,7 @@ test.each([
   },
 );
 
-test("a 404 for an instance that is still listed puts the path in doubt", async () => {
+test("after a 404 for an instance that is still listed, the error asks to check the path", async () => {
   const world = existing({ ...destroyPath, settlingSeconds: 10 });
   world.service.destroys.push(fail(answered(404, "DELETE")));
   expect((await errorOf(remove(world))).message).toContain(
@@ -239,7 +239,7 @@ test("a 404 for an instance that is still listed puts the path in doubt", async 
   );
 });
 
-test("a listing that lags behind a destroy whose answer was lost puts nothing in doubt", async () => {
+test("if a listing lags behind an earlier DELETE whose answer was lost, the Delete succeeds", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(fail(answered(404, "DELETE")));
   world.service.listFaults.push(undefined, undefined, () => {
@@ -281,7 +281,7 @@ test("an instance that this run took over is not destroyed by the Delete of an o
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
 });
 
-test("a 404 for an instance that is gone by then is success", async () => {
+test("after a 404 for an instance that is gone by then, the Delete succeeds", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(() => {
     world.service.instances.clear();
@@ -329,7 +329,7 @@ test.each([
   expect(settled.mock.calls).toEqual(reasons.map((it) => [world.session.settings, "i-1", it]));
 });
 
-test("the record of a dropped instance is not settled if no state is known to have held it (defect 26)", async () => {
+test("the record of a dropped instance is not settled if no state is known to have held it", async () => {
   const world = existing({ deletePolicy: "retain" });
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world);

@@ -83,7 +83,7 @@ export function describeExistence(
   return `instance ${id} still exists${billed}`;
 }
 
-/** Whether the instance is billed, by the token kind in the state or, if the state has none, the configured one. */
+/** Whether the instance is billed. The token kind in the state decides, or the configured one if the state has none. */
 function isBilled(outputs: DeleteRequest["oldOutputs"], configuredTokenKind: string): boolean {
   return (originFromState(outputs)?.tokenKind ?? configuredTokenKind) === "live";
 }
@@ -179,7 +179,8 @@ const sessionsWithoutLook = new WeakSet<Session>();
  * Drops the instance from the state, and lets it run. The service is only asked so that the warning can be
  * more exact: the Delete succeeds even if the service can't be reached.
  *
- * @throws OperationFailed if the instance lives elsewhere, where another policy may hold.
+ * @throws OperationFailed if the instance belongs to another service, token kind or account, for which another policy may
+ *   hold.
  */
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;

@@ -24,7 +24,7 @@ export type Existence =
 
 /** What is known of an instance before it is searched for. */
 export interface KnownInstance {
-  /** Where the instance lives, according to the state or to a record of the ledger. */
+  /** The service, token and account of the instance, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
   /**
    * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack

@@ -21,7 +21,7 @@ function create({ session, service }: Scene, name = generated(), resourceUrn = u
 
 const posts = ({ service }: Scene) => service.count("create");
 
-test("without the ledger of the first run, an instance with the resource's tag is named, with its import command (defect 1)", async () => {
+test("without the ledger of the first run, an instance with the resource's tag is named, with its import command", async () => {
   const world = scene();
   world.service.has("i-lost", { name: generated() });
   const { id } = await create(world);
@@ -69,7 +69,7 @@ test("an instance is no leftover if a state holds it, this run created it, or an
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an id that a call named without a stamp may still be a leftover (defect 26)", async () => {
+test("an instance that a call named without a stamp (`__run`) may still be a leftover", async () => {
   const world = scene();
   world.service.has("i-get", { name: "web" });
   world.session.state.observe("i-get", inputsOf());
@@ -87,7 +87,7 @@ test("with compute:leftovers fail, no POST is sent, and the message says which a
   expect(message).toContain("compute:leftovers warn");
 });
 
-test("an incomplete listing is reported once with `warn`, and refused with `fail`", async () => {
+test("an incomplete listing causes one message with `warn`, and an error with `fail`", async () => {
   const world = scene();
   world.service.unreadable = 1;
   await create(world, "a", urnOf("a"));
@@ -115,7 +115,7 @@ test("if `--replace` follows a run that ended normally, the instance of that run
   ]);
 });
 
-test("--replace is refused before the POST if the delete would fail (defect 29)", async () => {
+test("a create for `--replace` fails before the POST if the Delete of the old instance would fail", async () => {
   const world = scene({ deletePolicy: "fail" });
   const { id } = await create(world, "web");
   world.session.ledger.markDelivered();

@@ -95,10 +95,7 @@ function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: s
   }
 }
 
-/**
- * Returns the warning that names the pending creates of this project. `elsewhere` is the number of other projects'
- * ones.
- */
+/** Returns the warning that names the pending creates of this project. `elsewhere` counts those of other projects. */
 export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,

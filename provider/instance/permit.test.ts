@@ -40,7 +40,7 @@ test("the Info column says that a create waits for the rate limit, and for how l
   expect(world.clock.sleeping).toBe(0);
 });
 
-test("a create that the service accepts slowly says so, and a quick one does not", async () => {
+test("the Info column says that the service accepts a create slowly, but not if it accepts quickly", async () => {
   const world = scene();
   world.service.posts.push(async (body, _signals, service) => {
     await world.clock.sleep(5000);

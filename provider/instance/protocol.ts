@@ -4,7 +4,7 @@
  * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
  * that the explorer (`tests/explorer/`) can walk every history.
  *
- * The sections follow the order of a create: pending creates of the resource, of which the ledger has records, the
+ * The sections follow the order of a create: pending creates of the resource (records of earlier creates), the
  * baseline (the listing before the POST) and the leftovers in it, the POST, the search for an instance after a POST
  * with an unclear outcome, and the ends.
  */
@@ -168,7 +168,7 @@ export interface Observation {
   isNamedByEngine: (id: string) => boolean;
   /** Whether it is proven that a Pulumi state held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether the settling time of the record is not over, so that a listing may lack its instance. */
+  /** Whether the settling time of the record is not over yet. If so, a listing may lack the record's instance. */
   isSettling: (record: LedgerRecord) => boolean;
   /** The records of the ledger, as read when the listing arrived. */
   entries: readonly LedgerEntry[];
@@ -244,8 +244,8 @@ export type PendingReason =
   | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
   /**
-   * The digests differ. If the token is the same, the program asks for something else. If the token is another one,
-   * the digests can't be compared, because each is keyed with its token.
+   * The digests of the two requests differ. With the same token, the program asks for a different instance. With
+   * another token, the digests can't be compared, because each digest is keyed with its token.
    */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
@@ -320,8 +320,8 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
 /**
- * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed, and a
- * create that is stateless or whose scope is not known resumes none.
+ * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed. A
+ * create that is stateless, or whose scope is not known, resumes no record.
  */
 function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
   return (

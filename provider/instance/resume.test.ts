@@ -107,7 +107,7 @@ test("outputs that only the 202 showed are kept: networks and createdAt", async 
   expect(outputs).toMatchObject({ privateIpv4: "10.0.0.5", createdAt: expect.any(String) });
 });
 
-test("with a service that lists names in capitals, no second POST is sent (G2)", async () => {
+test("if the service lists names in capitals, no second POST is sent (nothing is made twice: G2)", async () => {
   const world = scene();
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-upper", { name: generated(1).toUpperCase() });
@@ -117,7 +117,7 @@ test("with a service that lists names in capitals, no second POST is sent (G2)",
   expect(posts(world)).toBe(1);
 });
 
-test("an instance that is proven gone is forgotten, and created anew", async () => {
+test("if the instance is proven gone, its record is settled, and the create sends a POST", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
   world.service.posts.push(ready);
@@ -136,7 +136,7 @@ test("if it is not known whether the instance exists, the create stops, and its 
   expect(posts(world)).toBe(1);
 });
 
-test("if the program now asks for another instance, the create fails and says so", async () => {
+test("if the program now asks for a different instance, the create fails and says so", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const error = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
   expect(error.message).toContain(
@@ -145,18 +145,18 @@ test("if the program now asks for another instance, the create fails and says so
   expect(posts(world)).toBe(1);
 });
 
-test("SSH keys in another order are the same request", async () => {
+test("a request with the SSH keys in another order counts as the same", async () => {
   const { world, id } = await diedAfterAnswer(generated(1), scene(), { sshKeys: ["a", "b"] });
   expect((await create(world, generated(2), { sshKeys: ["b", "a"] })).id).toBe(id);
 });
 
-test("another name that the engine proposed (`pulumi:autonaming`) is the same request (defect 15)", async () => {
+test("another name that the engine proposed (`pulumi:autonaming`) counts as the same request", async () => {
   const proposed = (name: string) => ({ __proposed: name });
   const { world, id } = await diedAfterAnswer("app-1", scene(), proposed("app-1"));
   expect((await create(world, "app-2", proposed("app-2"))).id).toBe(id);
 });
 
-test("after a rename of the stack, the create is resumed. After a rename of the resource, it is reported (defect 8)", async () => {
+test("after a rename of the stack, the create is resumed. After a rename of the resource, it is reported", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.posts.push(ready);
   const renamed = await create(world, "other", {}, urnOf("renamed"));
@@ -177,7 +177,7 @@ test("a run with another provider resource never resumes the create, but stops a
   expect(posts(other)).toBe(1);
 });
 
-test("creates of `pulumi do --stateless` do not stop each other, although they share a URN (defect 16)", async () => {
+test("creates of `pulumi do --stateless` do not stop each other, although they share a URN", async () => {
   const stateless = { scope: "do-1", stateless: true };
   const first = scene({}, undefined, stateless);
   const { world } = await diedAfterAnswer("one", first);
@@ -187,7 +187,7 @@ test("creates of `pulumi do --stateless` do not stop each other, although they s
   expect(posts(second)).toBe(2);
 });
 
-test("if a run ended abnormally after its reply, the next create stops (defects 12, 27)", async () => {
+test("if a run ended abnormally after its reply, the next create stops", async () => {
   const world = scene();
   world.service.posts.push(ready);
   const { id } = await create(world, generated(1));
@@ -197,7 +197,7 @@ test("if a run ended abnormally after its reply, the next create stops (defects 
   expect(posts(next)).toBe(1);
 });
 
-test("if another run's create is under way, the create waits for it, and then resumes it (defect 28)", async () => {
+test("if another run's create is under way, the create waits for it, and then resumes it", async () => {
   const first = await underWay();
   void first.clock.sleep(20_000).then(() => first.session.ledger.close());
   expect((await create(first.beside(), generated(2))).id).toBe("i-1");
@@ -218,7 +218,7 @@ test("after a token rotation, the error does not claim that the program changed"
   expect(error.message).toContain("the token has changed since");
 });
 
-test("another tenant's listing never proves that a pending create is gone (G3)", async () => {
+test("another tenant's listing never proves that the instance of a pending create is gone (G3)", async () => {
   for (const begin of [
     () => diedAfterAnswer(generated(1)),
     async () => ({ world: await diedAfterPost(generated(1), { acts: true }) }),
@@ -239,14 +239,14 @@ test("if the name was generated, the next run resumes the only instance that an 
   expect(posts(world)).toBe(1);
 });
 
-test("an instance whose name the program chose is named, and not resumed (defect 5)", async () => {
+test("an instance whose name the program chose is reported, and not taken over", async () => {
   const world = await diedAfterPost("web", { acts: true });
   const { message } = await errorOf(create(world, "web"));
   expect(message).toContain("i-1 of that name exists, but the provider did not generate the name");
   expect(posts(world)).toBe(1);
 });
 
-test("if a complete listing after the settling time lacks the instance, it is created anew", async () => {
+test("if two complete listings after the settling time lack the instance, the create sends a POST", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.posts.push(ready);
   const began = world.clock.now();
@@ -301,7 +301,7 @@ test("a refused create leaves no pending record", async () => {
   expect(posts(next)).toBe(2);
 });
 
-test("a listing that is incomplete or fails is no proof", async () => {
+test("a listing that is not complete, or that fails, does not prove that there is no instance", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.unreadable = 1;
   expect((await errorOf(create(world, "web"))).message).toContain("listing is not complete");
@@ -334,14 +334,14 @@ test("outputs with the stamp (`__run`) of another session settle the record of t
 test.each([
   ["no stamp (`.get()`, an import previewed)", {}],
   ["the stamp of this session (an import under way)", { __run: "own" }],
-])("a call with %s proves nothing (defects 2, 26)", async (_, outputs) => {
+])("a call with %s proves nothing", async (_, outputs) => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const stamp = "__run" in outputs ? { __run: world.session.id } : {};
   world.session.state.observe(id, inputsOf(stamp));
   expect(pendingRecords(world)).toHaveLength(1);
 });
 
-test("after an import of its instance, real or previewed, a create is not resumed, and the next create stops (defects 2, 12)", async () => {
+test("after an import of its instance, real or previewed, a create is not resumed, and the next create stops", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const read = { urn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
   await readInstance(world.session, read);

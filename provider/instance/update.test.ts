@@ -38,7 +38,7 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
   expect(world.service.count("create")).toBe(0);
 });
 
-test("an instance that is ready by now needs one listing", async () => {
+test("for an instance that is ready by now, an update fetches one listing", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect(await update(world, markUnfinished(acceptedOutputs(world)))).toMatchObject({
@@ -69,7 +69,7 @@ test("an update that ends early records no asserted inputs, which the next Diff 
   expect(new Set(Object.values(changedInputs(sides)))).toEqual(new Set(["add"]));
 });
 
-test("an instance that is proven gone is an error that says what to do", async () => {
+test("if the instance is proven gone, the error says what to do", async () => {
   const error = await errorOf(update(scene(), markUnfinished(acceptedOutputs(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });
@@ -113,7 +113,7 @@ test("a preview sends nothing (G10)", async () => {
   expect(world.service.calls).toEqual([]);
 });
 
-test("the stamp of the state stays", async () => {
+test("an update keeps the stamp (`__run`) in the outputs", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const before = propertyMap({

@@ -55,7 +55,7 @@ test.each([
   expect(await warningOf({ userDataBase64: new Secret(base64(text)) })).toBeUndefined();
 });
 
-test("gzip is not judged further", async () => {
+test("compressed user data (gzip) gets no warning", async () => {
   expect(await warningOf({ userDataBase64: base64(gzipSync("anything")) })).toBeUndefined();
 });
 

@@ -32,7 +32,7 @@ const maxParsedBytes = 64 * 1024;
 
 /**
  * Returns a warning if cloud-init would ignore the user data in the checked inputs. Does not judge user data that is
- * not known yet, or that the existing instance has already, since only a replacement could change that.
+ * not known yet, or that the existing instance has already, since only a replacement could change the user data.
  */
 export async function userDataWarning(
   checked: PropertyMap,

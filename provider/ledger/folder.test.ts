@@ -1,4 +1,4 @@
-/** Tests where the ledger of each state backend is. */
+/** Tests which folder has the ledger of each state backend. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";

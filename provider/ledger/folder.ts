@@ -17,7 +17,7 @@ export function ledgerFolder(env: NodeJS.ProcessEnv): string {
   return join(ledgerRoot(env), fingerprint(withoutPasswords(backendUrl(env)), 12));
 }
 
-/** Returns the ledger folders of all backends in this Pulumi home. Returns none if the home can't be read. */
+/** Returns the ledger folders of all backends in this Pulumi home. Returns an empty list if the home can't be read. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
   try {

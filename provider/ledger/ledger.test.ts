@@ -1,4 +1,4 @@
-/** Tests what the ledger keeps of creates, for this session and for later ones. */
+/** Tests which records of creates the ledger keeps, for this session and for later ones. */
 import {
   appendFileSync,
   mkdirSync,

@@ -63,6 +63,7 @@ export class Ledger {
   /** Whether this session's file was made, and its lock, if files can be locked. */
   #isOpened = false;
   #lock: Lock | undefined;
+  /** How many records this session has begun. */
   #recordCount = 0;
   /** The sync that is under way, or the last one. */
   #lastSync = Promise.resolve();
@@ -286,7 +287,7 @@ export class Ledger {
     try {
       if (this.#closed) throw new Error("the run has ended");
       this.#disk.makeFolder(this.#folder);
-      // The lock comes first. With the file alone, other sessions could not find out whether this session is alive.
+      // The lock comes first. With only the file, other sessions could not find out whether this session is alive.
       this.#lock ??= this.#sessions.lockOwn();
       this.#disk.create(this.#ownFile.path);
     } catch (error) {

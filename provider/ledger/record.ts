@@ -45,7 +45,7 @@ export const recordSchema = z.object({
    * How far the create has come.
    * - `sending`: the POST is about to be sent or under way.
    * - `unknown`: the POST has ended, and whether the service acted is not known.
-   * - `accepted`: the instance's id is known, but no engine has it yet.
+   * - `accepted`: the instance's id is known, but no engine was sent the id yet.
    * - `replied`: an engine was sent the id, in the reply to a Create or an import, and has possibly saved it.
    * - `delivered`: after the reply, the session ended normally.
    * - `settled`: the record is of no further use, for the reason in `settled`.

@@ -138,7 +138,7 @@ test("no removed file comes back if files are pruned while other processes settl
   expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
 });
 
-test("two processes that write to one ledger all the time damage no record", async () => {
+test("two processes that write to one ledger without a pause damage no record", async () => {
   const rounds = 150;
   const names = ["one", "two"];
   mkdirSync(folder, { recursive: true });

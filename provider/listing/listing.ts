@@ -30,7 +30,7 @@ export interface Listing extends ListingContent {
   readonly endedAt: number;
 }
 
-/** Whether the listing shows every instance of these statuses, or of all statuses if none is given. */
+/** Whether the listing shows every instance of these statuses, or of all statuses if the list is empty. */
 export function isCompleteFor(
   { complete, completeStatuses }: Listing,
   statuses: readonly string[],
@@ -122,7 +122,7 @@ export class ListingSource {
       const current = this.#underWay;
       if (!current) return raceAbort(this.#begin(), signal);
       if (isNewEnough(current, required)) return raceAbort(current.listing, signal);
-      // All callers that need a newer listing share the one that follows.
+      // All callers that need a newer listing share the next one.
       const ended = current.listing.catch(() => undefined);
       await raceAbort(ended, signal);
     }

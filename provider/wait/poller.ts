@@ -66,7 +66,7 @@ export class Poller {
    * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
    * is repeated.
    *
-   * @throws any other error of a look (for example a 401), whatever `onLook` throws, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
   async waitWhileProvisioning(
     id: string,
