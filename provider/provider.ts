@@ -33,9 +33,7 @@ export function createProvider(ctx: ProviderContext): Provider {
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
-  /**
-   * Set by Configure. `configurationKey` is the settings, the provider resource's URN and the scope (its id), as JSON.
-   */
+  /** Set by Configure. `configurationKey` is the resolved settings, the URN and the scope, as JSON. */
   let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
   const session = (): Session => {
@@ -82,7 +80,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       perform(request, () => {
         const settings = resolveSettings(request.args, ctx);
         const { urn, scope } = request;
-        // The token of a file may be replaced between two calls, so the path of the file stands for the token.
+        // A token from a file may be replaced between two calls.
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
         const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
         if (current) {

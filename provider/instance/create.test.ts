@@ -420,7 +420,7 @@ test("if Ctrl-C comes while the answer is under way, the id in the answer is kep
   expect(error.message).toContain("was canceled; i-1 is kept in the state");
 });
 
-test("if a POST gets no answer in the grace period, the create ends, and the error says what is not known", async () => {
+test("a POST without an answer in the grace period is given up, and the error says what is not known", async () => {
   const world = scene();
   world.service.posts.push((_body, { grace }) => {
     world.cancel();

@@ -78,7 +78,6 @@ class Create implements Disposable {
   /** The input of the protocol. Set, like `#api`, before the protocol begins, unless the instance is known already. */
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
-  /** The rate limit's permit for the next POST. */
   #permit: CreatePermit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;

@@ -55,7 +55,7 @@ function pendingError(record: LedgerRecord, why: PendingReason): string {
   return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
 }
 
-/** Says why a pending create stops this one, as a clause. */
+/** Why a pending create stops this one, as a clause. */
 function pendingReason(why: Exclude<PendingReason, { kind: "overtaken" }>, id: string): string {
   const unknown = "whether its instance exists is not known";
   switch (why.kind) {
@@ -169,7 +169,7 @@ function undeletableError(record: LedgerRecord): string {
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
 
-/** Says what the next run does about a POST with an unclear outcome. */
+/** What the next run does about an unclear POST, for its messages. */
 const nextRunAdvice =
   "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
 

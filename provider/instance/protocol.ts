@@ -238,7 +238,7 @@ type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" | "replied" | "unlockable" | "secretName" | "incomplete" | "otherToken" }
-  /** The record has the same URN, but not surely the same provider resource (`isOfOtherScope`). */
+  /** The record has the same URN, but another provider resource. */
   | { kind: "otherScope" }
   /** Another run's create of this resource was completed while this one waited. */
   | { kind: "overtaken" }

@@ -113,7 +113,7 @@ test("a preview sends nothing (G10)", async () => {
   expect(world.service.calls).toEqual([]);
 });
 
-test("an update keeps the stamp (`__run`) in the outputs", async () => {
+test("the stamp of the state stays", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const before = propertyMap({
