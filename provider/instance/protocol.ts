@@ -2,7 +2,7 @@
  * The create protocol decides, as a pure function, what happens between a Create call and its reply.
  * `begin` returns the first transition, and `step` returns the next transition after each event.
  * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
- * that the explorer (`tests/explorer/`) can walk every history.
+ * that the explorer (`tests/explorer/`) can try every sequence of events.
  *
  * The sections follow the order of a create: pending creates of the resource (records of earlier creates), the
  * baseline (the listing before the POST) and the leftovers in it, the POST, the search for an instance after a POST
@@ -180,7 +180,7 @@ export interface Transition {
   effects: SideEffect[];
 }
 
-/** Something that `create.ts` does before the work of the next state. It has no outcome. */
+/** Something that `create.ts` does before the work of the next state. It causes no event. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
   /** Keeps the id of the instance, which is now known, in the record and in the session. */

@@ -6,7 +6,7 @@ import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
-/** The instances in one listing, and what the listing proves (section "List envelope"). */
+/** The instances in one listing, and what it proves (section "List envelope" of the service's API document). */
 export interface ListingContent {
   /** The listed instances by id. */
   readonly items: ReadonlyMap<string, ListItem>;
@@ -39,7 +39,7 @@ export function isCompleteFor(
   return complete || (statuses.length > 0 && statuses.every(isListed));
 }
 
-/** How new a listing has to be. Without a field, any listing is new enough. */
+/** How new a listing has to be. A field that is left out requires nothing. */
 export interface ListingRequirement {
   /** The listing has to begin after this mark (`ListingSource.mark`). */
   after?: number;
