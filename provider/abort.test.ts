@@ -6,7 +6,7 @@ import { VirtualClock } from "./testing/virtualClock";
 
 const never = new AbortController().signal;
 
-test("an operation ends with its time-out, and says after how long", async () => {
+test("the signal of `deadline` is aborted after the time-out, and its reason has the number of seconds", async () => {
   const clock = new VirtualClock();
   const { signal } = deadline(clock, 5, never);
   await clock.advance(4999);
@@ -15,23 +15,23 @@ test("an operation ends with its time-out, and says after how long", async () =>
   expect(signal.reason).toEqual(new TimedOut(5));
 });
 
-test("an operation that has ended leaves no timer", async () => {
+test("a `deadline` that is disposed of leaves no timer", async () => {
   const clock = new VirtualClock();
-  const ending = deadline(clock, 5, never);
-  ending[Symbol.dispose]();
+  const disposed = deadline(clock, 5, never);
+  disposed[Symbol.dispose]();
   await clock.advance(10_000);
-  expect(ending.signal.aborted).toBe(false);
+  expect(disposed.signal.aborted).toBe(false);
   expect(clock.sleeping).toBe(0);
 });
 
-test("Ctrl-C ends an operation before its time-out", () => {
+test("a cancel aborts the signal of `deadline` before the time-out", () => {
   const outer = new AbortController();
   const { signal } = deadline(new VirtualClock(), 5, outer.signal);
   outer.abort(new Canceled());
   expect(signal.reason).toBeInstanceOf(Canceled);
 });
 
-test("the grace for an answer begins with the end of the operation, and leaves no timer", async () => {
+test("the time of `grace` begins when the outer signal is aborted, and disposing of it leaves no timer", async () => {
   const clock = new VirtualClock();
   const outer = new AbortController();
   const { signal } = grace(clock, 10_000, outer.signal);
@@ -50,15 +50,15 @@ test("the grace for an answer begins with the end of the operation, and leaves n
   expect(late.signal.aborted).toBe(false);
 });
 
-test("a promise that is awaited after the abort may reject without an unhandled rejection", async () => {
+test("if the signal of `raceAbort` is aborted already, a rejection of the promise is not reported as unhandled", async () => {
   const unhandled: unknown[] = [];
-  const note = (reason: unknown) => void unhandled.push(reason);
-  process.on("unhandledRejection", note);
+  const record = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", record);
   const aborted = AbortSignal.abort(new Canceled());
   expect(await errorOf(raceAbort(Promise.reject(new Error("late")), aborted))).toBeInstanceOf(
     Canceled,
   );
   await new Promise(setImmediate);
-  process.off("unhandledRejection", note);
+  process.off("unhandledRejection", record);
   expect(unhandled).toEqual([]);
 });

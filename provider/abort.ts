@@ -4,7 +4,10 @@
  */
 import type { Clock } from "./clock";
 
-/** The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the engine is gone. */
+/**
+ * The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the
+ * engine is gone.
+ */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {
@@ -20,7 +23,10 @@ export class TimedOut extends Error {
   }
 }
 
-/** The reason for an abort that only ends a sleep or listeners. `abort()` without a reason makes a stack trace each time. */
+/**
+ * The reason for an abort that only stops a timer or removes listeners, and ends no operation. It is one constant, since
+ * `abort()` without a reason would make a new error with a stack trace each time.
+ */
 export const notNeeded = new Error("not needed any more");
 
 /** Whether this error says that the operation was canceled or timed out, and did not fail by itself. */
@@ -42,7 +48,7 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal that is aborted by a timer. With `deadline`, the outer signal aborts it too. Disposing of the `Ending` stops the timer. */
+/** A signal that `deadline` or `grace` returns, and that a timer aborts. Disposing of the `Ending` stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
 /** Returns a signal that is aborted when `outer` is aborted, with its reason, or after `seconds`, with `TimedOut`. */
@@ -57,13 +63,13 @@ export function deadline(clock: Clock, seconds: number, outer: AbortSignal): End
   };
 }
 
-/** Returns a signal that is aborted `ms` milliseconds after `ending` is aborted, with the same reason. */
-export function grace(clock: Clock, ms: number, ending: AbortSignal): Ending {
-  const over = new AbortController();
+/** Returns a signal that is aborted `ms` milliseconds after `outer` is aborted, with the same reason. */
+export function grace(clock: Clock, ms: number, outer: AbortSignal): Ending {
+  const timeUp = new AbortController();
   const stop = new AbortController();
-  const onTime = () => over.abort(ending.reason);
+  const onTime = () => timeUp.abort(outer.reason);
   const start = () => void clock.sleep(ms, stop.signal).then(onTime, () => undefined);
-  if (ending.aborted) start();
-  else ending.addEventListener("abort", start, { once: true, signal: stop.signal });
-  return { signal: over.signal, [Symbol.dispose]: () => stop.abort(notNeeded) };
+  if (outer.aborted) start();
+  else outer.addEventListener("abort", start, { once: true, signal: stop.signal });
+  return { signal: timeUp.signal, [Symbol.dispose]: () => stop.abort(notNeeded) };
 }

@@ -1,4 +1,7 @@
-/** Functions for addresses: those of this machine, and passwords in the addresses of state backends. */
+/**
+ * Recognizes the addresses of this machine, and removes passwords from the addresses of state backends. The settings, the
+ * client of the service, the ledger and the commands use it.
+ */
 
 /** Whether a `URL.hostname` is an address of this machine: 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(hostname: string): boolean {
@@ -16,6 +19,6 @@ export function withoutPasswords(text: string): string {
       .replace(/(?<=[a-z]:\/\/[^\s/?#:@]*):[^\s/?#]*(?=@)/gi, "")
       // The engine's PostgreSQL driver also accepts a password as a query parameter.
       .replace(/&password=[^\s&#]*/gi, "")
-      .replace(/\?password=[^\s&#]*(&?)/gi, (_, more: string) => (more ? "?" : ""))
+      .replace(/\?password=[^\s&#]*(&?)/gi, (_, separator: string) => (separator ? "?" : ""))
   );
 }

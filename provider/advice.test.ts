@@ -27,7 +27,7 @@ test.each([
   [answered(408), "Run again"],
   [answered(429), "Run again"],
   [failed("unreadable"), "compute:baseUrl"],
-])("%s comes with its next step", (error, step) => {
+])("the message of %s is followed by the next step", (error, step) => {
   expect(explain(error)).toContain(step);
 });
 
@@ -95,7 +95,7 @@ test.each([
   "default_1_0_0x",
   "defaultProvider",
   "default/eu",
-])("a provider that the program named %j is its own", (name) => {
+])("a provider that the program named %j is an explicit one", (name) => {
   const urn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
   expect(explicitProvider(urn)).toBe(urn);
 });

@@ -1,6 +1,6 @@
 /**
- * The advice in errors and warnings on what a person can do next (an error helps: G9), and the commands that
- * the advice names. The whole provider uses this file.
+ * The advice in errors and warnings on what a person can do next (each error names the next step: G9), and the
+ * commands that the advice names. The whole provider uses this file.
  */
 import type { RequestError } from "./api/errors";
 import { executablePath } from "./executable";
@@ -15,7 +15,7 @@ export function explain(error: RequestError): string {
 export function nextStep(error: RequestError): string {
   const { kind, status = 0, service, mayHaveActed } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
-  // The id of the instance can't be a part of a path.
+  // A DELETE is "unsendable" if the id of the instance can't be a part of a path.
   if (kind === "unsendable" && error.method === "DELETE") {
     return `${sent}Remove the instance at the service (its portal), then run this again.`;
   }
@@ -46,14 +46,17 @@ export const recordedSettingsAdvice =
   "This run used the settings that the last `pulumi up` recorded. `pulumi refresh --run-program` records the current ones, and `pulumi destroy --run-program` uses them, as long as the program has an instance.";
 
 /**
- * Returns the warning that paging by the configured cursor parameter did not work. `why` is a phrase such as
- * "a page repeated instances of an earlier page".
+ * Returns the warning that the configured cursor parameter did not list all pages, for example because the service
+ * ignores the parameter. `why` is a phrase such as "a page repeated instances of an earlier page".
  */
 export function cursorIgnored(parameter: string | undefined, why: string): string {
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
-/** Returns the name that the program gave the resource: what follows stack, project and type in the resource's URN. */
+/**
+ * Returns the name that the program gave the resource. In the URN, the name follows the stack, the project and the
+ * type.
+ */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
@@ -99,13 +102,15 @@ export function importCommand(
   );
 }
 
-/** Returns the command that imports the instance as a resource of this name, which may still have to be written. */
+/**
+ * Returns the command that imports the instance as a resource of this name. The program need not have the resource yet.
+ */
 export function importAs(name: string, id: string, providerUrn?: string): string {
-  const option =
+  const providerOption =
     providerUrn === undefined
       ? ""
       : ` --provider ${quote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
-  return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${option}`;
+  return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${providerOption}`;
 }
 
 /** Returns the command that removes a resource from the state, but not its instance from the service. */
@@ -124,8 +129,8 @@ export function discardCommand(recordKey: string): string {
 }
 
 /**
- * Returns the command that imports the plan in `file` into `stack`, for which it was made. Without `stack`, the
- * command imports it into the current stack.
+ * Returns the command that imports the instances that the import plan in `file` names. They become resources of `stack`,
+ * for which the plan was made, or of the current stack if `stack` is undefined.
  */
 export function importPlanCommand(file: string, stack: string | undefined): string {
   const into = stack === undefined ? "" : ` --stack ${quote(stack)}`;

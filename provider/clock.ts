@@ -10,9 +10,11 @@ export interface Clock {
    * this "clock time".
    */
   now(): number;
-  /** Date and time of day: for people, for dates in the state and the ledger, and to compare with dates of the service. */
+  /**
+   * The date and time of day, for people, for the state and the ledger, and for a comparison with the service's dates.
+   */
   date(): Date;
-  /** Resolves after `ms`; rejects with the signal's reason as soon as the signal is aborted. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -24,13 +26,13 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
   async sleep(ms, signal) {
-    const due = performance.now() + ms;
-    let left = ms;
+    const endsAt = performance.now() + ms;
+    let leftMs = ms;
     // A long sleep needs more than one timer, and so does a sleep whose timer fires a little early.
     do {
-      await oneTimer(Math.min(Math.ceil(left), maxTimerMs), signal);
-      left = due - performance.now();
-    } while (left > 0);
+      await oneTimer(Math.min(Math.ceil(leftMs), maxTimerMs), signal);
+      leftMs = endsAt - performance.now();
+    } while (leftMs > 0);
   },
 };
 

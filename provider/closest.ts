@@ -1,6 +1,5 @@
 /**
- * Guesses which name a misspelled one was meant to be, for messages about settings, inputs, arguments and
- * commands.
+ * Guesses which of several names was misspelled, for messages about settings, inputs, arguments and commands.
  */
 import { distance } from "fastest-levenshtein";
 
@@ -10,10 +9,10 @@ import { distance } from "fastest-levenshtein";
  */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const normalize = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
-  const [best] = candidates
-    .map((candidate) => ({ candidate, edits: distance(normalize(word), normalize(candidate)) }))
-    .sort((a, b) => a.edits - b.edits);
-  return best && best.edits <= Math.max(2, Math.floor(word.length / 4))
-    ? best.candidate
+  const [mostSimilar] = candidates
+    .map((candidate) => ({ candidate, editCount: distance(normalize(word), normalize(candidate)) }))
+    .sort((a, b) => a.editCount - b.editCount);
+  return mostSimilar && mostSimilar.editCount <= Math.max(2, Math.floor(word.length / 4))
+    ? mostSimilar.candidate
     : undefined;
 }

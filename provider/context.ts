@@ -1,4 +1,4 @@
-/** What `main.ts`, a command or a test passes to the provider: messages, clock, environment and the like. */
+/** Defines what `main.ts`, a command or a test passes to the provider, such as the clock and the environment. */
 import type { ClientOptions, ComputeApi } from "./api/client";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
@@ -14,7 +14,7 @@ export interface ProviderContext {
   disk?: Disk;
   /** Makes the client of the service. The default is `createClient` of `api/createClient`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
-  /** Used for the ids of sessions and for jitter. The default is that of `node:crypto`. */
+  /** Returns random bytes for the ids of sessions and for jitter. The default is `randomBytes` of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;
 }
 
@@ -22,6 +22,7 @@ export interface ProviderContext {
 export interface Messages {
   /** Shows `text` in the resource's Info column, until the next status. The engine does not keep the text. */
   status(urn: string, text: string): void;
+  /** Prints `text` as a diagnostic message, at the resource of `urn` if there is one. The same holds for a warning. */
   info(text: string, urn?: string): void;
   warning(text: string, urn?: string): void;
   debug(text: string): void;

@@ -5,12 +5,14 @@
 import metadata from "../metadata.json";
 import type { PropertyMap } from "./propertyValue";
 
-/** Returns the message for an error of a class that is not in this file. `what` is that error's own message. */
-export function defectMessage(what: string): string {
-  return `defect in the ${metadata.name} provider: ${what}`;
+/** Returns the message for an error of a class that is not in this file. `ownMessage` is that error's own message. */
+export function defectMessage(ownMessage: string): string {
+  return `defect in the ${metadata.name} provider: ${ownMessage}`;
 }
 
-/** The operation failed, and the engine has nothing new to record: for example wrong settings, or a failed Read. */
+/**
+ * The operation failed, and the engine has nothing new to record, for example after a wrong setting or a failed Read.
+ */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
   /** The lines of the message. Each is shown as one line, even if it contains a line break. */
@@ -37,7 +39,7 @@ export class NotFound extends OperationFailed {
 
 /**
  * The service has accepted the instance, but it is not ready, or not all of it could be recorded. No created
- * instance is lost (G1): the engine still gets id and state, records both, and reads the instance before the
+ * instance is lost (G1): the engine still gets the id and the state, records both, and reads the instance before the
  * next update.
  */
 export class InstanceUnfinished extends Error {

@@ -1,4 +1,6 @@
-/** The plugin as a program: its name, the files beside it, versions, and whether an engine has started it. */
+/**
+ * Tells about the plugin as a program: its name, the files beside it, versions, and whether an engine has started it.
+ */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,8 +18,8 @@ export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${meta
  * plugin need not be on PATH, or only the executable's name if this bundle has no executable beside it.
  */
 export function executablePath(): string {
-  const beside = join(__dirname, executable);
-  return existsSync(beside) ? beside : executable;
+  const pathBeside = join(__dirname, executable);
+  return existsSync(pathBeside) ? pathBeside : executable;
 }
 
 /**

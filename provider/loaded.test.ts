@@ -1,4 +1,6 @@
-/** What the built plugin loads before its port line, which the engine waits for at every start. */
+/**
+ * Tests what the built plugin loads before it prints its port, because the engine waits for the port at every start.
+ */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,16 +11,16 @@ import { root } from "../tools/support/paths";
 
 const bundle = join(root, "bin", "provider.js");
 
-/** Each module of the bundle, with its size there; `lazy` ones run only when they are asked for. */
+/** Returns each module of the bundle with its size. A `lazy` module runs only when other code asks for it. */
 function modulesOf(source: string): { name: string; bytes: number; lazy: boolean }[] {
-  const heads = [...source.matchAll(/^\/\/ ((?:provider|node_modules)\/\S+|metadata\.json)$/gm)];
-  return heads.map(({ 1: name = "", index }, n) => {
-    const text = source.slice(index, heads[n + 1]?.index);
+  const headers = [...source.matchAll(/^\/\/ ((?:provider|node_modules)\/\S+|metadata\.json)$/gm)];
+  return headers.map(({ 1: name = "", index }, n) => {
+    const text = source.slice(index, headers[n + 1]?.index);
     return { name, bytes: text.length, lazy: /^var .* = __(esm|commonJS)\(\{$/m.test(text) };
   });
 }
 
-/** Names of what has run by the time the port is printed: lazy modules, and Node's own. */
+/** Returns the names of the lazy modules, and of Node's own modules, that have run when the port is printed. */
 async function loadedAtPort(): Promise<{ ran: string[]; node: string[] }> {
   const hook = join(root, "provider", "testing", "recordLoads.cjs");
   const child = spawn(process.execPath, ["--require", hook, bundle], {
@@ -48,7 +50,7 @@ const others = () => loaded.filter(({ name }) => name.startsWith("node_modules/"
 const bytes = (modules: readonly { bytes: number }[]) =>
   modules.reduce((sum, module) => sum + module.bytes, 0);
 
-test("of the provider, only what speaks to the engine is loaded before the port", () => {
+test("of the provider's modules, only those that speak to the engine are loaded before the port is printed", () => {
   const names = new Set(ours().map(({ name }) => name));
   const elsewhere = [...names].filter((name) => !name.startsWith("provider/rpc/")).sort();
   expect(elsewhere).toEqual([
@@ -65,13 +67,13 @@ test("of the provider, only what speaks to the engine is loaded before the port"
   expect(bytes(ours())).toBeLessThan(64 * 1024);
 });
 
-test("of the packages, only gRPC and the protocol's messages are: no zod, no undici", () => {
+test("of the packages, only gRPC and the engine's messages are loaded, but neither zod nor undici", () => {
   const packages = new Map<string, number>();
   for (const { name } of others()) {
     const [, folder = ""] = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name) ?? [];
     packages.set(folder, (packages.get(folder) ?? 0) + 1);
   }
-  // The number of modules of each: another one is a reason to look whether it is needed.
+  // The number of modules of each package. If a number grows, find out whether the new modules are needed.
   expect(Object.fromEntries(packages)).toEqual({
     "@grpc/grpc-js": 65,
     "@js-sdsl/ordered-map": 1,
@@ -81,7 +83,7 @@ test("of the packages, only gRPC and the protocol's messages are: no zod, no und
   expect(bytes(others())).toBeLessThan(1150 * 1024);
 });
 
-test("of Node, neither its own fetch nor what the emulator needs", () => {
+test("of Node's modules, neither undici (for `fetch`) nor sqlite is loaded", () => {
   expect(node).toContain("NativeModule http2");
   expect(node.filter((name) => /undici|sqlite/.test(name))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { KeyedLocks } from "./locks";
 import { errorOf } from "./testing/scene";
 
 const never = new AbortController().signal;
-const turn = () => new Promise(setImmediate);
+const settlePromises = () => new Promise(setImmediate);
 
 test("tasks of one key run one after the other, and other tasks at the same time", async () => {
   const locks = new KeyedLocks();
@@ -26,10 +26,10 @@ test("tasks of one key run one after the other, and other tasks at the same time
 test("a task that gives up waiting does not let the next one run beside the first (G2)", async () => {
   const locks = new KeyedLocks();
   let running = 0;
-  let most = 0;
+  let maxRunning = 0;
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const task = async () => {
-    most = Math.max(most, ++running);
+    maxRunning = Math.max(maxRunning, ++running);
     await gate;
     running--;
   };
@@ -39,10 +39,10 @@ test("a task that gives up waiting does not let the next one run beside the firs
   impatient.abort(new Canceled());
   expect(await errorOf(second)).toBeInstanceOf(Canceled);
   const third = locks.run("a", never, task);
-  await turn();
+  await settlePromises();
   open();
   await Promise.all([first, third]);
-  expect(most).toBe(1);
+  expect(maxRunning).toBe(1);
 });
 
 test("after a task has failed, the next one runs", async () => {

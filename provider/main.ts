@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<void> {
   await serve(isStartedByEngine(argv));
 }
 
-async function serve(isByEngine: boolean): Promise<void> {
+async function serve(hasEngine: boolean): Promise<void> {
   // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This plugin does not need that
   // token, and a secret that is not there can't leak (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
@@ -45,9 +45,9 @@ async function serve(isByEngine: boolean): Promise<void> {
     version: metadata.version,
   });
   const port = await server.listen();
-  exitWithEngine(server, systemClock, isByEngine && isStdinPiped());
-  if (!isByEngine && isatty(2)) greet(port);
-  // The first and only thing on stdout: the engine dials this port.
+  exitWithEngine(server, systemClock, hasEngine && isStdinPiped());
+  if (!hasEngine && isatty(2)) greet(port);
+  // This line is all that is ever written to stdout. The engine connects to this port.
   process.stdout.write(`${port}\n`);
 }
 
@@ -63,8 +63,8 @@ function greet(port: number): void {
 }
 
 /**
- * No created instance may be lost (G1), so a defect elsewhere does not end the process in the middle of a
- * Create.
+ * Makes the process report an error that nothing caught, and go on. If a defect elsewhere ended the process in the
+ * middle of a Create, the created instance could be lost (no created instance is lost: G1).
  */
 function surviveDefects(log: EngineLog, redactor: Redactor): void {
   const report = (error: unknown) => {

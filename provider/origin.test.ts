@@ -26,7 +26,7 @@ test.each([
   [{ baseUrl: "https://b.example/v2" }, "it lives at https://a.example/v2"],
   [{ tokenKind: "test" }, "made with a live token"],
   [{ account: "acc-2" }, "belongs to account acc-1"],
-])("another %j is named", (change, words) => {
+])("if the origin differs by %j, the difference is reported", (change, words) => {
   expect(originDifference(here, { ...here, ...change })).toContain(words);
 });
 
@@ -36,7 +36,7 @@ test("the message about another account says what to do if account ids are of us
   );
 });
 
-test("another token, or an account that is not known, is no difference", () => {
+test("another token, or an account that is not known, does not count as a difference", () => {
   expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
   const { account: _, ...without } = here;
   expect(originDifference(here, without)).toBeUndefined();

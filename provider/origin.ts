@@ -1,6 +1,6 @@
 /**
- * Where an instance comes from, as the outputs in the state record it: `__origin` is the service and the token,
- * and `__run` is the session. An instance is never judged by the listing of another service, tenant or token
+ * Where an instance comes from. The outputs in the state record it: `__origin` has the service and a hash of the token,
+ * and `__run` has the id of the session. An instance is never judged by the listing of another service, tenant or token
  * kind, because nothing is forgotten on weak evidence (G3).
  */
 import * as z from "zod";
@@ -15,7 +15,10 @@ export const originSchema = z.object({
   tokenHash: z.string(),
   account: z.string().optional(),
 });
-/** The service of an instance, the kind and hash of its token and, if the service returns one, its account. */
+/**
+ * The service of an instance, the kind and the hash of the token that it was seen with and, if known, the token's
+ * account.
+ */
 export type Origin = z.infer<typeof originSchema>;
 
 /** A service, and one of its two kinds of token (live or test). */
@@ -49,26 +52,30 @@ export function originFromState(outputs: PropertyMap | undefined): Origin | unde
 }
 
 /**
- * Returns how the origin in the state differs from the one configured now, as a clause about the instance
+ * Returns how the recorded origin differs from the configured one, as a clause about the instance
  * ("it lives at …"), or undefined if they do not differ. Two tokens of one kind are no difference, unless
  * their accounts are known and differ.
  */
-export function originDifference(state: Origin, now: Origin): string | undefined {
-  if (state.baseUrl !== now.baseUrl) {
-    return `it lives at ${state.baseUrl}, but compute:baseUrl is ${now.baseUrl}`;
+export function originDifference(recorded: Origin, configured: Origin): string | undefined {
+  if (recorded.baseUrl !== configured.baseUrl) {
+    return `it lives at ${recorded.baseUrl}, but compute:baseUrl is ${configured.baseUrl}`;
   }
-  if (state.tokenKind !== now.tokenKind) {
-    return `it was made with a ${state.tokenKind} token, but the token given now is a ${now.tokenKind} one`;
+  if (recorded.tokenKind !== configured.tokenKind) {
+    return `it was made with a ${recorded.tokenKind} token, but the token given now is a ${configured.tokenKind} one`;
   }
-  if (state.account !== undefined && now.account !== undefined && state.account !== now.account) {
-    return `it belongs to account ${state.account}, but the token given now is of account ${now.account} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
+  if (
+    recorded.account !== undefined &&
+    configured.account !== undefined &&
+    recorded.account !== configured.account
+  ) {
+    return `it belongs to account ${recorded.account}, but the token given now is of account ${configured.account} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
   }
   return undefined;
 }
 
 /**
- * The key of the outputs under which the stamp is recorded: the id of the session that created, took over or
- * imported the instance.
+ * The key of the outputs under which the stamp is recorded. The stamp is the id of the session that created, took over
+ * or imported the instance.
  */
 const stampKey = "__run";
 
@@ -77,7 +84,7 @@ export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
   return propertyMap({ ...outputs, [stampKey]: sessionId });
 }
 
-/** Returns the id of the session that stamped these outputs, or undefined if no session did. */
+/** Returns the stamp in these outputs, which is a session's id, or undefined if there is none. */
 export function stampOf(outputs: PropertyMap | undefined): string | undefined {
   const stamp = reveal(outputs?.[stampKey] ?? null);
   return typeof stamp === "string" && stamp !== "" ? stamp : undefined;

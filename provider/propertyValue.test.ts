@@ -10,7 +10,7 @@ import {
   reveal,
   Secret,
   secretLike,
-  secretTexts,
+  secretStrings,
   Unknown,
   type PropertyValue,
 } from "./propertyValue";
@@ -27,36 +27,38 @@ const { values } = fc.letrec<{ values: PropertyValue; plain: PropertyValue }>((t
   ),
 }));
 
-/** Every string in the value, and whether it is inside a secret. A simple model of `secretTexts`. */
-function texts(value: PropertyValue, inside = false): { text: string; inside: boolean }[] {
+/** Every string in the value, and whether it is inside a secret. A simple model of `secretStrings`. */
+function stringsIn(value: PropertyValue, inside = false): { text: string; inside: boolean }[] {
   if (typeof value === "string") return [{ text: value, inside }];
-  if (value instanceof Secret) return texts(value.value, true);
+  if (value instanceof Secret) return stringsIn(value.value, true);
   if (value === null || typeof value !== "object" || value instanceof Unknown) return [];
-  return Object.values(value).flatMap((part: PropertyValue) => texts(part, inside));
+  return Object.values(value).flatMap((part: PropertyValue) => stringsIn(part, inside));
 }
 
-test("reveal takes away every secret and nothing else", () => {
+test("`reveal` removes every `Secret` wrapper and nothing else", () => {
   fc.assert(
     fc.property(values, (value) => {
       const revealed = reveal(value);
       expect(hasSecret(revealed)).toBe(false);
       expect(hasUnknown(revealed)).toBe(hasUnknown(value));
-      expect(texts(revealed).map(({ text }) => text)).toEqual(texts(value).map(({ text }) => text));
+      expect(stringsIn(revealed).map(({ text }) => text)).toEqual(
+        stringsIn(value).map(({ text }) => text),
+      );
       expect(reveal(revealed)).toEqual(revealed);
     }),
   );
 });
 
-test("secretTexts are all texts inside secrets, and only those (G8)", () => {
+test("`secretStrings` returns the strings inside secrets, and no others (G8)", () => {
   fc.assert(
     fc.property(values, (value) => {
-      const inside = texts(value).filter((text) => text.inside);
-      expect(secretTexts(value)).toEqual(inside.map(({ text }) => text));
+      const inside = stringsIn(value).filter((text) => text.inside);
+      expect(secretStrings(value)).toEqual(inside.map(({ text }) => text));
     }),
   );
 });
 
-test("a value that stands for a secret one is a secret, once", () => {
+test("a value that is derived from a secret becomes a secret, and is wrapped only once", () => {
   expect(secretLike(new Secret("a"), "b")).toEqual(new Secret("b"));
   expect(secretLike(new Secret("a"), new Secret("b"))).toEqual(new Secret("b"));
   expect(secretLike("a", "b")).toBe("b");
@@ -69,7 +71,7 @@ test("a key named __proto__ is a key like any other", () => {
   expect(reveal(map)).toEqual(map);
 });
 
-test("an asset is not opened", () => {
+test("an asset is not searched for secrets", () => {
   const asset = new Opaque(propertyMap({ text: new Secret("x") }));
   expect(hasSecret(asset)).toBe(false);
   expect(reveal(asset)).toBe(asset);

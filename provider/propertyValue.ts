@@ -80,40 +80,45 @@ export function reveal(value: PropertyValue): PropertyValue {
 
 /** Whether any part of the value is not known yet. */
 export function hasUnknown(value: PropertyValue | undefined): boolean {
-  return some(value, (part) => part instanceof Unknown);
+  return hasPart(value, (part) => part instanceof Unknown);
 }
 
 /** Whether any part of the value is a secret. */
 export function hasSecret(value: PropertyValue | undefined): boolean {
-  return some(value, (part) => part instanceof Secret);
+  return hasPart(value, (part) => part instanceof Secret);
 }
 
 /**
  * Returns every string inside a secret, at any depth. These strings must never be printed. With `isInSecret`, it
  * returns every string in the value.
  */
-export function secretTexts(value: PropertyValue | undefined, isInSecret = false): string[] {
-  if (value instanceof Secret) return secretTexts(value.value, true);
+export function secretStrings(value: PropertyValue | undefined, isInSecret = false): string[] {
+  if (value instanceof Secret) return secretStrings(value.value, true);
   if (typeof value === "string") return isInSecret ? [value] : [];
-  if (isList(value)) return value.flatMap((item) => secretTexts(item, isInSecret));
-  if (isMap(value)) return Object.values(value).flatMap((item) => secretTexts(item, isInSecret));
+  if (isList(value)) return value.flatMap((item) => secretStrings(item, isInSecret));
+  if (isMap(value)) return Object.values(value).flatMap((item) => secretStrings(item, isInSecret));
   return [];
 }
 
-/** Returns `value`, as a secret if `like` contains one. */
+/** Returns `value`, which is derived from `original`. Wraps `value` in a secret if only `original` contains one. */
 export function secretLike(
-  like: PropertyValue | undefined,
+  original: PropertyValue | undefined,
   value: PropertyValue | undefined,
 ): PropertyValue | undefined {
-  return value !== undefined && hasSecret(like) && !hasSecret(value) ? new Secret(value) : value;
+  return value !== undefined && hasSecret(original) && !hasSecret(value)
+    ? new Secret(value)
+    : value;
 }
 
 /** Whether the value, or any value inside it, passes the test. */
-function some(value: PropertyValue | undefined, test: (part: PropertyValue) => boolean): boolean {
+function hasPart(
+  value: PropertyValue | undefined,
+  test: (part: PropertyValue) => boolean,
+): boolean {
   if (value === undefined) return false;
   if (test(value)) return true;
-  if (value instanceof Secret) return some(value.value, test);
-  if (isList(value)) return value.some((item) => some(item, test));
-  if (isMap(value)) return Object.values(value).some((item) => some(item, test));
+  if (value instanceof Secret) return hasPart(value.value, test);
+  if (isList(value)) return value.some((item) => hasPart(item, test));
+  if (isMap(value)) return Object.values(value).some((item) => hasPart(item, test));
   return false;
 }

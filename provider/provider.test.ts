@@ -30,7 +30,7 @@ const removal = {
   timeoutSeconds: 0,
 };
 
-test("before it is configured, calls are refused with a plain error", async () => {
+test("before Configure, a Create fails with a plain error, and a Check works", async () => {
   const provider = createProvider(scene().ctx);
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationFailed);
   const check = { ...common, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
@@ -59,7 +59,7 @@ test("the token is never printed, wherever it came from (G8)", async () => {
   expect(ctx.redactor.redact(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
 });
 
-test("Check warns once of user data that cloud-init would ignore, and answers as ever", async () => {
+test("Check warns once of user data that cloud-init would ignore, and reports no failure", async () => {
   const { provider, messages } = await configured();
   const news = inputsOf({ userData: "hostname: canary" });
   const request = { ...common, news, randomSeed: new Uint8Array() };
@@ -70,7 +70,7 @@ test("Check warns once of user data that cloud-init would ignore, and answers as
   expect(messages.all).toEqual([
     expect.stringMatching(/^warning cloud-init would ignore userData: it does not begin with/),
   ]);
-  // An input that is refused is reported as such, and by nothing else.
+  // An input that is refused is reported as a failure, and not also in a warning.
   const wrong = inputsOf({ userDataBase64: "canary!" });
   const other = { ...request, urn: urnOf("other"), news: wrong, olds: propertyMap({}) };
   expect((await provider.check(other)).failures).toHaveLength(1);
@@ -155,7 +155,7 @@ test("a time-out before anything was changed is reported as such", async () => {
   );
 });
 
-test("attach mode: a second configuration is refused, and the same one is not (defect 19)", async () => {
+test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the same one is not", async () => {
   const { provider } = await configured();
   const again = { args: settings, scope: { kind: "known" as const, id: scopeId } };
   await provider.configure(again);
@@ -167,7 +167,7 @@ test("attach mode: a second configuration is refused, and the same one is not (d
   await provider.configure(other);
 });
 
-// --- the ledger: a record is settled by the stamp of another session, and by nothing else (G1) ---
+// --- the ledger: outputs settle a record only if their stamp (`__run`) is another session's id (G1) ---
 
 async function withPendingCreate() {
   const world = scene();
@@ -178,51 +178,52 @@ async function withPendingCreate() {
   provider.cancel(false);
   provider.renew();
   const next = await configured(world.nextRun());
-  const open = () => next.session.ledger.read().filter(({ record }) => isPending(record)).length;
-  return { ...next, open, outputs };
+  const pendingCount = () =>
+    next.session.ledger.read().filter(({ record }) => isPending(record)).length;
+  return { ...next, pendingCount, outputs };
 }
 const empty = propertyMap({});
 
 test.each(["diff", "update", "refresh", "delete"])(
   "after a %s whose outputs have the stamp of an earlier session, no create is pending",
   async (call) => {
-    const { provider, open, outputs } = await withPendingCreate();
-    expect(open()).toBe(1);
+    const { provider, pendingCount, outputs } = await withPendingCreate();
+    expect(pendingCount()).toBe(1);
     const change = { ...removal, oldOutputs: outputs, news: inputsOf() };
     if (call === "diff") await provider.diff(change);
     if (call === "update") await provider.update({ ...change, preview: false });
     if (call === "refresh") await provider.read({ ...removal, inputs: inputsOf(), outputs });
     if (call === "delete") await provider.delete(change).catch(() => undefined);
-    expect(open()).toBe(0);
+    expect(pendingCount()).toBe(0);
   },
 );
 
-test("outputs without a stamp, an import and a `.get()` leave the create pending (defects 2, 26)", async () => {
-  const { provider, open } = await withPendingCreate();
+test("outputs without a stamp, an import and a `.get()` leave the create pending", async () => {
+  const { provider, pendingCount } = await withPendingCreate();
   const change = { ...removal, news: inputsOf() };
   await provider.diff(change);
   await provider.read({ ...removal, inputs: inputsOf(), outputs: state() });
   await provider.read({ ...removal, inputs: empty, outputs: empty });
   const imported = await provider.read({ ...removal, inputs: undefined, outputs: undefined });
-  expect(open()).toBe(1);
+  expect(pendingCount()).toBe(1);
   // After a previewed import, Check and Diff come to the same process.
   await provider.diff({ ...change, oldOutputs: imported?.outputs ?? empty });
-  expect(open()).toBe(1);
+  expect(pendingCount()).toBe(1);
 });
 
-test("deleting the instance that was to be replaced does not settle the one created for it", async () => {
-  const { provider, open, service } = await withPendingCreate();
+test("the Delete of a replaced instance does not settle the record of the instance that replaces it", async () => {
+  const { provider, pendingCount, service } = await withPendingCreate();
   service.has("old");
   service.instances.delete("old");
   await provider.delete({ ...removal, id: "old" });
-  expect(open()).toBe(1);
+  expect(pendingCount()).toBe(1);
 });
 
 test.each([
   { cancels: [true], stage: "delivered" },
   // After a second Ctrl-C, the engine may have ended without saving the answers.
   { cancels: [false, true], stage: "replied" },
-])("after Cancels (orderly or not: $cancels), the create is $stage", async ({ cancels, stage }) => {
+])("after Cancels with `isOrderly` $cancels, the record is $stage", async ({ cancels, stage }) => {
   const world = scene();
   const { provider, service, session } = await configured(world);
   service.posts.push(ready);

@@ -17,7 +17,7 @@ import { diffInstance } from "./instance/diff";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
-import { secretTexts, type PropertyValue } from "./propertyValue";
+import { secretStrings, type PropertyValue } from "./propertyValue";
 import {
   isRefresh,
   type CheckRequest,
@@ -48,11 +48,14 @@ export function createProvider(ctx: ProviderContext): Provider {
   /** From now on, secrets in the values of this object are removed from messages. */
   const hideSecrets = (values: object): void => {
     for (const value of Object.values(values) as PropertyValue[]) {
-      for (const text of secretTexts(value)) ctx.redactor.hide(text);
+      for (const text of secretStrings(value)) ctx.redactor.hide(text);
     }
   };
 
-  /** Warns of user data that cloud-init would ignore, once for each resource, since a replacement is checked twice. */
+  /**
+   * Warns of user data that cloud-init would ignore, once for each resource, since the engine checks a replacement
+   * twice.
+   */
   const warnOfUserData = async (
     { urn, olds }: CheckRequest,
     { inputs }: CheckResponse,
@@ -93,7 +96,7 @@ export function createProvider(ctx: ProviderContext): Provider {
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
         const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
         if (current) {
-          // In attach mode, the engine configures every provider of the program in this one process.
+          // With PULUMI_DEBUG_PROVIDERS, the engine configures every provider of the program in this one process.
           if (current.configurationKey === configurationKey) return;
           throw new OperationFailed(secondConfiguration);
         }
@@ -152,8 +155,8 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // A Cancel while calls run comes from Ctrl-C. After it, a second Ctrl-C may end the engine before it saves the
-      // replies, so a later orderly signal proves nothing.
+      // A Cancel while calls run comes from Ctrl-C, and is not orderly. After it, a second Ctrl-C may end the engine
+      // before the engine saves the replies, so a later orderly Cancel proves nothing.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },

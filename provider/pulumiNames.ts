@@ -24,8 +24,8 @@ export function projectOf(urn: string): string {
 }
 
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
-export function isSameResource(one: string, other: string): boolean {
-  return withoutStack(one) === withoutStack(other);
+export function isSameResource(urn: string, otherUrn: string): boolean {
+  return withoutStack(urn) === withoutStack(otherUrn);
 }
 
 function withoutStack(urn: string): string {
@@ -35,7 +35,7 @@ function withoutStack(urn: string): string {
 /** The string that the provider sends for an unknown value. Pulumi's SDKs send it for values of every type. */
 export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** All strings that stand for an unknown value: one that is known only after another resource was created. */
+/** All strings that stand for an unknown value, which is known only after another resource was created. */
 export const unknownTexts: ReadonlySet<string> = new Set([
   unknownText,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // boolean

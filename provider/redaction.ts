@@ -4,15 +4,15 @@
  */
 
 /**
- * In characters. A shorter secret is likely to be an ordinary word: hiding it would make messages unreadable
- * and would protect nothing.
+ * The minimum length of a secret that is hidden, in characters. A shorter secret is likely to be an ordinary word. To
+ * hide such a word would make messages unreadable and would protect nothing.
  */
 const minSecretLength = 6;
-/** In characters. A line of a multi-line secret is also hidden by itself if the line is at least this long. */
+/** The minimum length, in characters, of a line of a multi-line secret that is also hidden by itself. */
 const minLineLength = 16;
-/** In characters. `hideParts` hides the parts of a secret that are at least this long. */
+/** The minimum length of the parts of a secret that `hideParts` hides, in characters. */
 const partLength = 8;
-/** In characters. `hideParts` ignores a shorter secret. */
+/** The minimum length of a secret whose parts `hideParts` hides, in characters. */
 const minLengthForParts = 16;
 
 /** Replaces a secret in a message. */
@@ -34,6 +34,7 @@ export function printable(text: string): string {
 /** Knows the secrets of this process, and replaces them in messages. */
 export class Redactor {
   readonly #secrets = new Set<string>();
+  /** The secrets, sorted by length. Undefined until `redact` sorts the secrets again after a change. */
   #longestFirst: string[] | undefined;
   /** Every substring of `partLength` characters of the secrets that were passed to `hideParts`. */
   readonly #parts = new Set<string>();
@@ -56,8 +57,8 @@ export class Redactor {
   }
 
   /**
-   * From now on, `redact` also replaces every part of `secret` of at least `partLength` characters. A service that
-   * repeats a secret in an error may mask or cut off a part of the secret.
+   * From now on, `redact` also replaces every part of `secret` of at least `partLength` characters, since a service
+   * that repeats a secret in an error may mask or cut off a part of the secret.
    */
   hideParts(secret: string): void {
     if (secret.length < minLengthForParts) return;

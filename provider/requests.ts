@@ -14,15 +14,15 @@ export interface CheckFailure {
   reason: string;
 }
 
-/** The inputs that the engine is to use from now on, and what is wrong with them. */
+/** The inputs that the engine uses from now on, and what is wrong with the inputs. */
 export interface CheckResponse {
   inputs: PropertyMap;
   failures: CheckFailure[];
 }
 
 /**
- * Identifies the stack of a run: `id` is the id of the provider resource, which is the same in every run of a
- * stack and another one in each stack. In the first preview of a new stack, the kind is `unknown`.
+ * Identifies the stack of a run by the id of the provider resource, which is the same in every run of a stack and
+ * differs between stacks. In the first preview of a new stack, the kind is `unknown`.
  * Before Configure, the kind is `none`.
  */
 export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
@@ -35,7 +35,9 @@ export interface CheckRequest {
   urn: string;
   olds: PropertyMap;
   news: PropertyMap;
+  /** Random bytes from which a name is generated. */
   randomSeed: Uint8Array;
+  /** The name that the engine proposes. Undefined if `pulumi:autonaming` is not set. */
   autonaming?: { proposedName: string; mode: AutonamingMode } | undefined;
 }
 
@@ -148,7 +150,7 @@ interface ListedResource {
 }
 
 /**
- * The provider, with one method for each call that needs it. A promise rejects with an error of
+ * The provider, with one method for each call of the engine that needs the provider. A promise rejects with an error of
  * `provider/errors.ts`, or with any other error if the provider has a defect.
  */
 export interface Provider {

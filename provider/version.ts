@@ -1,14 +1,14 @@
 /** Compares versions of the Pulumi engine, the plugin and Node. This file runs on any Node. */
 
 /**
- * Whether `version` is older than `than`. Only the numbers count, not a suffix such as `-beta.1`. Returns false
+ * Whether `version` is older than `minimum`. Only the numbers count, not a suffix such as `-beta.1`. Returns false
  * if either string is not a version.
  */
-export function isOlder(version: string, than: string): boolean {
-  const [numbers, otherNumbers] = [versionNumbers(version), versionNumbers(than)];
-  if (!numbers || !otherNumbers) return false;
-  const index = numbers.findIndex((number, i) => number !== otherNumbers[i]);
-  return index >= 0 && (numbers[index] ?? 0) < (otherNumbers[index] ?? 0);
+export function isOlder(version: string, minimum: string): boolean {
+  const [numbers, minimumNumbers] = [versionNumbers(version), versionNumbers(minimum)];
+  if (!numbers || !minimumNumbers) return false;
+  const index = numbers.findIndex((number, i) => number !== minimumNumbers[i]);
+  return index >= 0 && (numbers[index] ?? 0) < (minimumNumbers[index] ?? 0);
 }
 
 function versionNumbers(version: string): number[] | undefined {

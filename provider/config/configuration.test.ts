@@ -107,7 +107,7 @@ test("a secret setting that is wrong is named only in the reason", () => {
   ]);
 });
 
-test("the token under a wrong name is never printed, nor named with its value (G8)", () => {
+test("a token under a wrong name, or as another setting, is never printed, even by the engine (G8)", () => {
   expect(failures({ apitoken: "sk_live_abcdef" })).toEqual([
     {
       property: "",
@@ -140,7 +140,7 @@ test("a setting that is not known yet is not checked, even if another setting ne
   }
 });
 
-test("destroy needs its path, and a wrong path is reported as wrong, not as missing", () => {
+test("the policy `destroy` needs `destroyPath`, and a wrong path is reported as wrong, not as missing", () => {
   expect(failures({ deletePolicy: "destroy" })).toEqual([
     { property: "deletePolicy", reason: expect.stringContaining("needs compute:destroyPath") },
   ]);
@@ -152,7 +152,7 @@ test("destroy needs its path, and a wrong path is reported as wrong, not as miss
 test.each([
   ["test", "sk_live_abcdef", "billing is active"],
   ["live", "sk_test_abcdef", "ephemeral"],
-])("where a %s token is required, the other kind is refused", (kind, token, why) => {
+])("if a %s token is required, the other kind is refused", (kind, token, why) => {
   const [failure] = failures({ requireTokenKind: kind, apiToken: token });
   expect(failure?.property).toBe("requireTokenKind");
   expect(failure?.reason).toContain(why);
@@ -243,7 +243,7 @@ test("a token of the configuration wins over the file, which is then not read", 
   expect({ apiToken, apiTokenFile }).toEqual({ apiToken: "sk_live_abcdef" });
 });
 
-test("COMPUTE_API_TOKEN and a file with another token are an error that names both, and no token", () => {
+test("if COMPUTE_API_TOKEN and the file have different tokens, the error names both places, and no token", () => {
   const file = fileOf(fileToken);
   const env = { COMPUTE_API_TOKEN: "sk_test_otherCanary", COMPUTE_API_TOKEN_FILE: file };
   expect(checkConfig(propertyMap({ baseUrl: required.baseUrl }), source(env)).failures).toEqual([
@@ -287,7 +287,7 @@ test.each([
   expect(told[0]?.reason).not.toContain("Canary");
 });
 
-test("from then on, the token of the file is removed from messages (G8)", () => {
+test("after CheckConfig, the token of the file is removed from messages (G8)", () => {
   const { env, redactor } = source({ COMPUTE_API_TOKEN_FILE: fileOf(fileToken) });
   checkConfig(propertyMap({}), { env, redactor });
   expect(redactor.redact(`a ${fileToken} b`)).toBe("a [secret] b");

@@ -9,7 +9,7 @@ import {
   propertyMap,
   reveal,
   Secret,
-  secretTexts,
+  secretStrings,
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
@@ -104,7 +104,7 @@ function howToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string
   return `run \`${command}\`, or set ${variables}`;
 }
 
-/** Returns the values of the settings that are given and right, and what is wrong with the others. */
+/** Returns the values of the settings that are given and valid, and a failure for each setting that is wrong. */
 function readSettings(
   args: PropertyMap,
   source: SettingsSource,
@@ -152,17 +152,21 @@ function readSettings(
   return { values: values as SettingValues, failures, apiTokenFile };
 }
 
-/** Removes the token of the configuration and the one of COMPUTE_API_TOKEN from messages from now on. */
+/** From now on, removes the token of the configuration and the token in COMPUTE_API_TOKEN from messages. */
 function hideTokens(args: PropertyMap, { env, redactor }: SettingsSource): void {
-  for (const token of [...secretTexts(args["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
+  for (const token of [...secretStrings(args["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
     if (token) hideToken(redactor, token);
   }
 }
 
-/** The value of a setting, and the file that it was read from, if it was. Or the problem of the place that has it. */
+/**
+ * The value of a setting, with the path of the file if the value comes from a file. Or the reason why it can't be read.
+ */
 type Found = { value: unknown; file?: string } | { problem: string };
 
-/** Returns the value that the environment gives a setting, if any. The token may come from a file. */
+/**
+ * Reads a setting from its environment variable, or the token from its file. The value is undefined if there is none.
+ */
 function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): Found {
   const variable = settingEnvironment[name];
   // An empty variable counts as not set.
@@ -184,7 +188,7 @@ function isGiven(value: PropertyValue | undefined): value is PropertyValue {
   return value !== undefined && reveal(value) !== null;
 }
 
-/** Returns the settings that contradict each other. `values` has no value that is wrong or not known yet. */
+/** Returns a failure for each contradiction between settings. `values` has no value that is wrong or not known yet. */
 function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   const failures: CheckFailure[] = [];
   const kind = values.apiToken === undefined ? undefined : tokenKindOf(values.apiToken);

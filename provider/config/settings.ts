@@ -28,11 +28,11 @@ function secondsUpTo(max: number) {
   return numeric(z.number(message).positive(message).max(max, message));
 }
 
-/** At most a day, which is far less than the 25 days that a timer can run. */
+/** A duration in seconds of at most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
 /**
- * The longest search after a create with an unknown outcome. The run waits for the search, so that nothing is
- * made twice (G2).
+ * The maximum of `settlingSeconds`. After a create with an unknown outcome, the run searches this long for the instance
+ * before the create is repeated or fails, so that nothing is made twice (G2).
  */
 const maxSettlingSeconds = 60;
 
@@ -45,7 +45,10 @@ const nonEmptyString = z
   .string({ error: "must be a string" })
   .min(1, { error: "must not be empty", abort: true });
 
-/** Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with paths. */
+/**
+ * Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with
+ * paths.
+ */
 const baseUrl = nonEmptyString.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });
@@ -146,11 +149,14 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The settings of a run, with the defaults filled in. Times are in milliseconds. */
+/**
+ * The settings of a run, with the defaults filled in. `settingDescriptions` says what each means. Times are in
+ * milliseconds.
+ */
 export interface Settings {
   baseUrl: string;
   apiToken: string;
-  /** The file that the token was read from, if it was. The file is read anew when the service refuses the token. */
+  /** The path of the file that holds the token, if there is one. It is read again when the service refuses the token. */
   apiTokenFile: string | undefined;
   tokenKind: TokenKind;
   requestsPerMinute: number;
@@ -164,11 +170,12 @@ export interface Settings {
   leftovers: "warn" | "fail";
 }
 
-/** The settings that are given, after their checks. */
+/** The values of the settings that are given, after their checks. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * Makes the settings of a run from checked values. `apiTokenFile` is the file that the token was read from, if it was.
+ * Makes the settings of a run from checked values. `apiTokenFile` is the path of the file that holds the token, if there
+ * is one.
  *
  * @throws Error if the token is neither a live nor a test token, which the check refuses
  */

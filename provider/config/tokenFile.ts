@@ -10,7 +10,9 @@ import { settingTypes } from "./settings";
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
 
-/** In bytes. A longer file is not read, because every part of its contents would be hidden in messages. */
+/**
+ * The maximum size of the file in bytes. All of its content would be hidden in messages, so a longer file is not read.
+ */
 const maxFileBytes = 16 * 1024;
 
 /** The token in the file, or what is wrong with the file. The problem never shows a token. */
@@ -29,8 +31,8 @@ export function hideToken(redactor: Redactor, token: string): void {
 }
 
 /**
- * Reads the token from the file at `path`, without the white space around it. When this function
- * returns, the redactor hides the token already.
+ * Reads the token from the file at `path`, without the white space around it. The redactor hides
+ * the token before this function returns.
  */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
   if (/sk_(live|test)_/i.test(path)) {
@@ -39,27 +41,27 @@ export function readTokenFile(path: string, redactor: Redactor): TokenFileConten
       problem: `${tokenFileVariable} holds a token, but must be the path of a file that holds one; set COMPUTE_API_TOKEN to a token`,
     };
   }
-  // The engine starts the plugin in the project's folder, and a person types commands in another one. The value is not
-  // repeated, since it may be a token without its prefix.
+  // The engine starts the plugin in the project's folder, and a person types commands in another one, so a relative path
+  // would name two files. The message does not repeat the value, since it may be a token without its prefix.
   if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
-  const describe = (problem: string) => tokenFileProblem(path, problem);
+  const problemWith = (problem: string) => tokenFileProblem(path, problem);
   let content: string;
   try {
-    // A pipe might block for ever, and can't be read anew.
+    // Only regular files are read, because a pipe might block for ever, and can't be read a second time.
     const stat = statSync(path);
-    if (!stat.isFile()) return describe("is not a regular file");
-    if (stat.size > maxFileBytes) return describe("is too long to hold a token");
+    if (!stat.isFile()) return problemWith("is not a regular file");
+    if (stat.size > maxFileBytes) return problemWith("is too long to hold a token");
     content = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return describe("does not exist");
-    return describe(`can't be read (${code ?? "unknown error"})`);
+    if (code === "ENOENT") return problemWith("does not exist");
+    return problemWith(`can't be read (${code ?? "unknown error"})`);
   }
   const token = content.trim();
-  if (token === "") return describe("is empty");
+  if (token === "") return problemWith("is empty");
   hideToken(redactor, token);
   const parsed = settingTypes.apiToken.safeParse(token);
   if (parsed.success) return { token };
   const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
-  return describe(`does not hold a usable token: it ${reason}`);
+  return problemWith(`does not hold a usable token: it ${reason}`);
 }

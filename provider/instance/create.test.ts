@@ -1,4 +1,4 @@
-/** Tests of Create with a service whose POSTs are scripted. They show that `create.ts` carries out the protocol. */
+/** Tests of Create with a service whose POSTs are scripted. They check that `create.ts` carries out the protocol. */
 import { expect, test } from "@jest/globals";
 import type { CreateBody } from "../api/contract";
 import { InstanceUnfinished, OperationFailed } from "../errors";
@@ -32,8 +32,8 @@ function create({ session }: Scene, { name = "web", inputs, ...more }: CreateOpt
   });
 }
 
-/** Makes each PROVISIONING instance ACTIVE with the next listing. */
-function quick(world: Scene): Scene {
+/** Makes the service list each PROVISIONING instance as ACTIVE. */
+function activating(world: Scene): Scene {
   world.service.page = () => {
     for (const [id, item] of world.service.instances) {
       if (item.status === "PROVISIONING")
@@ -50,11 +50,11 @@ const newestRecord = (world: Scene) => records(world).findLast((record) => recor
 const stages = (world: Scene) => records(world).map(({ stage }) => stage);
 const posts = ({ service }: Scene) => service.count("create");
 /** The number of instances with this name, which must not exceed one ("nothing is made twice", G2). */
-const named = ({ service }: Scene, name: string) =>
+const countNamed = ({ service }: Scene, name: string) =>
   [...service.instances.values()].filter((item) => item.name === name).length;
 
 test('a create is one POST between a baseline and the wait, and its record has the id and the stage "replied"', async () => {
-  const world = quick(scene());
+  const world = activating(scene());
   const { id, outputs } = await create(world, { inputs: { sshKeys: ["k"], userData: "hi" } });
   expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
   expect(world.service.calls).toEqual(["account", "list", "create web", "list"]);
@@ -77,19 +77,19 @@ test('a create is one POST between a baseline and the wait, and its record has t
 
 test("a preview sends nothing (G10)", async () => {
   const world = scene();
-  const answer = await createInstance(world.session, {
+  const response = await createInstance(world.session, {
     urn,
     inputs: inputsOf(),
     timeoutSeconds: 0,
     preview: true,
   });
-  expect(answer.id).toBe("");
+  expect(response.id).toBe("");
   expect(world.service.calls).toEqual([]);
   expect(records(world)).toEqual([]);
 });
 
 test("creates of different names share their baseline, and none waits for another", async () => {
-  const world = quick(scene());
+  const world = activating(scene());
   const names = Array.from({ length: 25 }, (_, n) => `web-${n}`);
   await Promise.all(names.map((name) => create(world, { name, urn: urnOf(name) })));
   expect(posts(world)).toBe(25);
@@ -97,7 +97,7 @@ test("creates of different names share their baseline, and none waits for anothe
 });
 
 test.each([400, 401, 403, 404, 422])(
-  "a %i with the error envelope makes nothing: one clear error, no look",
+  "after a %i with the error envelope, which makes nothing, the create fails without another listing",
   async (status) => {
     const world = scene();
     world.service.posts.push(post(answered(status), { acts: false }));
@@ -120,15 +120,15 @@ test("without a connection, the POST is tried four times, each with its own reco
   expect(records(world).filter(isPending)).toEqual([]);
 });
 
-test("a 429 fails nothing: the POST is sent again with the next permit", async () => {
-  const world = quick(scene());
+test("after a 429, the POST is sent again with the next permit of the rate limit", async () => {
+  const world = activating(scene());
   world.service.posts.push(post(answered(429), { acts: false }));
   await create(world);
   expect(posts(world)).toBe(2);
   expect(records(world).filter(isPending)).toHaveLength(1);
 });
 
-const lost = [
+const unclearErrors = [
   answered(404, "POST", false),
   answered(409),
   answered(500),
@@ -140,10 +140,10 @@ const lost = [
   failed("unreadable"),
 ];
 
-test.each(lost)(
-  "an instance of a generated name that an unclear POST made is adopted, not repeated: %s",
+test.each(unclearErrors)(
+  "after an unclear POST, its instance is adopted if the name is generated, and the POST is not repeated: %s",
   async (error) => {
-    const world = quick(scene());
+    const world = activating(scene());
     world.service.posts.push(post(error, { acts: true }));
     const { id, outputs } = await create(world, { name: generatedName });
     expect(outputs).toMatchObject({ status: "ACTIVE", name: generatedName });
@@ -153,8 +153,8 @@ test.each(lost)(
   },
 );
 
-test("an instance whose name the program chose is reported, and never adopted (defect 5)", async () => {
-  const world = quick(scene());
+test("an instance whose name the program chose is reported, and never adopted", async () => {
+  const world = activating(scene());
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world));
   expect(error.message).toContain("i-1. The provider did not generate the name");
@@ -163,7 +163,7 @@ test("an instance whose name the program chose is reported, and never adopted (d
   expect(newestRecord(world)).toMatchObject({ stage: "unknown", ended: true });
 });
 
-test("a name that only looks generated counts as the program's (defect 6)", async () => {
+test("a name that only looks generated counts as chosen by the program", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(
@@ -172,8 +172,8 @@ test("a name that only looks generated counts as the program's (defect 6)", asyn
   expect(error.message).toContain("The provider did not generate the name");
 });
 
-test("a generated name is proof even after an incomplete baseline", async () => {
-  const world = quick(scene());
+test("an instance with the generated name is adopted even if the baseline was not complete", async () => {
+  const world = activating(scene());
   world.service.unreadable = 1;
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   await create(world, { name: generatedName });
@@ -182,7 +182,7 @@ test("a generated name is proof even after an incomplete baseline", async () => 
 });
 
 test("an instance that turns up late in the settling time is adopted", async () => {
-  const world = quick(scene());
+  const world = activating(scene());
   world.service.posts.push((body, _, service) => {
     const born = service.accept(body);
     const item = service.instances.get(born.id);
@@ -192,13 +192,13 @@ test("an instance that turns up late in the settling time is adopted", async () 
   });
   await create(world, { name: generatedName });
   expect(posts(world)).toBe(1);
-  expect(named(world, generatedName)).toBe(1);
+  expect(countNamed(world, generatedName)).toBe(1);
 });
 
 test.each([500, 502, 503])(
   "after an answered %i that made nothing, one more POST is made",
   async (status) => {
-    const world = quick(scene());
+    const world = activating(scene());
     world.service.posts.push(post(answered(status), { acts: false }));
     const { outputs } = await create(world);
     expect(outputs["status"]).toBe("ACTIVE");
@@ -257,7 +257,7 @@ test("if the search itself fails, the error says so, and no second POST is sent"
 });
 
 test("a listing that fails for a while is repeated", async () => {
-  const world = quick(scene());
+  const world = activating(scene());
   world.service.posts.push((body, _signals, service) => {
     service.accept(body);
     service.listFaults.push(fail(answered(503, "GET")), fail(failed("unanswered", "cut", "GET")));
@@ -267,7 +267,7 @@ test("a listing that fails for a while is repeated", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("several possible instances are an error that names them", async () => {
+test("if several instances may be the one of the POST, the create fails and names them", async () => {
   const world = scene();
   world.service.posts.push((body, _signals, service) => {
     service.accept(body);
@@ -281,7 +281,7 @@ test("several possible instances are an error that names them", async () => {
   expect(posts(world)).toBe(1);
 });
 
-test("an instance that existed before is not taken for the new one", async () => {
+test("an instance that existed before the POST is never adopted", async () => {
   const world = scene();
   world.service.has("old", { name: "web" });
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
@@ -310,7 +310,7 @@ test("after a refused second POST, the outcome of the first one is still unknown
 });
 
 test("an instance of the first POST that turns up after the second POST is reported from the last listing", async () => {
-  const world = quick(scene());
+  const world = activating(scene());
   world.service.posts.push(post(answered(500), { acts: false }), (body, _signals, service) => {
     const accepted = service.accept(body);
     service.has("late", { name: body.name });
@@ -344,36 +344,36 @@ test("after Ctrl-C, the newest listing of the wait is used as the last listing",
   expect(world.messages.warnings).toEqual([expect.stringContaining("late")]);
 });
 
-test("the same explicit name twice in one program: one POST at a time, and two instances", async () => {
-  const world = quick(scene());
+test("two resources with the same explicit name send one POST at a time, and get two instances", async () => {
+  const world = activating(scene());
   let underWay = 0;
-  let most = 0;
+  let maxUnderWay = 0;
   const slow = async (body: CreateBody, _: unknown, service: FakeService) => {
-    most = Math.max(most, ++underWay);
+    maxUnderWay = Math.max(maxUnderWay, ++underWay);
     await world.clock.sleep(1000);
     underWay--;
     return service.accept(body);
   };
   world.service.posts.push(slow, slow);
   const both = await Promise.all([create(world), create(world, { urn: urnOf("other") })]);
-  expect(most).toBe(1);
+  expect(maxUnderWay).toBe(1);
   expect(new Set(both.map(({ id }) => id)).size).toBe(2);
 });
 
-test("a POST has a baseline begun after the one before it, of the same name, was settled", async () => {
-  const world = quick(scene());
+test("the baseline of a POST begins after the previous POST of the same name has ended", async () => {
+  const world = activating(scene());
   world.service.posts.push(post(answered(400), { acts: false }));
   await Promise.allSettled([create(world), create(world, { urn: urnOf("other") })]);
   expect(world.service.calls.slice(1, 5)).toEqual(["list", "create web", "list", "create web"]);
 });
 
-test("a lost answer is never settled with the instance of another resource of this run", async () => {
+test("after a POST without an answer, an instance of another resource of this run is never taken", async () => {
   const world = scene();
   world.service.posts.push(
     (body, _signals, service) => service.accept(body),
     post(failed("unanswered"), { acts: false }),
   );
-  quick(world);
+  activating(world);
   const [first, second] = await Promise.allSettled([
     create(world),
     create(world, { urn: urnOf("other") }),
@@ -385,9 +385,9 @@ test("a lost answer is never settled with the instance of another resource of th
   });
 });
 
-// --- the create is ended from outside ---
+// --- a cancel or the time-out ends the create ---
 
-test("Ctrl-C before the POST: nothing is sent or recorded", async () => {
+test("after Ctrl-C before the POST, nothing is sent or recorded", async () => {
   const world = scene();
   world.service.listFaults.push(() => world.cancel());
   expect(isEnded(await errorOf(create(world)))).toBe(true);
@@ -405,7 +405,7 @@ test("a POST that Ctrl-C stopped before it was sent leaves no pending record", a
   expect(records(world).filter(isPending)).toEqual([]);
 });
 
-test("Ctrl-C while the answer is under way: its id is kept (G1)", async () => {
+test("if Ctrl-C comes while the answer is under way, the id in the answer is kept (G1)", async () => {
   const world = scene();
   world.service.posts.push(async (body, { grace }, service) => {
     world.cancel();
@@ -457,7 +457,7 @@ test("a time-out during the search says what is not known, and keeps the record"
   expect(newestRecord(world)).toBeDefined();
 });
 
-test("the time-out before a second POST never says that nothing was sent", async () => {
+test("a cancel before the second POST does not make the error say that nothing was sent", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (_body, { unsent }) => {
     world.cancel();
@@ -469,14 +469,14 @@ test("the time-out before a second POST never says that nothing was sent", async
   expect(newestRecord(world)).toBeDefined();
 });
 
-test("a defect in the client settles nothing: the POST may have gone out", async () => {
+test("after a defect in the client, the record stays pending, because the POST may have been sent", async () => {
   const world = scene();
   world.service.createInstance = () => Promise.reject(new TypeError("defect"));
   expect(await errorOf(create(world))).toBeInstanceOf(TypeError);
   expect(newestRecord(world)).toMatchObject({ stage: "sending", ended: true });
 });
 
-test("a defect after the 202 keeps the id (G1)", async () => {
+test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
   world.session.creates.noteMade = () => {
     throw new TypeError("defect");
@@ -484,9 +484,9 @@ test("a defect after the 202 keeps the id (G1)", async () => {
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
 });
 
-// --- an error hook makes the engine ask again ---
+// --- an error hook makes the engine repeat the Create call ---
 
-test("the second call goes on waiting for the known id, whatever fails by then (defect 3)", async () => {
+test("the second call goes on waiting for the known id, even if a listing fails", async () => {
   const world = scene();
   const first = await errorOf(create(world, { timeoutSeconds: 5 }));
   expect(first).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
@@ -513,7 +513,7 @@ test("no timer is left, however the create ends", async () => {
     post(failed("unanswered"), { acts: true }),
   ];
   for (const end of ends) {
-    const world = quick(scene());
+    const world = activating(scene());
     if (end) world.service.posts.push(end);
     await create(world).catch(() => undefined);
     await new Promise(setImmediate);

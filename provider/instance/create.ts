@@ -37,8 +37,8 @@ const graceMs = 10_000;
 const lastListingSeconds = 30;
 
 /**
- * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit delays, one after the
- * other, share such a listing. With 2,000 instances, one listing takes 20 requests.
+ * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit delays
+ * share such a listing. Without that, each would fetch its own, and with 2,000 instances a listing takes 20 requests.
  */
 const maxRenewedBaselineAgeMs = 15_000;
 
@@ -70,10 +70,12 @@ class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
   readonly #signal: AbortSignal;
+  /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
+  /** The create as the functions of `messages.ts` describe it. */
   readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
-  /** Set before the protocol begins. */
+  /** The input of the protocol. Set, like `#api`, before the protocol begins, unless the instance is known already. */
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
   #permit: PostPermit | undefined;
@@ -81,7 +83,7 @@ class Create implements Disposable {
   #recordKey: string | undefined;
   /** The created instance. Set as soon as its id is known. */
   #instance: PendingInstance | undefined;
-  /** A listing that began after this mark (`ListingSource.mark`) began after the last POST or take-over ended. */
+  /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;
 
   constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
@@ -109,7 +111,7 @@ class Create implements Disposable {
   async run(): Promise<CreateResponse> {
     const { ledger, creates } = this.#session;
     try {
-      const { key, before } = await this.#decide();
+      const { key, before } = await this.#obtainInstance();
       this.#progress.stop();
       const instance = this.#instance;
       if (!instance) throw new Error("an accepted create has no instance");
@@ -146,8 +148,8 @@ class Create implements Disposable {
       ledger.move(this.#recordKey, { ...stageChange, ended: true });
   }
 
-  /** Continues with the instance of an earlier call of this session, or follows the protocol to an instance. */
-  async #decide(): Promise<AcceptedResult> {
+  /** Returns the unfinished instance of an earlier call of this session, or follows the protocol to an instance. */
+  async #obtainInstance(): Promise<AcceptedResult> {
     const { creates, connection } = this.#session;
     const { urn, inputs } = this.#request;
     const unfinished = creates.unfinished(urn);
@@ -162,6 +164,7 @@ class Create implements Disposable {
     this.#api = api;
     this.#spec = this.#specAt(origin);
     const { name } = this.#args;
+    // Creates with the same name run one after the other until their ids are known.
     return await creates.inTurn(name, this.#signal, async () => {
       try {
         return await this.#follow(protocol.begin());
@@ -171,7 +174,7 @@ class Create implements Disposable {
     });
   }
 
-  /** The protocol's input for an instance at this origin. */
+  /** Returns the protocol's input for an instance of this origin. */
   #specAt(origin: Origin): protocol.CreateSpec {
     const { settings, run } = this.#session;
     const { scope, stateless } = run;
@@ -279,27 +282,30 @@ class Create implements Disposable {
     }
   }
 
-  /** Clock time from which every listing shows an instance that the record's POST created. */
+  /** Returns the clock time from which every listing shows an instance that the record's POST created. */
   #settledBy({ stage, at }: LedgerRecord): number {
-    // The POST of a killed run has perhaps taken as long as the time-out of a request.
+    // A killed run recorded only the time before its POST, which has perhaps taken as long as the time-out of a request.
     const maxRequestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
     return this.#session.settledBy(at) + maxRequestMs;
   }
 
-  /** Returns a listing that began at most `maxAgeMs` ago, and after the last turn of this name. Creates share it. */
+  /**
+   * Returns a listing, possibly shared, that began at most `maxAgeMs` ago and after the last turn (`inTurn`) of this
+   * name.
+   */
   #listBaseline(maxAgeMs: number): Promise<Listing> {
     const { creates, ctx, listings } = this.#session;
     const after = creates.turnEndMark(this.#args.name);
     return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
   }
 
-  /** The event for a listing that has arrived. */
+  /** Returns the event for a listing that has arrived. */
   #listedEvent(listing: Listing): protocol.Event {
     const now = this.#session.ctx.clock.now();
     return { kind: "listed", observation: this.#observationOf(listing), now };
   }
 
-  /** A listing, with what the session and the ledger know now. */
+  /** Returns a listing together with what the session and the ledger know now. */
   #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
     const { creates, state, ledger, ctx } = this.#session;
     return {
@@ -347,7 +353,7 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    // This comes before anything else can go wrong: from here on, every error carries the id (G1).
+    // From here on, every error carries the id (no created instance is lost: G1).
     if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
     if (outcome.kind === "unclear") {
       this.#progress.stop();
@@ -360,7 +366,7 @@ class Create implements Disposable {
   /**
    * Sets the instance and its first outputs.
    *
-   * @param after Listings that began before this mark prove nothing about the instance.
+   * @param after Listings that began before this mark (`ListingSource.mark`) prove nothing about the instance.
    * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
    */
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
@@ -416,7 +422,7 @@ class Create implements Disposable {
     }
   }
 
-  /** Notes the instance of this create in the session and in the ledger. */
+  /** Notes in the session and in the ledger that the instance belongs to this create. */
   #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
     const { ledger, creates, ctx } = this.#session;
     const { id, name, createdAt, networks } = accepted;
@@ -432,14 +438,16 @@ class Create implements Disposable {
     ledger.move(key, { stage: "accepted", id });
     if (from === "earlierRun") {
       const { shownName, urn } = this.#subject;
-      // A secret name stays redacted: the name as listed would print it.
+      // Only a name that is not secret is shown as the service lists it.
       const isPublic = shownName === this.#args.name;
       const messageName = isPublic ? (name ?? shownName) : shownName;
       ctx.messages.warning(resumedNotice(id, messageName), urn);
     }
   }
 
-  /** After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2). */
+  /**
+   * After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2).
+   */
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;
@@ -465,7 +473,7 @@ class Create implements Disposable {
     }
   }
 
-  /** The date and time now (ISO 8601). */
+  /** Returns the present date and time (ISO 8601). */
   #now(): string {
     return this.#session.ctx.clock.date().toISOString();
   }

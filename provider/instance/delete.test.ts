@@ -53,18 +53,21 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(world.service.count("destroy")).toBe(0);
 });
 
-test("a sandbox instance is never said to be billed", async () => {
+test("no message says that a sandbox instance is billed", async () => {
   const world = existing({ apiToken: new Secret(testToken), deletePolicy: "fail" });
   for (const outputs of [acceptedOutputs(world), propertyMap({})]) {
     expect((await errorOf(remove(world, outputs))).message).not.toContain("billed");
   }
 });
 
-test.each([{}, destroyPath])("what is gone already is deleted, with %j", async (args) => {
-  const world = scene(args);
-  await remove(world);
-  expect(world.service.count("destroy")).toBe(0);
-});
+test.each([{}, destroyPath])(
+  "the Delete of an instance that is gone already succeeds, with %j",
+  async (args) => {
+    const world = scene(args);
+    await remove(world);
+    expect(world.service.count("destroy")).toBe(0);
+  },
+);
 
 test("if it is not known whether the instance exists, the error says so", async () => {
   const world = scene();
@@ -120,7 +123,7 @@ test.each<[string, (world: Scene) => PropertyMap]>([
     },
   ],
   [
-    "the listing is not whole",
+    "the listing is not complete",
     (world) => {
       world.service.unreadable = 1;
       return acceptedOutputs(world);
@@ -164,10 +167,10 @@ test("a hundred deletes with retain share one listing, and one wait for a servic
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
-test("a live instance is never dropped by the default of a test token (G3, G4)", async () => {
-  const made = existing();
-  const world = made.nextRun({ apiToken: new Secret(testToken) });
-  expect((await errorOf(remove(world, acceptedOutputs(made)))).message).toContain(
+test("the default policy of a test token never drops an instance of a live token (G3, G4)", async () => {
+  const firstRun = existing();
+  const world = firstRun.nextRun({ apiToken: new Secret(testToken) });
+  expect((await errorOf(remove(world, acceptedOutputs(firstRun)))).message).toContain(
     "made with a live token",
   );
 });
@@ -228,7 +231,7 @@ test.each([
   },
 );
 
-test("a 404 for an instance that is still listed puts the path in doubt", async () => {
+test("after a 404 for an instance that is still listed, the error asks to check the path", async () => {
   const world = existing({ ...destroyPath, settlingSeconds: 10 });
   world.service.destroys.push(fail(answered(404, "DELETE")));
   expect((await errorOf(remove(world))).message).toContain(
@@ -236,7 +239,7 @@ test("a 404 for an instance that is still listed puts the path in doubt", async 
   );
 });
 
-test("a listing that lags behind a destroy whose answer was lost puts nothing in doubt", async () => {
+test("if a listing lags behind an earlier DELETE whose answer was lost, the Delete succeeds", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(fail(answered(404, "DELETE")));
   world.service.listFaults.push(undefined, undefined, () => {
@@ -249,7 +252,7 @@ test("a listing that lags behind a destroy whose answer was lost puts nothing in
 const justMade = (world: Scene) =>
   propertyMap({ ...acceptedOutputs(world), __accepted: world.clock.date().toISOString() });
 
-test("a 404 just after the creation is no proof: a replica may lag (G3)", async () => {
+test("a 404 just after the creation is no proof, since a replica of the service may lag (G3)", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(fail(answered(404, "DELETE")));
   world.service.listFaults.push(undefined, () => {
@@ -260,7 +263,7 @@ test("a 404 just after the creation is no proof: a replica may lag (G3)", async 
   expect(message).toContain("which is still listed");
 });
 
-test("a DELETE that the service acknowledged is evidence: no settling time is waited for", async () => {
+test("after a DELETE that the service acknowledged, the Delete does not wait for the settling time", async () => {
   const world = scene(destroyPath);
   world.service.unreadable = 1;
   world.service.destroys.push(() => {
@@ -270,7 +273,7 @@ test("a DELETE that the service acknowledged is evidence: no settling time is wa
   expect(world.clock.now()).toBeLessThan(10_000);
 });
 
-test("an instance that this very run took over is not destroyed with an older record of it", async () => {
+test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
   const world = existing(destroyPath);
   world.session.creates.noteTakenOver("i-1");
   await remove(world);
@@ -278,7 +281,7 @@ test("an instance that this very run took over is not destroyed with an older re
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
 });
 
-test("a 404 for an instance that is gone by then is success", async () => {
+test("after a 404 for an instance that is gone by then, the Delete succeeds", async () => {
   const world = existing(destroyPath);
   world.service.destroys.push(() => {
     world.service.instances.clear();
@@ -288,18 +291,18 @@ test("a 404 for an instance that is gone by then is success", async () => {
 });
 
 test("a 404 with another tenant's token never drops the instance (G3)", async () => {
-  const made = existing(destroyPath);
-  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  const firstRun = existing(destroyPath);
+  const world = firstRun.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
   world.service.instances.clear();
-  expect((await errorOf(remove(world, acceptedOutputs(made)))).message).toContain(
+  expect((await errorOf(remove(world, acceptedOutputs(firstRun)))).message).toContain(
     "it can't be proven that the instance is gone",
   );
 });
 
-test("with a rotated token, an instance that it showed and destroyed is gone", async () => {
-  const made = existing(destroyPath);
-  const world = made.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
-  await remove(world, acceptedOutputs(made));
+test("with a rotated token, the Delete of an instance that the new token lists and destroys succeeds", async () => {
+  const firstRun = existing(destroyPath);
+  const world = firstRun.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
+  await remove(world, acceptedOutputs(firstRun));
   expect(world.service.instances.size).toBe(0);
 });
 
@@ -313,20 +316,20 @@ test("without a complete listing, the error says that the proof is missing, and 
 });
 
 test.each([
-  ["one that is gone already", {}, false, ["gone"]],
-  ["one that the destroy call removed", destroyPath, true, ["gone"]],
-  ["one that is let go", { deletePolicy: "retain" }, true, ["dropped"]],
-  ["one that still exists", {}, true, []],
-])("the record of %s is settled with the real outcome", async (_which, args, exists, how) => {
+  ["an instance that is gone already", {}, false, ["gone"]],
+  ["an instance that the destroy call removed", destroyPath, true, ["gone"]],
+  ["an instance that the policy retains", { deletePolicy: "retain" }, true, ["dropped"]],
+  ["an instance that still exists", {}, true, []],
+])("the record of %s gets that outcome", async (_which, args, exists, reasons) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(acceptedOutputs(world), "anEarlierRun");
   world.session.state.observe("i-1", oldOutputs);
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world, oldOutputs).catch(() => undefined);
-  expect(settled.mock.calls).toEqual(how.map((it) => [world.session.settings, "i-1", it]));
+  expect(settled.mock.calls).toEqual(reasons.map((it) => [world.session.settings, "i-1", it]));
 });
 
-test("the record of a dropped instance is not settled if no state is known to have held it (defect 26)", async () => {
+test("the record of a dropped instance is not settled if no state is known to have held it", async () => {
   const world = existing({ deletePolicy: "retain" });
   const settled = jest.spyOn(world.session.ledger, "settleId");
   await remove(world);
@@ -345,7 +348,7 @@ test.each(["fail", "retain"])(
   },
 );
 
-test("without a stack, an instance that is gone is deleted, and destroyPath destroys one", async () => {
+test("without a stack, the Delete succeeds if the instance is gone or `destroyPath` destroys it", async () => {
   for (const [settings, exists] of [
     [{}, false],
     [destroyPath, true],

@@ -32,8 +32,8 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const { id, urn, oldOutputs } = request;
   const { ledger, settings } = session;
   if (session.creates.hasTakenOver(id)) {
-    // This run has given the instance to a resource of the program already. The engine now deletes an older entry of the
-    // same instance from the state, so the instance must stay.
+    // A resource of the program already has the instance. The engine now deletes an older entry of the same instance from
+    // the state, so the instance must stay.
     session.ctx.messages.warning(
       `instance ${id} was not destroyed, because this run took it over for a resource of the program`,
       urn,
@@ -63,7 +63,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
       "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
     ]);
   }
-  // A listing that shows the instance is of the right tenant, whichever token is recorded in the state.
+  // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
   const target = existence.kind === "found" ? { ...known, recordedOrigin: undefined } : known;
   await destroyInstance(session, request, target, operation.signal);
   ledger.settleId(settings, id, "gone");
@@ -82,7 +82,7 @@ export function describeExistence(
   return `instance ${id} still exists${billed}`;
 }
 
-/** Whether the instance is billed, by the token kind in the state or, if the state has none, the configured one. */
+/** Whether the instance is billed. The token kind in the state decides, or the configured one if the state has none. */
 function isBilled(outputs: DeleteRequest["oldOutputs"], configuredTokenKind: string): boolean {
   return (originFromState(outputs)?.tokenKind ?? configuredTokenKind) === "live";
 }
@@ -113,7 +113,7 @@ async function destroyInstance(
           `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${existence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
         );
       }
-      // A listing may lag behind an earlier DELETE whose response was lost.
+      // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
       if (!isAcknowledged && clock.now() - start >= settlingMs) {
         throw new OperationFailed(
           `the destroy call returned 404 for instance ${id}, which is still listed. Check that compute:destroyPath "${destroyPath}" is right`,
@@ -135,7 +135,7 @@ async function destroyInstance(
  * Sends DELETE, and returns whether the service acknowledged it. It returns false after a 404, which means
  * that the instance is gone or that the path is wrong.
  *
- * @throws OperationFailed if the request fails otherwise, or if the operation ends.
+ * @throws OperationFailed if the request fails otherwise, or if the operation ends meanwhile.
  */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
   const { api } = await session.connection.open(signal);
@@ -160,7 +160,7 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
   }
 }
 
-/** What ended the operation, as a clause. */
+/** Says what ended the operation, as a clause. */
 function endOf(error: Canceled | TimedOut): string {
   return error instanceof TimedOut
     ? `the ${error.seconds} s (customTimeouts) were over`
@@ -169,17 +169,18 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** The time-out, in seconds, of a listing whose result is only used in a warning. */
+/** The time-out, in seconds, of the listing in `lookOnce`. Its result is only used in a warning. */
 const lookSeconds = 10;
 
-/** Sessions in which such a listing has failed. Further Deletes of these sessions do not wait for another listing. */
+/** The sessions in which that listing has failed. Further Deletes of these sessions do not wait for another one. */
 const sessionsWithoutLook = new WeakSet<Session>();
 
 /**
  * Drops the instance from the state, and lets it run. The service is only asked so that the warning can be
  * more exact: the Delete succeeds even if the service can't be reached.
  *
- * @throws OperationFailed if the instance lives elsewhere, where another policy may hold.
+ * @throws OperationFailed if the instance belongs to another service, token kind or account, for which another policy may
+ *   hold.
  */
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;

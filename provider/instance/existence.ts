@@ -25,7 +25,7 @@ export type Existence =
 
 /** What is known of an instance before it is searched for. */
 export interface KnownInstance {
-  /** Where the instance lives, according to the state or to a record of the ledger. */
+  /** The service, token and account of the instance, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
   /**
    * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack
@@ -73,8 +73,8 @@ export async function existenceOf(
 }
 
 /**
- * Whether a listing is of the tenant that the instance belongs to. It is if the token is the recorded one or none is
- * recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
+ * Whether a listing is of the tenant that the instance belongs to. That is so if the token is the recorded one, if no
+ * token is recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
  */
 export function isSameTenant(
   session: Session,
@@ -118,19 +118,27 @@ function judgeSearch(
   }
 }
 
-/** The reason why a listing is not complete, for messages. */
+/** Returns the reason why a listing is not complete, for messages. */
 function whyNotComplete({ settings }: Session, { unreadable }: Listing): string {
-  const what = "the service's listing was not complete";
+  const summary = "the service's listing was not complete";
   if (unreadable > 0)
-    return `${what}: it holds an item that can't be read, which may be this instance`;
+    return `${summary}: it holds an item that can't be read, which may be this instance`;
   return settings.cursorParameter
-    ? `${what}, even with compute:cursorParameter "${settings.cursorParameter}"`
-    : `${what}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
+    ? `${summary}, even with compute:cursorParameter "${settings.cursorParameter}"`
+    : `${summary}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
 }
 
-/** @throws OperationFailed if the recorded origin has another service, token kind or account than `now` (G3). */
-export function refuseElsewhere(id: string, recordedOrigin: Origin | undefined, now: Origin): void {
-  const difference = recordedOrigin && originDifference(recordedOrigin, now);
+/**
+ * Stops an operation on an instance that lives elsewhere (nothing is forgotten on weak evidence: G3).
+ *
+ * @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one
+ */
+export function refuseElsewhere(
+  id: string,
+  recordedOrigin: Origin | undefined,
+  configuredOrigin: Origin,
+): void {
+  const difference = recordedOrigin && originDifference(recordedOrigin, configuredOrigin);
   if (!difference) return;
   throw new OperationFailed(
     `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed. Run again with the configuration that the instance was created with.`,

@@ -10,18 +10,18 @@ const urn = urnOf("web");
 const tag = tagOf(urn, scopeId);
 const generated = () => generatedName(urn, scopeId, new Uint8Array());
 
-function create({ session, service }: Scene, name = generated(), as = urn) {
+function create({ session, service }: Scene, name = generated(), resourceUrn = urn) {
   service.posts.push(ready);
   const inputs: Record<string, PropertyValue> = name.includes(tag)
     ? { name, __generated: name }
     : { name };
-  const request = { urn: as, inputs: inputsOf(inputs), timeoutSeconds: 0, preview: false };
+  const request = { urn: resourceUrn, inputs: inputsOf(inputs), timeoutSeconds: 0, preview: false };
   return createInstance(session, request);
 }
 
 const posts = ({ service }: Scene) => service.count("create");
 
-test("a machine that is gone: the instance with the resource's tag is named, with its import (defect 1)", async () => {
+test("without the ledger of the first run, an instance with the resource's tag is named, with its import command", async () => {
   const world = scene();
   world.service.has("i-lost", { name: generated() });
   const { id } = await create(world);
@@ -31,7 +31,7 @@ test("a machine that is gone: the instance with the resource's tag is named, wit
   ]);
 });
 
-test("an instance of the same explicit name is named; of another name, or another resource's tag, not", async () => {
+test("an instance with the same explicit name is named, but not one with another name or another resource's tag", async () => {
   const world = scene();
   world.service.has("i-same", { name: "WEB" });
   world.service.has("i-other", { name: "web-2" });
@@ -41,7 +41,7 @@ test("an instance of the same explicit name is named; of another name, or anothe
   expect(world.messages.warnings[0]).not.toMatch(/i-other|i-tag/);
 });
 
-test("one warning for the resources whose creates share a listing, and none twice", async () => {
+test("resources whose creates share a listing share one warning, and no leftover is named twice", async () => {
   const world = scene();
   for (const name of ["a", "b"]) world.service.has(`i-${name}`, { name });
   await Promise.all(["a", "b"].map((name) => create(world, name, urnOf(name))));
@@ -52,7 +52,7 @@ test("one warning for the resources whose creates share a listing, and none twic
   expect(world.messages.warnings).toHaveLength(1);
 });
 
-test("with a test token it is no warning", async () => {
+test("with a test token, leftovers cause an info message instead of a warning", async () => {
   const world = scene({ apiToken: testToken });
   world.service.has("i-lost", { name: "web" });
   await create(world, "web");
@@ -69,7 +69,7 @@ test("an instance is no leftover if a state holds it, this run created it, or an
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an id that a call named without a stamp may still be a leftover (defect 26)", async () => {
+test("an instance that a call named without a stamp (`__run`) may still be a leftover", async () => {
   const world = scene();
   world.service.has("i-get", { name: "web" });
   world.session.state.observe("i-get", inputsOf());
@@ -77,7 +77,7 @@ test("an id that a call named without a stamp may still be a leftover (defect 26
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-get")]);
 });
 
-test("compute:leftovers fail: no POST, and the message says what needs `warn`", async () => {
+test("with compute:leftovers fail, no POST is sent, and the message says which actions need `warn`", async () => {
   const world = scene({ leftovers: "fail" });
   world.service.has("i-lost", { name: generated() });
   const { message } = await errorOf(create(world));
@@ -87,15 +87,15 @@ test("compute:leftovers fail: no POST, and the message says what needs `warn`", 
   expect(message).toContain("compute:leftovers warn");
 });
 
-test("an incomplete listing is reported once with `warn`, and refused with `fail`", async () => {
+test("an incomplete listing causes one message with `warn`, and an error with `fail`", async () => {
   const world = scene();
   world.service.unreadable = 1;
   await create(world, "a", urnOf("a"));
   await create(world, "b", urnOf("b"));
-  const told = world.messages.all.filter((line) =>
+  const notices = world.messages.all.filter((line) =>
     line.includes("leftovers of earlier creates may be missing"),
   );
-  expect(told).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   const strict = scene({ leftovers: "fail" });
   strict.service.unreadable = 1;
   expect((await errorOf(create(strict))).message).toContain(
@@ -104,7 +104,7 @@ test("an incomplete listing is reported once with `warn`, and refused with `fail
   expect(posts(strict)).toBe(0);
 });
 
-test("--replace after an orderly end: the delivered instance is named (policy retain)", async () => {
+test("if `--replace` follows a run that ended normally, the instance of that run is named (policy retain)", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world, "web");
   world.session.ledger.markDelivered();
@@ -115,7 +115,7 @@ test("--replace after an orderly end: the delivered instance is named (policy re
   ]);
 });
 
-test("--replace is refused before the POST if the delete would fail (defect 29)", async () => {
+test("a create for `--replace` fails before the POST if the Delete of the old instance would fail", async () => {
   const world = scene({ deletePolicy: "fail" });
   const { id } = await create(world, "web");
   world.session.ledger.markDelivered();

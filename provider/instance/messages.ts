@@ -1,6 +1,6 @@
 /**
- * The errors and warnings of a create. They say why it failed, which creates are pending, and which instances
- * may be left over. `create.ts` uses them.
+ * The errors and warnings of a create. They say why the create failed, which creates are pending, and which instances
+ * may be left over from earlier creates. `create.ts` uses them.
  */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
 import { RequestError } from "../api/errors";
@@ -101,7 +101,7 @@ function pendingReason(
   }
 }
 
-/** Returns the warning that names the pending creates of this project, and counts those of others (`elsewhere`). */
+/** Returns the warning that names the pending creates of this project. `elsewhere` counts those of other projects. */
 export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,
@@ -134,7 +134,7 @@ export function resumedNotice(id: string, shownName: string): string {
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
 
-/** The notice that is printed once in a run if a listing before a create was not complete. */
+/** The notice if a listing before a create was not complete. With `compute:leftovers` "warn", a run prints it once. */
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
@@ -182,6 +182,7 @@ function nextRunAdvice({ stateless }: CreateSubject): string {
     : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
 }
 
+/** Says what is known after a POST with an unclear outcome, and what a person can do. */
 function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject): string {
   const { shownName: name, settlingMs } = subject;
   const takeOver = `\`${importCommand(subject, "<id>")}\``;

@@ -14,7 +14,7 @@ test.each([
   ["--x--", /^x-/],
   ["日本", /^instance-/],
   ["a::b", /^a-b-/],
-])("from %s comes a hostname", (logical, pattern) => {
+])("a hostname is generated from %s", (logical, pattern) => {
   expect(generatedName(urnOf(logical), scope, seed)).toMatch(pattern);
 });
 
@@ -28,14 +28,14 @@ test("for any resource name, the generated name is a valid hostname and recogniz
   );
 });
 
-test("without a seed two names still differ: a generated name has to be proof (G2)", () => {
+test("without a seed, two names still differ, because a generated name has to prove who created an instance (G2)", () => {
   const none = new Uint8Array();
   expect(generatedName(urnOf("web"), scope, none)).not.toBe(
     generatedName(urnOf("web"), scope, none),
   );
 });
 
-test("the tag is the same in each run and after `stack rename`, and another for another stack, type or resource", () => {
+test("the tag is the same in each run and after `stack rename`, and differs between stacks, types and resources", () => {
   const tag = tagOf(urnOf("web"), scope);
   expect(tagOf(urnOf("web").replace(":dev:", ":prod:"), scope)).toBe(tag);
   expect(tagOf(urnOf("web"), "another")).not.toBe(tag);
@@ -54,7 +54,7 @@ test("a list item without a name has no tag", () => {
   expect(hasTag(undefined, "abcd")).toBe(false);
 });
 
-test("the mark of who chose a name counts only while its value is the name", () => {
+test("the inputs that say who chose the name count only while their value is the name", () => {
   expect(nameKind(inputsOf({ name: "a", __generated: "a" }))).toBe("generated");
   expect(nameKind(inputsOf({ name: "a", __proposed: "a" }))).toBe("proposed");
   expect(nameKind(inputsOf({ name: "a", __generated: "b" }))).toBe("explicit");

@@ -31,8 +31,8 @@ const randomLength = 4;
 const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
- * Generates a valid hostname from the resource's logical name, "-", the tag, and four characters of the
- * seed. An empty seed is replaced with random bytes, so that two names differ. `scope` is the id of the provider
+ * Generates a valid hostname from the resource's logical name, "-", the tag, and four characters that the seed
+ * determines. An empty seed is replaced with random bytes, so that two names differ. `scope` is the id of the provider
  * resource.
  */
 export function generatedName(urn: string, scope: string, randomSeed: Uint8Array): string {
@@ -51,7 +51,9 @@ export function tagOf(urn: string, scope: string): string {
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
-/** Whether the listed name ends as a name that was generated with this tag: the tag and four characters. */
+/**
+ * Whether the listed name ends with "-", this tag and four characters, like each name that was generated with the tag.
+ */
 export function hasTag(name: string | undefined, tag: string): boolean {
   if (name === undefined) return false;
   const suffix = name.slice(-(tagLength + randomLength + 1)).toLowerCase();
@@ -64,7 +66,7 @@ function base32(data: string | Uint8Array, length: number): string {
   return [...digest.subarray(0, length)].map((byte) => base32Alphabet[byte % 32]).join("");
 }
 
-/** The logical name in lower case, with only the characters that a hostname may have. */
+/** Returns the logical name in lower case, with only the characters that a hostname may have. */
 function hostnameBase(urn: string): string {
   const base = logicalName(urn)
     .toLowerCase()

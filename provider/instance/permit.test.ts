@@ -1,4 +1,7 @@
-/** Tests of a POST that the rate limit delays. Its baseline stays young ("nothing is made twice", G2), and a person sees why it waits. */
+/**
+ * Tests of a POST that the rate limit delays. Its baseline is renewed ("nothing is made twice", G2), and a person sees
+ * the wait.
+ */
 import { expect, test } from "@jest/globals";
 import { failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
@@ -13,7 +16,7 @@ function create({ session }: Scene) {
 }
 
 /** A scene in which each of the next POSTs waits for the rate limit for this many seconds. */
-function held(...seconds: number[]): Scene {
+function delayed(...seconds: number[]): Scene {
   const world = scene();
   for (const wait of seconds) {
     world.service.permitHolds.push(() => world.clock.sleep(wait * 1000));
@@ -25,8 +28,8 @@ function held(...seconds: number[]): Scene {
 const statuses = ({ messages }: Scene) =>
   messages.all.filter((line) => line.startsWith("status ")).map((line) => line.slice(7));
 
-test("the Info column says that it waits for the rate limit, and for how long", async () => {
-  const world = held(25, 0);
+test("the Info column says that a create waits for the rate limit, and for how long", async () => {
+  const world = delayed(25, 0);
   await create(world);
   expect(statuses(world).slice(0, 4)).toEqual([
     "waiting for the rate limit, 1 s",
@@ -37,7 +40,7 @@ test("the Info column says that it waits for the rate limit, and for how long", 
   expect(world.clock.sleeping).toBe(0);
 });
 
-test("a create that the service accepts slowly says so, and a quick one does not", async () => {
+test("the Info column says that the service accepts a create slowly, but not if it accepts quickly", async () => {
   const world = scene();
   world.service.posts.push(async (body, _signals, service) => {
     await world.clock.sleep(5000);
@@ -47,7 +50,7 @@ test("a create that the service accepts slowly says so, and a quick one does not
   });
   await create(world);
   expect(statuses(world)[0]).toBe("waiting for the service to accept the create, 1 s");
-  const quick = held(0);
+  const quick = delayed(0);
   await create(quick);
   expect(statuses(quick)[0]).toBe("i-1 PROVISIONING");
 });
@@ -57,7 +60,7 @@ test("a baseline of half a minute is used, and an older one is renewed while the
     [25, 1],
     [60, 2],
   ] as const) {
-    const world = held(wait);
+    const world = delayed(wait);
     await create(world);
     const before = world.service.calls.slice(0, world.service.calls.indexOf("create web"));
     expect(before.filter((call) => call === "list")).toHaveLength(listings);
@@ -78,8 +81,8 @@ test("an instance that others created during the wait is named as a leftover, an
   expect(service.count("create")).toBe(1);
 });
 
-test("the record bears the date of the sending, from which the settling time counts", async () => {
-  const world = held(1);
+test("the record has the date at which its POST was sent, since the settling time begins then", async () => {
+  const world = delayed(1);
   world.service.posts.splice(0, 1, post(failed("unanswered"), { acts: false }));
   const before = world.clock.date().getTime();
   const failing = errorOf(create(world));
@@ -92,7 +95,7 @@ test("the record bears the date of the sending, from which the settling time cou
   await failing;
 });
 
-test("a create that ends while it waits leaves no record and no timer", async () => {
+test("a create that ends while it waits for its permit leaves no record and no timer", async () => {
   const world = scene();
   world.service.permitHolds.push(() => {
     world.cancel();

@@ -5,9 +5,9 @@ import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** Until the id is known, a wait is shown in the column only after this time. */
+/** Until the id is known, a wait is shown in the Info column only after this time. */
 const firstMs = 1000;
-/** How often the column is updated after that, if nothing changes. */
+/** The interval between two updates of the column if nothing but the time changes. */
 const intervalMs = 10_000;
 
 /** Used until the id is known. Shows what the create waits for, if the wait takes longer than a second. */
@@ -22,7 +22,7 @@ export class PostProgress {
     this.#urn = urn;
   }
 
-  /** Shows `activity`, what the create waits for from now on, after a second and then at intervals. */
+  /** From now on, shows `activity` (what the create waits for) and the seconds so far, first after a second. */
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
@@ -80,9 +80,9 @@ export class WaitProgress {
     const seconds = Math.round((this.#shownAt - this.#start) / 1000);
     const time = seconds > 0 ? `, ${seconds} s` : "";
     // A narrow terminal cuts off the end, so the text begins with what matters most.
-    const [before, after] = this.problem
+    const [prefix, suffix] = this.problem
       ? ["last look failed, trying again: ", ` (${this.problem})`]
       : ["", ""];
-    this.#ctx.messages.status(this.#urn, `${before}${this.#id} ${this.status}${time}${after}`);
+    this.#ctx.messages.status(this.#urn, `${prefix}${this.#id} ${this.status}${time}${suffix}`);
   }
 }

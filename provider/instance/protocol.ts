@@ -2,9 +2,9 @@
  * The create protocol decides, as a pure function, what happens between a Create call and its reply.
  * `begin` returns the first transition, and `step` returns the next transition after each event.
  * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
- * that the explorer (`tests/explorer/`) can walk every history.
+ * that the explorer (`tests/explorer/`) can try every sequence of events.
  *
- * The sections follow the order of a create: pending creates of the resource, of which the ledger has records, the
+ * The sections follow the order of a create: pending creates of the resource (records of earlier creates), the
  * baseline (the listing before the POST) and the leftovers in it, the POST, the search for an instance after a POST
  * with an unclear outcome, and the ends.
  */
@@ -31,12 +31,13 @@ export interface CreateSpec {
   scope: string | undefined;
   /** Whether the run is `pulumi do --stateless`, whose creates share one URN but are different resources. */
   stateless: boolean;
+  /** The service, token and account with which the create is made. */
   origin: Origin;
   name: string;
   nameKind: NameKind;
   /** The name as records contain it, which is hashed if it is secret. */
   recordedName: string;
-  /** The tag in generated names of this resource. Undefined if the scope is not known, or if `stateless`. */
+  /** The tag (`tagOf`) in generated names of this resource. Undefined if the scope is not known, or if `stateless`. */
   tag: string | undefined;
   /** A keyed digest of the request, which shows whether two creates ask for the same instance. */
   digest: string;
@@ -47,7 +48,7 @@ export interface CreateSpec {
   /** The settling time: how long after a POST a listing may lack the instance that the POST created. */
   settlingMs: number;
   pollIntervalMs: number;
-  /** How long a create waits at most until another run's create of the same resource has ended. */
+  /** The longest wait for the end of another run's create of the same resource. */
   patienceMs: number;
 }
 
@@ -56,7 +57,7 @@ export interface CreateSpec {
  * follow. `stopped` may follow every phase but `ended`.
  */
 export type State =
-  /** Reads the ledger → `ledgerRead`. `until` is when the create stops waiting for another run's create. */
+  /** Reads the ledger → `ledgerRead`. `until` is the clock time at which the wait for another run's create ends. */
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
@@ -64,8 +65,8 @@ export type State =
   | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
   /**
    * Fetches a listing that begins now, to search by name for a record's instance → `listed`,
-   * `listingFailed`. `until` is when the settling time is over. `wasMissing` is set if a complete listing
-   * after the settling time has lacked the instance once.
+   * `listingFailed`. `until` is the clock time at which the settling time is over. `wasMissing` is set once a
+   * complete listing after the settling time has lacked the instance.
    */
   | {
       phase: "searchingForRecord";
@@ -86,11 +87,11 @@ export type State =
   | { phase: "posting"; attempt: Attempt; key: string }
   /**
    * Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `until` is when the settling time is over. `hasUnexplained` says whether a listing of this search showed a
-   * new instance, of any name, that may come from this POST (`isUnexplained`).
+   * `until` is the clock time at which the settling time is over. `hasUnexplained` says whether a listing of this
+   * search showed a new instance, of any name, that may come from this POST (`isUnexplained`).
    */
   | { phase: "searchingAfterPost"; attempt: Attempt; until: number; hasUnexplained: boolean }
-  /** Waits until the clock time `wakeAt`, and then enters the state `then` → `slept` */
+  /** Waits until the clock time `wakeAt` → `slept`. Then the create enters the state `then`. */
   | { phase: "sleeping"; wakeAt: number; then: State }
   | { phase: "ended"; result: Result };
 
@@ -110,7 +111,7 @@ export interface Baseline {
 interface Earlier {
   /** How often this create has tried to take over a record. */
   takeovers: number;
-  /** Record keys of the resource's creates that were completed when the ledger was first read. Undefined before that. */
+  /** The record keys of the creates that were completed (`isCompleted`) at the first reading. Undefined before that. */
   completedKeys?: ReadonlySet<string>;
 }
 
@@ -124,7 +125,7 @@ interface Attempt {
   unclear?: UnclearPost;
 }
 
-/** A POST with an unclear outcome, or a POST and its repeat, which share one record. */
+/** A POST with an unclear outcome. Its repeat, if it was sent, shares the record and is counted here too. */
 interface UnclearPost {
   /** The key of the record. */
   key: string;
@@ -167,7 +168,7 @@ export interface Observation {
   isNamedByEngine: (id: string) => boolean;
   /** Whether it is proven that a Pulumi state held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether the settling time of the record is not over, so that a listing may lack its instance. */
+  /** Whether the settling time of the record is not over yet. If so, a listing may lack the record's instance. */
   isSettling: (record: LedgerRecord) => boolean;
   /** The records of the ledger, as read when the listing arrived. */
   entries: readonly LedgerEntry[];
@@ -179,12 +180,12 @@ export interface Transition {
   effects: SideEffect[];
 }
 
-/** Something that `create.ts` does before the work of the next state. It has no outcome. */
+/** Something that `create.ts` does before the work of the next state. It causes no event. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
-  /** The instance is known: keep its id in the record and in the session. */
+  /** Keeps the id of the instance, which is now known, in the record and in the session. */
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
-  /** The record's instance is proven gone, or the record's POST has surely created none. */
+  /** Settles the record of an earlier create. Its instance is proven gone, or its POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
   /** Settles the record of this create's own POST, which was not sent or surely created nothing. */
   | { do: "dropRecord"; key: string }
@@ -193,19 +194,25 @@ export type SideEffect =
   /** Reports leftovers. `partial` means that the searched listing was not complete. */
   | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
 
-/** Where the instance is known from: the response to this call's POST, a listing, or the record of an earlier create. */
+/**
+ * Where the instance is known from: the response to this create's POST, a listing after it, or an earlier create's
+ * record.
+ */
 type InstanceSource = "answer" | "listing" | "earlierRun";
 
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** Its name has the resource's tag, or is the resource's name, or a record says that it was delivered. */
+  /**
+   * Its name has the resource's tag or is the name to create, or it is in the record of a completed create
+   * (`isCompleted`).
+   */
   why: "tag" | "name" | "delivered";
 }
 
 /** How a create ends. */
 export type Result =
-  /** `before` is set after an unclear outcome, also of an earlier create: ids that were listed before the POST. */
+  /** After an unclear outcome, also of an earlier create, `before` has the ids that were listed before the POST. */
   | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
   | { kind: "failed"; failure: Failure };
 
@@ -223,8 +230,8 @@ export type Failure =
   | { kind: "stopped"; why: Error };
 
 /**
- * Instances of the name that the POST may have created. "several" are instances with one generated name.
- * "turnedUp" are instances whose name is no proof, because this provider did not generate it.
+ * The instances, all with the name to create, that the POST may have created. With "several", this provider generated
+ * the name. With "turnedUp", it did not, so the name of an instance is no proof.
  */
 type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
 
@@ -238,15 +245,15 @@ export type PendingReason =
   | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
   /**
-   * The digests differ. If the token is the same, the program asks for something else. If the token is another one,
-   * the digests can't be compared, because each is keyed with its token.
+   * The digests of the two requests differ. With the same token, the program asks for a different instance. With
+   * another token, the digests can't be compared, because each digest is keyed with its token.
    */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
   | { kind: "listingFailed"; error: RequestError }
   | Candidates;
 
-/** Why it stays open whether an unclear POST created an instance. */
+/** Why it is still not known whether a POST with an unclear outcome created an instance. */
 export type UnclearReason =
   | Candidates
   | { kind: "none"; complete: boolean; problem?: string; sentCount: number }
@@ -254,9 +261,11 @@ export type UnclearReason =
   /** The POST was repeated once, and the repeat surely created nothing. */
   | { kind: "repeatFailed"; error: Error };
 
-/** The maximum age of a baseline when the rate limit lets its first POST go. */
+/** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/** The maximum number of take-overs of a record, and of POSTs that fail before a byte is sent, in one create. */
+/**
+ * In one create, the maximum number of attempts to take over a record, and of POSTs that fail before a byte is sent.
+ */
 const maxTries = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
@@ -266,7 +275,7 @@ const firstRetryMs = 500;
 /**
  * Returns the first transition.
  *
- * @param unfinished The instance that an earlier call of this session created for this resource.
+ * @param unfinished The instance that an earlier Create call of this session left unfinished for this resource, if any.
  */
 export function begin(unfinished?: { key: string; id: string }): Transition {
   // The engine repeats the Create, because an error hook asked for that. The instance exists already, so there is
@@ -312,8 +321,8 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
 /**
- * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed, and a
- * create that is stateless or whose scope is not known resumes none.
+ * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed. A
+ * create that is stateless, or whose scope is not known, resumes no record.
  */
 function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
@@ -327,7 +336,7 @@ function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
 
 /**
  * Whether a record has the same URN, which contains the name of the stack, but not surely the same provider resource.
- * It may be a record of this stack (after an upgrade of the plugin) or of another stack with the same name.
+ * The record may be one of this stack (after an upgrade of the plugin) or of another stack with the same name.
  */
 function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   return (
@@ -339,12 +348,14 @@ function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
   );
 }
 
-/** Whether an engine received the instance, and has saved it or may still save it. */
+/** Whether an engine received the instance's id, and has saved the instance or may still save it. */
 function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-/** Whether a create is pending, and must be dealt with before a POST for this resource. */
+/**
+ * Whether a create is pending, and must be resumed or settled, or stops this create, before a POST for this resource.
+ */
 function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { record } = entry;
   if (!isPending(record)) return false;
@@ -416,7 +427,7 @@ function reportPending({ urn }: CreateSpec, entries: readonly LedgerEntry[]): Si
   return [{ do: "reportPending", records, elsewhere: abandoned.length - records.length }];
 }
 
-/** After the attempt to take over a record. */
+/** Returns the transition after the attempt to take over a record. */
 function afterTakeOver(
   spec: CreateSpec,
   { record, earlier }: StateOf<"takingOver">,
@@ -431,7 +442,7 @@ function afterTakeOver(
   return next({ phase: "searchingForRecord", earlier, record, until });
 }
 
-/** After the search for the id in a record. */
+/** Returns the transition after the search for the instance whose id is in a record. */
 function afterFindInstance(
   spec: CreateSpec,
   { record, earlier }: StateOf<"findingInstance">,
@@ -451,7 +462,7 @@ function afterFindInstance(
   }
 }
 
-/** Searches by name for the instance of a record without an id. The record's POST may have created none. */
+/** Judges a listing in the search by name for the instance of a record without an id. There may be no instance. */
 function searchForRecord(
   spec: CreateSpec,
   state: StateOf<"searchingForRecord">,
@@ -484,8 +495,8 @@ function searchForRecord(
       if (record.tokenHash !== spec.origin.tokenHash) {
         return failPending(record, { kind: "otherToken" });
       }
-      // One listing may be wrong, so a second complete listing must lack the instance, too. This is the same
-      // rule as for an instance that is gone ("nothing is forgotten on weak evidence", G3).
+      // One listing may be wrong, so a second complete listing must lack the instance, too. The same rule decides
+      // whether a listed instance is gone ("nothing is forgotten on weak evidence", G3).
       if (!state.wasMissing) {
         const wakeAt = now + spec.pollIntervalMs;
         return next({ phase: "sleeping", wakeAt, then: { ...state, wasMissing: true } });
@@ -517,7 +528,7 @@ function resume(
 
 // ── The baseline ─────────────────────────────────────────────────────────────────────────────────
 
-/** Judges the listing that was fetched before the POST. Its instances can't come from the POST, but can be leftovers. */
+/** Judges the baseline, the listing before the POST. Its instances can't come from the POST, but may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   state: StateOf<"takingBaseline" | "renewingBaseline">,
@@ -547,7 +558,7 @@ function judgeBaseline(
   return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
-/** The record of a completed create of this resource whose instance exists, or is too young to be listed. */
+/** Returns the record of a completed create of this resource whose instance exists, or is too young to be listed. */
 function findUndeletable(spec: CreateSpec, observation: Observation): LedgerRecord | undefined {
   return observation.entries
     .filter((entry) => isCompleted(spec, entry) && isOfSameResource(spec, entry.record))
@@ -559,7 +570,7 @@ function findUndeletable(spec: CreateSpec, observation: Observation): LedgerReco
     );
 }
 
-/** The instances that earlier creates of this resource may have left. */
+/** Returns the instances that earlier creates of this resource may have left. */
 function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   const { items, entries, isOfThisSession, isInState, isSettling } = observation;
   // Records with another scope count, too: if the state was not saved, the provider resource has a new id in the
@@ -583,7 +594,10 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   return leftovers;
 }
 
-/** Why a listed name may be a leftover's: it has this resource's tag, or is this resource's name, if not generated. */
+/**
+ * Returns why a listed name may be a leftover's: it has this resource's tag, or is the name to create (if not
+ * generated).
+ */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
@@ -602,15 +616,15 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-/** After the rate limit has let the POST go. */
+/** Returns the transition after the rate limit has permitted the POST. */
 function afterPermit(attempt: Attempt, now: number): Transition {
   const { baseline, unclear } = attempt;
-  // After an unclear POST, a new baseline might contain its instance. So the first baseline stays.
+  // After an unclear POST, a new baseline might contain the instance of that POST. So the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
   return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(attempt);
 }
 
-/** The record is written before the POST is sent. A repeated POST already has a record. */
+/** Goes on to write the record, or to send the POST if it is a repeated one, which has a record already. */
 function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
   const key = attempt.unclear?.key;
   if (key === undefined) return next({ phase: "writingRecord", attempt }, effects);
@@ -630,7 +644,7 @@ function afterRecord(
   const { earlier } = attempt;
   const dropped: SideEffect[] = [{ do: "dropRecord", key }];
   // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. The
-  // engine that asked for this create does not know of the other run's instance.
+  // engine that asked for this create does not know of the other run's instance, so this create stops.
   const overtaking = entries.find(
     (entry) => isCompleted(spec, entry) && !earlier.completedKeys?.has(entry.record.key),
   );
@@ -640,7 +654,7 @@ function afterRecord(
   return next({ phase: "readingLedger", earlier }, dropped);
 }
 
-/** After the POST has an outcome. */
+/** Returns the transition after the POST has an outcome. */
 function afterPost(
   spec: CreateSpec,
   { attempt, key }: StateOf<"posting">,
@@ -684,7 +698,7 @@ function afterPost(
 // ── The search for an instance after an unclear outcome ──────────────────────────────────────────
 
 /**
- * Searches for the instance of a POST with an unclear outcome.
+ * Judges a listing in the search for the instance of a POST with an unclear outcome.
  *
  * @throws Error if no POST had an unclear outcome, which is a defect.
  */
@@ -742,7 +756,7 @@ function searchByName(
     if (ids.length > 1) return { kind: "several", ids };
     return { kind: "created", id, name: observation.items.get(id)?.name };
   }
-  // Before the settling time is over, a listing may lack the instance, or other instances of its name.
+  // Before the settling time is over, a listing may lack the instance, and other instances that have its name.
   if (observation.begunAt < settledBy) return { kind: "tooEarly" };
   return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
 }
@@ -761,7 +775,7 @@ export function findNewInstances(
     .map(({ id }) => id);
 }
 
-/** Whether an instance is new since the baseline, and nothing but the record `key` explains it. */
+/** Whether an instance is new since the baseline, and neither the session nor a record other than `key` explains it. */
 function isUnexplained(
   { isOfThisSession, isNamedByEngine, entries }: Observation,
   id: string,
@@ -772,7 +786,7 @@ function isUnexplained(
   return !entries.some(({ record }) => record.id === id && record.key !== key);
 }
 
-/** Hostnames are compared without regard to case. Listed names have been through `printable`. */
+/** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
 function isSameName(listed: string | undefined, name: string): boolean {
   return listed?.toLowerCase() === printable(name).toLowerCase();
 }
@@ -816,7 +830,7 @@ function fail(failure: Failure, effects: SideEffect[] = []): Transition {
   return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
-/** Enters the state again after a poll interval, or at its `until` if that comes first. */
+/** Enters the state `then` after a poll interval, or at the state's `until` if that comes first. */
 function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
   const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
   return next({ phase: "sleeping", wakeAt, then });

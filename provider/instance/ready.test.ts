@@ -18,8 +18,8 @@ function wait(world: Scene, seconds = 900) {
 }
 
 /** Returns the error of an unfinished instance, and checks that it has the id and the whole state. */
-async function unfinishedOf(wait: Promise<unknown>): Promise<InstanceUnfinished> {
-  const error = await errorOf(wait);
+async function unfinishedOf(waiting: Promise<unknown>): Promise<InstanceUnfinished> {
+  const error = await errorOf(waiting);
   if (!(error instanceof InstanceUnfinished)) throw error;
   expect(error.id).toBe("i-1");
   expect(error.state.outputs).toMatchObject({
@@ -30,6 +30,7 @@ async function unfinishedOf(wait: Promise<unknown>): Promise<InstanceUnfinished>
   return error;
 }
 
+/** From this clock time on, the service lists the instance with this status and an address. */
 const becomes = ({ service, clock }: Scene, status: string, ms = 0) => {
   service.page = () => {
     if (clock.now() >= ms && service.instances.has("i-1"))
@@ -91,7 +92,7 @@ test.each([
   [401, "give a valid one"],
   [403, "lacks the scope"],
 ])(
-  "a look refused with %i ends the wait with the instance kept, and the next step",
+  "a listing refused with %i ends the wait, the instance is kept, and the error names the next step",
   async (status, step) => {
     const world = scene({ validateCredentials: false });
     world.service.listFaults.push(fail(answered(status, "GET")));
@@ -99,7 +100,7 @@ test.each([
   },
 );
 
-test("a token refused by the account call in the middle keeps it too", async () => {
+test("if the account call refuses the token during the wait, the instance is kept too", async () => {
   const world = scene();
   world.service.accountAnswer = () => {
     throw answered(401, "GET");
@@ -107,7 +108,7 @@ test("a token refused by the account call in the middle keeps it too", async () 
   expect((await unfinishedOf(wait(world))).message).toContain("give a valid one");
 });
 
-test("a defect in the wait keeps it too", async () => {
+test("after a defect in the wait, the instance is kept too", async () => {
   const world = scene();
   world.service.listFaults.push(fail(new TypeError("defect")));
   expect((await unfinishedOf(wait(world))).message).toContain(
@@ -115,7 +116,7 @@ test("a defect in the wait keeps it too", async () => {
   );
 });
 
-test("an instance that disappears is unfinished, so that the next up searches before it creates another", async () => {
+test("an instance that disappears is unfinished, so that the next `pulumi up` searches for it first", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => world.service.instances.clear());
   expect((await unfinishedOf(wait(world))).message).toContain("missing from two complete listings");

@@ -31,8 +31,8 @@ export interface PendingInstance {
   outputs: PropertyMap;
   origin: Origin;
   /**
-   * The number (`ListingSource.mark`, which counts listings and writes) that was current when the POST ended. A listing
-   * that began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   * The mark (`ListingSource.mark`, a number in the order of listings and writes) of the end of the POST. A listing that
+   * began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
    */
   after: number;
 }
@@ -50,14 +50,14 @@ export async function waitUntilReady(
   const { id, urn, outputs } = instance;
   const progress = new WaitProgress(session.ctx, urn, id);
   try {
-    const verdict = await session.poller.leaveProvisioning(id, {
+    const verdict = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       settledAt: settlingEnd(session, knownInstanceOf(outputs).acceptedAt),
       signal,
       onLook: (listing, problem) => progress.update(listing, problem),
     });
     switch (verdict.kind) {
-      case "settled":
+      case "provisioned":
         return readyOutputs(session, instance, verdict.item);
       case "notListed":
         return unlistedOutputs(session, instance, verdict.lastSeen);
@@ -156,7 +156,10 @@ export function checkStatus(
   }
 }
 
-/** Returns the error for whatever ended a create or a wait after the id was known, even a defect (G1). */
+/**
+ * Returns the error for whatever ended a create or a wait after the id was known, even a defect. It carries the id
+ * (G1).
+ */
 export function unfinishedError(
   { run }: Session,
   error: unknown,

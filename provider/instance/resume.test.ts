@@ -1,4 +1,4 @@
-/** Tests of a run that died during a create, and of what the next run does with its record ("nothing is lost", G1). */
+/** Tests of what a run does with the record of an earlier run that died during a create ("nothing is lost", G1). */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, ready } from "../testing/fakeService";
@@ -15,23 +15,23 @@ function create(
   { session }: Scene,
   name: string,
   more: Parameters<typeof inputsOf>[0] = {},
-  as = urn,
+  resourceUrn = urn,
 ) {
   const inputs = inputsOf({ name, ...(isGenerated(name) && { __generated: name }), ...more });
-  const request = { urn: as, inputs, timeoutSeconds: 0, preview: false };
+  const request = { urn: resourceUrn, inputs, timeoutSeconds: 0, preview: false };
   return createInstance(session, request);
 }
 
 const posts = ({ service }: Scene) => service.count("create");
 const records = ({ session }: Scene) => session.ledger.read().map(({ record }) => record);
-const open = (world: Scene) => records(world).filter(isPending);
+const pendingRecords = (world: Scene) => records(world).filter(isPending);
 
 /** A run whose create is under way. Its instance exists, and is not ready yet. */
 async function underWay(): Promise<Scene> {
   const world = scene();
   world.service.posts.push(ready);
   const waits = Promise.withResolvers<void>();
-  world.session.poller.leaveProvisioning = () => {
+  world.session.poller.waitWhileProvisioning = () => {
     waits.resolve();
     return new Promise(() => undefined);
   };
@@ -40,8 +40,8 @@ async function underWay(): Promise<Scene> {
   return world;
 }
 
-/** A record that an ended run on this machine left. */
-async function left(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
+/** Writes a record, as a run on this machine that has ended since left it. */
+async function leaveRecord(world: Scene, more: Partial<LedgerRecord>): Promise<void> {
   const { ledger } = world.beside().session;
   const key = await ledger.begin({
     ...world.session.connection.place(),
@@ -84,7 +84,7 @@ async function diedAfterAnswer(
   world.service.instances.delete(id);
   world.service.posts.push(ready);
   const seen = Promise.withResolvers<void>();
-  world.session.poller.leaveProvisioning = () => {
+  world.session.poller.waitWhileProvisioning = () => {
     seen.resolve();
     return new Promise(() => undefined);
   };
@@ -107,7 +107,7 @@ test("outputs that only the 202 showed are kept: networks and createdAt", async 
   expect(outputs).toMatchObject({ privateIpv4: "10.0.0.5", createdAt: expect.any(String) });
 });
 
-test("with a service that lists names in capitals, no second POST is sent (G2)", async () => {
+test("if the service lists names in capitals, no second POST is sent (nothing is made twice: G2)", async () => {
   const world = scene();
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-upper", { name: generated(1).toUpperCase() });
@@ -117,7 +117,7 @@ test("with a service that lists names in capitals, no second POST is sent (G2)",
   expect(posts(world)).toBe(1);
 });
 
-test("an instance that is proven gone is forgotten, and created anew", async () => {
+test("if the instance is proven gone, its record is settled, and the create sends a POST", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
   world.service.posts.push(ready);
@@ -125,7 +125,7 @@ test("an instance that is proven gone is forgotten, and created anew", async () 
   expect(posts(world)).toBe(2);
 });
 
-test("an instance that may or may not exist stops the create, with the commands that help", async () => {
+test("if it is not known whether the instance exists, the create stops, and its error names the commands that help", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.instances.delete(id);
   world.service.unreadable = 1;
@@ -136,7 +136,7 @@ test("an instance that may or may not exist stops the create, with the commands 
   expect(posts(world)).toBe(1);
 });
 
-test("if the program now asks for another instance, the create fails and says so", async () => {
+test("if the program now asks for a different instance, the create fails and says so", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const error = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
   expect(error.message).toContain(
@@ -145,18 +145,18 @@ test("if the program now asks for another instance, the create fails and says so
   expect(posts(world)).toBe(1);
 });
 
-test("SSH keys in another order are the same request", async () => {
+test("a request with the SSH keys in another order counts as the same", async () => {
   const { world, id } = await diedAfterAnswer(generated(1), scene(), { sshKeys: ["a", "b"] });
   expect((await create(world, generated(2), { sshKeys: ["b", "a"] })).id).toBe(id);
 });
 
-test("a name that the engine made by a random pattern is no change (defect 15)", async () => {
+test("another name that the engine proposed (`pulumi:autonaming`) counts as the same request", async () => {
   const proposed = (name: string) => ({ __proposed: name });
   const { world, id } = await diedAfterAnswer("app-1", scene(), proposed("app-1"));
   expect((await create(world, "app-2", proposed("app-2"))).id).toBe(id);
 });
 
-test("after a rename of the stack the create is resumed; under an alias it is named (defect 8)", async () => {
+test("after a rename of the stack, the create is resumed. After a rename of the resource, it is reported", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.service.posts.push(ready);
   const renamed = await create(world, "other", {}, urnOf("renamed"));
@@ -167,7 +167,7 @@ test("after a rename of the stack the create is resumed; under an alias it is na
   expect((await create(world.nextRun(), generated(2), {}, other)).id).toBe(id);
 });
 
-test("a run with another provider never resumes it: it stops, with both commands", async () => {
+test("a run with another provider resource never resumes the create, but stops and names both commands", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const other = world.nextRun({}, { scope: "upgraded" });
   const { message } = await errorOf(create(other, generated(2)));
@@ -177,7 +177,7 @@ test("a run with another provider never resumes it: it stops, with both commands
   expect(posts(other)).toBe(1);
 });
 
-test("`pulumi do --stateless` shares a URN and nothing else: it is not stopped (defect 16)", async () => {
+test("creates of `pulumi do --stateless` do not stop each other, although they share a URN", async () => {
   const stateless = { scope: "do-1", stateless: true };
   const first = scene({}, undefined, stateless);
   const { world } = await diedAfterAnswer("one", first);
@@ -187,7 +187,7 @@ test("`pulumi do --stateless` shares a URN and nothing else: it is not stopped (
   expect(posts(second)).toBe(2);
 });
 
-test("a create that was replied to, without an orderly end, stops the next create (defects 12, 27)", async () => {
+test("if a run ended abnormally after its reply, the next create stops", async () => {
   const world = scene();
   world.service.posts.push(ready);
   const { id } = await create(world, generated(1));
@@ -197,14 +197,14 @@ test("a create that was replied to, without an orderly end, stops the next creat
   expect(posts(next)).toBe(1);
 });
 
-test("a create that another run is still doing is waited for, and then resumed (defect 28)", async () => {
+test("if another run's create is under way, the create waits for it, and then resumes it", async () => {
   const first = await underWay();
   void first.clock.sleep(20_000).then(() => first.session.ledger.close());
   expect((await create(first.beside(), generated(2))).id).toBe("i-1");
   expect(posts(first)).toBe(1);
 });
 
-test("another run's create that does not end in time stops the create", async () => {
+test("if another run's create does not end in time, the create stops", async () => {
   const first = await underWay();
   const { message } = await errorOf(create(first.beside(), generated(2)));
   expect(message).toMatch(/^another run is still creating .*Run again once that run has ended$/);
@@ -218,7 +218,7 @@ test("after a token rotation, the error does not claim that the program changed"
   expect(error.message).toContain("the token has changed since");
 });
 
-test("another tenant's listing never proves that a pending create is gone (G3)", async () => {
+test("another tenant's listing never proves that the instance of a pending create is gone (G3)", async () => {
   for (const begin of [
     () => diedAfterAnswer(generated(1)),
     async () => ({ world: await diedAfterPost(generated(1), { acts: true }) }),
@@ -228,25 +228,25 @@ test("another tenant's listing never proves that a pending create is gone (G3)",
     const other = world.nextRun({ apiToken: new Secret("sk_live_another1") });
     const error = await errorOf(create(other, generated(2)));
     expect(error.message).toContain("another tenant's");
-    expect(open(other)).toHaveLength(1);
+    expect(pendingRecords(other)).toHaveLength(1);
     expect(posts(other)).toBe(1);
   }
 });
 
-test("the one instance that an unanswered POST made is resumed by the next run, if its name was generated", async () => {
+test("if the name was generated, the next run resumes the only instance that an unanswered POST made", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   expect((await create(world, generated(2))).id).toBe("i-1");
   expect(posts(world)).toBe(1);
 });
 
-test("an instance whose name the program chose is named, and not resumed (defect 5)", async () => {
+test("an instance whose name the program chose is reported, and not taken over", async () => {
   const world = await diedAfterPost("web", { acts: true });
   const { message } = await errorOf(create(world, "web"));
   expect(message).toContain("i-1 of that name exists, but the provider did not generate the name");
   expect(posts(world)).toBe(1);
 });
 
-test("if a complete listing after the settling time lacks the instance, it is created anew", async () => {
+test("if two complete listings after the settling time lack the instance, the create sends a POST", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.posts.push(ready);
   const began = world.clock.now();
@@ -301,18 +301,18 @@ test("a refused create leaves no pending record", async () => {
   expect(posts(next)).toBe(2);
 });
 
-test("a listing that is incomplete or fails is no proof", async () => {
+test("a listing that is not complete, or that fails, does not prove that there is no instance", async () => {
   const world = await diedAfterPost("web", { acts: false });
   world.service.unreadable = 1;
   expect((await errorOf(create(world, "web"))).message).toContain("listing is not complete");
   world.service.unreadable = 0;
   world.service.listFaults.push(fail(answered(403, "GET")));
   expect((await errorOf(create(world.nextRun(), "web"))).message).toContain("403");
-  expect(open(world)).toHaveLength(1);
+  expect(pendingRecords(world)).toHaveLength(1);
   expect(posts(world)).toBe(1);
 });
 
-test("an extra instance of a resumed create is named from the last listing (G2)", async () => {
+test("a second instance of a resumed create is reported from the last listing (G2)", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   world.service.set("i-1", { status: "PROVISIONING" });
   world.service.listFaults.push(undefined, () => {
@@ -325,23 +325,23 @@ test("an extra instance of a resumed create is named from the last listing (G2)"
 
 // --- instances that a state already holds ---
 
-test("a call whose outputs carry the stamp of another session settles it, under whatever URN (aliases)", async () => {
+test("outputs with the stamp (`__run`) of another session settle the record of the instance, under whatever URN", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   world.session.state.observe(id, inputsOf({ __run: "an-earlier-one" }));
-  expect(open(world)).toEqual([]);
+  expect(pendingRecords(world)).toEqual([]);
 });
 
 test.each([
   ["no stamp (`.get()`, an import previewed)", {}],
   ["the stamp of this session (an import under way)", { __run: "own" }],
-])("a call with %s proves nothing (defects 2, 26)", async (_, outputs) => {
+])("a call with %s proves nothing", async (_, outputs) => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const stamp = "__run" in outputs ? { __run: world.session.id } : {};
   world.session.state.observe(id, inputsOf(stamp));
-  expect(open(world)).toHaveLength(1);
+  expect(pendingRecords(world)).toHaveLength(1);
 });
 
-test("after an import, real or previewed, it is neither resumed nor made again: the create stops (defects 2, 12)", async () => {
+test("after an import of its instance, real or previewed, a create is not resumed, and the next create stops", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const read = { urn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
   await readInstance(world.session, read);
@@ -352,21 +352,26 @@ test("after an import, real or previewed, it is neither resumed nor made again: 
   expect(posts(next)).toBe(1);
 });
 
-test("an instance taken over has its id recorded from then on", async () => {
+test("the record of a create that was resumed has the id of the instance", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   const { id } = await create(world, generated(2));
-  expect(open(world)).toEqual([expect.objectContaining({ id, stage: "replied" })]);
+  expect(pendingRecords(world)).toEqual([expect.objectContaining({ id, stage: "replied" })]);
 });
 
-test("an instance recorded for another resource is never adopted", async () => {
+test("an instance in the record of another resource is never adopted", async () => {
   const world = await diedAfterPost(generated(1), { acts: false });
   world.service.has("i-other", { name: generated(1) });
-  await left(world, { stage: "accepted", id: "i-other", urn: urnOf("other"), kind: "generated" });
+  await leaveRecord(world, {
+    stage: "accepted",
+    id: "i-other",
+    urn: urnOf("other"),
+    kind: "generated",
+  });
   world.service.posts.push(ready);
   expect((await create(world, generated(2))).id).not.toBe("i-other");
 });
 
-test("a create begun with another account is not settled here, and both commands are named", async () => {
+test("the record of a create with another account is not settled, and the error names both commands", async () => {
   const world = scene();
   world.service.accountAnswer = async () => ({ id: "acct_other" });
   const { world: next } = await diedAfterAnswer(generated(1), world);
@@ -378,7 +383,7 @@ test("a create begun with another account is not settled here, and both commands
   expect(posts(next)).toBe(1);
 });
 
-test("an instance that the state holds is never adopted for another resource", async () => {
+test("an instance that the engine has named for another resource is never adopted", async () => {
   const world = scene();
   world.session.state.observe("i-7", inputsOf());
   world.service.posts.push((_body, _signals, service) => {
@@ -390,12 +395,12 @@ test("an instance that the state holds is never adopted for another resource", a
 
 // --- secret names, and listings that lag ---
 
-test("a secret name is not recorded in clear, and is known again by the same name (G8)", async () => {
+test("a secret name is recorded as a hash, by which a later run recognizes the name (G8)", async () => {
   const world = scene();
   const secret = { name: new Secret("canary-name") };
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   await errorOf(create(world, "", secret));
-  expect(JSON.stringify(open(world))).not.toContain("canary");
+  expect(JSON.stringify(pendingRecords(world))).not.toContain("canary");
 
   const error = await errorOf(create(world.nextRun(), "", { name: new Secret("another") }));
   expect(error.message).toContain('began to create "[secret]"');
@@ -406,7 +411,7 @@ test("a secret name is not recorded in clear, and is known again by the same nam
   expect(posts(world)).toBe(1);
 });
 
-test("an instance accepted just now is not gone because no listing shows it yet (G3)", async () => {
+test("an instance that was accepted just now does not count as gone if no listing shows it yet (G3)", async () => {
   const { world, id } = await diedAfterAnswer(generated(1));
   const item = world.service.instances.get(id);
   world.service.instances.delete(id);

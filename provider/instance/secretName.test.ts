@@ -30,14 +30,14 @@ function expectHidden(messages: readonly string[], words: string): void {
   expect(messages.join()).not.toMatch(/db1/i);
 }
 
-test("if an earlier run's instance exists", async () => {
+test("a secret name is hidden if an earlier run's instance exists", async () => {
   const world = scene();
   world.service.posts.push(accept);
   await create(world);
   expectHidden([(await errorOf(create(world.nextRun()))).message], "the engine received instance");
 });
 
-test("if an instance turns up after a POST without an answer", async () => {
+test("a secret name is hidden if an instance turns up after a POST without an answer", async () => {
   const world = scene();
   world.service.posts.push(async (body, signals, service) => {
     await accept(body, signals, service);
@@ -46,7 +46,7 @@ test("if an instance turns up after a POST without an answer", async () => {
   expectHidden([(await errorOf(create(world))).message], "has turned up since");
 });
 
-test("if leftovers have that name", async () => {
+test("a secret name is hidden if leftovers have the name", async () => {
   const world = scene();
   world.service.has("old", { name: name.toUpperCase() });
   world.service.posts.push(accept);
@@ -55,13 +55,13 @@ test("if leftovers have that name", async () => {
   expect(world.messages.warnings.join()).not.toMatch(/db1/i);
 });
 
-test("if no instance turns up", async () => {
+test("a secret name is hidden if no instance turns up", async () => {
   const world = scene();
   world.service.posts.push(post(failed("unanswered"), { acts: false }));
   expectHidden([(await errorOf(create(world))).message], "no instance named");
 });
 
-test("if the last listing shows another instance", async () => {
+test("a secret name is hidden if the last listing shows another instance", async () => {
   const world = scene();
   world.service.posts.push(post(answered(500), { acts: false }), (body, signals, service) => {
     service.has("late", { name: name.toUpperCase() });

@@ -38,7 +38,7 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
   expect(world.service.count("create")).toBe(0);
 });
 
-test("an instance that is ready by now needs one listing", async () => {
+test("for an instance that is ready by now, an update fetches one listing", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect(await update(world, markUnfinished(acceptedOutputs(world)))).toMatchObject({
@@ -55,7 +55,7 @@ test("an instance that is still not ready stays unfinished (G1)", async () => {
   );
 });
 
-test("an update that ends early reports no asserted inputs, which would look changed against the old inputs", async () => {
+test("an update that ends early records no asserted inputs, which the next Diff would take for changes", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   const oldInputs = propertyMap({ name: "web" });
@@ -69,7 +69,7 @@ test("an update that ends early reports no asserted inputs, which would look cha
   expect(new Set(Object.values(changedInputs(sides)))).toEqual(new Set(["add"]));
 });
 
-test("an instance that is proven gone is an error that says what to do", async () => {
+test("if the instance is proven gone, the error says what to do", async () => {
   const error = await errorOf(update(scene(), markUnfinished(acceptedOutputs(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });

@@ -1,4 +1,4 @@
-/** Tests which user data is said to be ignored by cloud-init. */
+/** Tests for which user data there is a warning that cloud-init would ignore it. */
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { Secret, Unknown, type PropertyValue } from "../propertyValue";
@@ -7,7 +7,7 @@ import { userDataWarning } from "./userData";
 
 type Values = Record<string, PropertyValue | undefined>;
 
-/** What every text of these tests holds, and no warning may quote. */
+/** A part of all the user data in these tests, which no warning may quote. */
 const canary = "hunter2Canary";
 
 async function warningOf(news: Values, olds: Values = {}): Promise<string | undefined> {
@@ -55,7 +55,7 @@ test.each([
   expect(await warningOf({ userDataBase64: new Secret(base64(text)) })).toBeUndefined();
 });
 
-test("gzip is not judged further", async () => {
+test("compressed user data (gzip) gets no warning", async () => {
   expect(await warningOf({ userDataBase64: base64(gzipSync("anything")) })).toBeUndefined();
 });
 
@@ -82,7 +82,7 @@ test.each([
   expect(await warningOf({ userDataBase64: base64(text) })).toContain(why);
 });
 
-test("Base64 that was given as plain text, or encoded twice, is told from other data", async () => {
+test("Base64 that was given as plain text, or encoded twice, is distinguished from other user data", async () => {
   const once = base64(cloudConfig);
   expect(await warningOf({ userData: once })).toContain("Give it as userDataBase64");
   expect(await warningOf({ userDataBase64: base64(once) })).toContain("Base64 twice");
@@ -91,7 +91,7 @@ test("Base64 that was given as plain text, or encoded twice, is told from other 
   expect(await warningOf({ userData: base64(gzipSync(canary)) })).toContain("userDataBase64");
 });
 
-test("what is not known yet is not judged, and neither is what the instance was created with (G10)", async () => {
+test("user data that is not known yet, or that the instance was created with, is not judged (G10)", async () => {
   expect(await warningOf({ userData: Unknown.value })).toBeUndefined();
   expect(await warningOf({ userData: new Secret(Unknown.value) })).toBeUndefined();
   expect(await warningOf({})).toBeUndefined();
@@ -113,7 +113,7 @@ test.each([
   expect(await warningOf({ userData: `#cloud-config\n${text}` })).toBeUndefined();
 });
 
-test("long runs of white space are judged at once", async () => {
+test("user data with long runs of white space is judged without delay", async () => {
   const text = `${"a \n".repeat(300_000)}!`;
   expect(await warningOf({ userData: text })).toContain("does not begin with a header");
 });

@@ -6,7 +6,7 @@ import { reveal, type PropertyMap } from "../propertyValue";
 import { userDataBytes } from "./definition";
 
 /**
- * How user data for cloud-init begins, in lower case: cloud-init ignores the case and the white space before it.
+ * The ways in which user data for cloud-init begins, in lower case. cloud-init ignores the case, and white space before it.
  * https://docs.cloud-init.io/en/latest/explanation/format.html
  */
 const headers = [
@@ -19,19 +19,20 @@ const headers = [
   "## template:",
 ];
 
-/** The input that holds the user data, and its bytes. */
+/** The user data, and the input that holds it. */
 interface UserData {
   name: "userData" | "userDataBase64";
   bytes: Buffer;
 }
 
-/** In bytes. A larger cloud-config is not parsed, since that would hold up the other resources. */
+/**
+ * The maximum size in bytes of a cloud-config that is parsed. To parse a larger one would hold up the other resources.
+ */
 const maxParsedBytes = 64 * 1024;
 
 /**
- * Returns a warning if cloud-init would ignore the user data in the checked inputs. Returns undefined if there is
- * nothing to say: user data that is not known yet is not judged, and neither is that of the existing instance, which
- * only a replacement could change.
+ * Returns a warning if cloud-init would ignore the user data in the checked inputs. Does not judge user data that is
+ * not known yet, or that the existing instance has already, since only a replacement could change the user data.
  */
 export async function userDataWarning(
   checked: PropertyMap,
@@ -69,7 +70,7 @@ function isRecognized(bytes: Buffer): boolean {
   );
 }
 
-/** Returns the first characters, in lower case and without the white space before them. */
+/** Returns the first characters of the user data, in lower case and without the white space before them. */
 function beginningOf(bytes: Buffer): string {
   // `trimStart` would remove a byte order mark, too, which cloud-init does not.
   return bytes
@@ -104,11 +105,14 @@ function isBase64Of(bytes: Buffer, condition: (decoded: Buffer) => boolean): boo
   return /^[A-Za-z0-9+/\s]+=*$/.test(text) && condition(Buffer.from(text, "base64"));
 }
 
-/** Says why cloud-init can't use user data that begins with `#cloud-config`. Undefined if it can, or if that is not judged. */
+/**
+ * Says why cloud-init can't use a cloud-config. Undefined if it can, if that is not judged, and for any other user
+ * data.
+ */
 async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
   if (bytes.length > maxParsedBytes) return undefined;
   if (!/^#cloud-config(?!-)/.test(beginningOf(bytes))) return undefined;
-  // For cloud-init's parser, these characters end a line.
+  // For cloud-init's parser, but not for this one, these characters end a line. So the user data is not judged.
   const text = bytes.toString("utf8");
   if (/[\u0085\u2028\u2029]/.test(text)) return undefined;
   const { isMap, LineCounter, parseDocument } = await import("yaml");
@@ -123,7 +127,7 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
     schema: "failsafe",
   });
   const [error] = errors;
-  if (error && isOfThisParserAlone(error)) return undefined;
+  if (error && isOnlyOfThisParser(error)) return undefined;
   if (error) {
     const { line } = lineCounter.linePos(error.pos[0]);
     return `it begins with #cloud-config, but is not valid YAML (line ${line})`;
@@ -136,9 +140,9 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
 }
 
 /**
- * Whether an error may be one of this parser alone: the data is nested too deeply for it, or a quoted string or a flow
- * collection goes on at a place where only cloud-init's parser lets it.
+ * Whether cloud-init's parser may accept what this parser refuses with this error: data that is nested too deeply for this
+ * parser, or a quoted string or flow collection that goes on at a place where only cloud-init's parser allows that.
  */
-function isOfThisParserAlone({ code, message }: { code: string; message: string }): boolean {
+function isOnlyOfThisParser({ code, message }: { code: string; message: string }): boolean {
   return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);
 }

@@ -34,7 +34,7 @@ test("a lock has one holder at a time, even within a process, and may be release
   expect(statSync(path)).toMatchObject({ size: 0 });
 });
 
-test("without `make` no file is made, and a lock that failed differs from a missing one", () => {
+test("without `make` no file is made, and a file that can't be locked differs from a missing one", () => {
   const folder = temporaryFolder();
   expect(lockExisting(join(folder, "none.lock"))).toBe("missing");
   expect(lockOrMake(join(folder, "none", "x.lock"))).toBe("failed");
@@ -45,7 +45,7 @@ test("without `make` no file is made, and a lock that failed differs from a miss
   expect(lockOrMake(join(folder, "text.lock"))).toBe("failed");
 });
 
-test("a Node without SQLite can't lock", () => {
+test("with a Node without SQLite, a lock can't be taken", () => {
   jest.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
   expect(lockOrMake(join(temporaryFolder(), "a.lock"))).toBe("failed");
 });

@@ -1,5 +1,6 @@
 /**
- * The ledger's operations on files, folders and locks. Only the user who runs the plugin can read what they make.
+ * The ledger's operations on files, folders and locks. The files and folders that the operations make can be read only by
+ * the user who runs the plugin.
  */
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
@@ -36,10 +37,13 @@ export interface Disk {
 
 /** A lock that is held. */
 export interface Lock {
+  /** Releases the lock. A second call does nothing. */
   release(): void;
 }
 
-/** Why a lock was not taken: it is held already, its file does not exist, or the file can't be locked. */
+/**
+ * Why a lock was not taken: the lock is held already, the file does not exist (without `make`), or it can't be locked.
+ */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;

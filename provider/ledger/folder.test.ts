@@ -1,4 +1,4 @@
-/** Tests where the ledger of each state backend is. */
+/** Tests which folder has the ledger of each state backend. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
@@ -21,7 +21,7 @@ test("the ledger is in the Pulumi home, with or without PULUMI_HOME", () => {
   expect(ledgerFolder({})).toMatch(/\.pulumi[/\\]compute[/\\]ledger[/\\]/);
 });
 
-test("without PULUMI_HOME, the user database names the home, as for the engine, and HOME does not", () => {
+test("without PULUMI_HOME, the home comes from the system's user database, as in the engine, and not from HOME", () => {
   // In a process of its own, since Jest's process.env is not what the system reads.
   const module = JSON.stringify(join(__dirname, "folder.ts"));
   const program = `import { ledgerFolder } from ${module}; process.stdout.write(ledgerFolder({}));`;

@@ -11,13 +11,13 @@ import { fingerprint } from "../fingerprint";
 /**
  * Returns the ledger's folder for this run. Each backend has its own folder, since two backends may have stacks
  * with the same URNs. The folder's name is a hash of the backend's address without the password. So a new password
- * does not change the folder, and the name does not give the address away.
+ * does not change the folder, and the name does not reveal the address.
  */
 export function ledgerFolder(env: NodeJS.ProcessEnv): string {
   return join(ledgerRoot(env), fingerprint(withoutPasswords(backendUrl(env)), 12));
 }
 
-/** Returns the ledger folders of all backends in this Pulumi home. Returns none if the home can't be read. */
+/** Returns the ledger folders of all backends in this Pulumi home. Returns an empty list if the home can't be read. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
   try {
@@ -31,7 +31,7 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
 }
 
-/** Returns the Pulumi home where the engine finds it: the system's user database comes before HOME. */
+/** Returns the Pulumi home that the engine uses. Without PULUMI_HOME, the system's user database comes before HOME. */
 function pulumiHome(env: NodeJS.ProcessEnv): string {
   if (env["PULUMI_HOME"]) return env["PULUMI_HOME"];
   for (const home of [() => userInfo().homedir, homedir]) {
@@ -44,16 +44,16 @@ function pulumiHome(env: NodeJS.ProcessEnv): string {
   return join(tmpdir(), ".pulumi");
 }
 
-/** Returns the backend's address as the engine finds it. A backend that only Pulumi.yaml names is not known here. */
+/** Returns the address of the backend that the engine uses. A backend that only Pulumi.yaml names is not known here. */
 function backendUrl(env: NodeJS.ProcessEnv): string {
-  const url = env["PULUMI_BACKEND_URL"] || currentLogin(env) || "";
+  const url = env["PULUMI_BACKEND_URL"] || loggedInBackend(env) || "";
   const [, path] = /^file:\/\/([^~].*)$/.exec(url) ?? [];
   // A relative path means a different folder in each project, so it is made absolute, as the engine does.
   return path === undefined ? url.replace(/\/+$/, "") : `file://${resolve(path)}`;
 }
 
 /** Returns the backend that `pulumi login` chose, or undefined if the credentials file can't be read. */
-function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
+function loggedInBackend(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env["PULUMI_CREDENTIALS_PATH"] || pulumiHome(env);
   try {
     const text = readFileSync(join(folder, "credentials.json"), "utf8");

@@ -1,4 +1,4 @@
-/** Tests what the ledger keeps of creates, for this session and for later ones. */
+/** Tests which records of creates the ledger keeps, for this session and for later ones. */
 import {
   appendFileSync,
   mkdirSync,
@@ -21,7 +21,7 @@ import type { LedgerRecord } from "./record";
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Makes a ledger folder in which a test can open any number of sessions. */
-function world(home = temporaryFolder()) {
+function makeLedgerFolder(home = temporaryFolder()) {
   const folder = join(home, "compute", "ledger");
   const warnings: string[] = [];
   let sessionCount = 0;
@@ -32,7 +32,7 @@ function world(home = temporaryFolder()) {
     folder,
     warnings,
     /** Opens the ledger in a new session, with the id s1, s2 and so on. */
-    run: (disk: Disk = systemDisk) =>
+    openSession: (disk: Disk = systemDisk) =>
       new Ledger(
         folder,
         `s${++sessionCount}`,
@@ -42,7 +42,7 @@ function world(home = temporaryFolder()) {
       ),
     /** The records as a new session reads them. */
     get records(): LedgerRecord[] {
-      return this.run()
+      return this.openSession()
         .read()
         .map(({ record }) => record);
     },
@@ -78,8 +78,8 @@ const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a record is on the disk before `begin` resolves, and its later stages are written at once", async () => {
   const disk = slowDisk();
-  const all = world();
-  const ledger = all.run(disk);
+  const shared = makeLedgerFolder();
+  const ledger = shared.openSession(disk);
   let key: string | undefined;
   const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
   await settlePromises();
@@ -90,24 +90,24 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
   expect(await begun).toBe("s1-1");
 
   ledger.move("s1-1", { stage: "accepted", id: "i-1" });
-  expect(all.records).toEqual([
+  expect(shared.records).toEqual([
     { ...ledgerRecord("web", { session: "s1", key: "s1-1" }), stage: "accepted", id: "i-1" },
   ]);
   expect(disk.syncs).toHaveLength(1);
-  expect(all.warnings).toEqual([]);
+  expect(shared.warnings).toEqual([]);
 });
 
-test("after an import only the instance's own pending record is `replied`, and `markDelivered` does not deliver it", async () => {
-  const all = world();
+test("an import changes only the pending record of its instance to `replied`, and `markDelivered` does not change that record", async () => {
+  const shared = makeLedgerFolder();
   const place = ledgerRecord("web");
-  await leaveOpen(all.folder, "web", { stage: "accepted", id: "i-1" });
-  await leaveOpen(all.folder, "db", { stage: "unknown" });
-  await leaveOpen(all.folder, "other", { stage: "unknown", name: "db" });
-  const ledger = all.run();
+  await leaveOpen(shared.folder, "web", { stage: "accepted", id: "i-1" });
+  await leaveOpen(shared.folder, "db", { stage: "unknown" });
+  await leaveOpen(shared.folder, "other", { stage: "unknown", name: "db" });
+  const ledger = shared.openSession();
   ledger.markImported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
   ledger.markImported(place, ledgerRecord("db").urn, "i-2", ["db"]);
   ledger.markDelivered();
-  const summaries = all.records.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
+  const summaries = shared.records.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
   expect(summaries.sort()).toEqual([
     ["db", "replied", "i-2"],
     ["other", "unknown", undefined],
@@ -116,31 +116,31 @@ test("after an import only the instance's own pending record is `replied`, and `
 });
 
 test("an import changes only one of several records with its name, since the others may be of other instances", async () => {
-  const all = world();
-  const killed = all.run();
+  const shared = makeLedgerFolder();
+  const killed = shared.openSession();
   await killed.begin(newRecord("web"));
   await killed.begin(newRecord("web"));
   await killed.close();
-  const ledger = all.run();
+  const ledger = shared.openSession();
   const place = ledgerRecord("web");
   for (let time = 0; time < 2; time++) {
     ledger.markImported(place, ledgerRecord("web").urn, "i-1", ["web"]);
-    expect(all.records.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
+    expect(shared.records.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
   }
 });
 
 test("an import of an instance that existed before a create does not change the create's record", async () => {
-  const all = world();
-  const killed = all.run();
+  const shared = makeLedgerFolder();
+  const killed = shared.openSession();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.close();
-  all.run().markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
-  expect(all.records.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
+  shared.openSession().markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
+  expect(shared.records.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
 });
 
-test("300 creates that begin at once share one sync, and those that begin during it share the next one", async () => {
+test("300 creates that begin at once share one sync, and creates that begin during the sync share the next one", async () => {
   const disk = slowDisk();
-  const ledger = world().run(disk);
+  const ledger = makeLedgerFolder().openSession(disk);
   const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
   const first = begin();
   await settlePromises();
@@ -158,7 +158,7 @@ test("300 creates that begin at once share one sync, and those that begin during
 
 test("the end of a session waits for a record that is being written", async () => {
   const disk = slowDisk();
-  const ledger = world().run(disk);
+  const ledger = makeLedgerFolder().openSession(disk);
   const begun = ledger.begin(newRecord("web"));
   let isClosed = false;
   const closed = ledger.close().then(() => (isClosed = true));
@@ -171,15 +171,15 @@ test("the end of a session waits for a record that is being written", async () =
 test.each(["the write", "the sync"])(
   "if %s fails, one warning says what that means, and the run goes on with its own records",
   async (what) => {
-    const all = world();
+    const shared = makeLedgerFolder();
     const fail = () => {
       throw new Error("ENOSPC: no space left on device");
     };
     const change = what === "the write" ? { append: fail } : { sync: async () => fail() };
-    const ledger = all.run({ ...systemDisk, ...change });
+    const ledger = shared.openSession({ ...systemDisk, ...change });
     const keys = [await ledger.begin(recent("a")), await ledger.begin(recent("b"))];
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
-    expect(all.warnings).toEqual([
+    expect(shared.warnings).toEqual([
       expect.stringMatching(
         /can't be written \(ENOSPC.*the next run will not find that out.*PULUMI_HOME/,
       ),
@@ -191,14 +191,14 @@ test.each(["the write", "the sync"])(
     ledger.markDelivered();
     expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
     await ledger.close();
-    expect(all.warnings).toHaveLength(1);
+    expect(shared.warnings).toHaveLength(1);
   },
 );
 
 test("a line that was written only in part damages no other line", async () => {
-  const all = world();
+  const shared = makeLedgerFolder();
   let goodWrites = 1;
-  const ledger = all.run({
+  const ledger = shared.openSession({
     ...systemDisk,
     append(path, lines) {
       if (goodWrites-- > 0) return systemDisk.append(path, lines);
@@ -211,7 +211,7 @@ test("a line that was written only in part damages no other line", async () => {
   goodWrites = 2;
   await ledger.begin(newRecord("c"));
   ledger.move("s1-2", { stage: "unknown" });
-  expect(all.records.map(({ name, stage }) => [name, stage])).toEqual([
+  expect(shared.records.map(({ name, stage }) => [name, stage])).toEqual([
     ["a", "sending"],
     ["c", "sending"],
     ["b", "unknown"],
@@ -221,8 +221,8 @@ test("a line that was written only in part damages no other line", async () => {
 test("a home in which no ledger can be made causes one warning", async () => {
   const home = temporaryFolder();
   writeFileSync(join(home, "compute"), "a file where the folder would be");
-  const { run, warnings } = world(home);
-  const ledger = run();
+  const { openSession, warnings } = makeLedgerFolder(home);
+  const ledger = openSession();
   expect(ledger.read()).toEqual([]);
   const keys = [await ledger.begin(newRecord("a")), await ledger.begin(newRecord("b"))];
   ledger.move(keys[0] ?? "", { stage: "accepted", id: "i-1", ended: true });
@@ -241,15 +241,15 @@ test("an unreadable folder causes a warning that says what that means", () => {
   const home = temporaryFolder();
   mkdirSync(join(home, "compute"));
   symlinkSync("ledger", join(home, "compute", "ledger"));
-  const { run, warnings } = world(home);
-  const ledger = run();
+  const { openSession, warnings } = makeLedgerFolder(home);
+  const ledger = openSession();
   expect([ledger.read(), ledger.read()]).toEqual([[], []]);
   expect(warnings).toEqual([expect.stringContaining("can't be read (ELOOP")]);
 });
 
 test("a session that only reads makes no files", async () => {
-  const { run, folder, warnings, files } = world();
-  const ledger = run();
+  const { openSession, folder, warnings, files } = makeLedgerFolder();
+  const ledger = openSession();
   ledger.read();
   ledger.settleId(newRecord("web"), "i-1", "state");
   ledger.markDelivered();
@@ -257,22 +257,22 @@ test("a session that only reads makes no files", async () => {
   expect(() => statSync(folder)).toThrow("ENOENT");
   await leaveOpen(folder, "web");
   const before = files();
-  run().read();
+  openSession().read();
   expect(files()).toEqual(before);
   expect(warnings).toEqual([]);
 });
 
 test("only the user can read the files", async () => {
-  const { run, folder, files } = world();
-  await run().begin(newRecord("web"));
+  const { openSession, folder, files } = makeLedgerFolder();
+  await openSession().begin(newRecord("web"));
   expect(files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of files()) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
 
 test("a file holds its records as readable JSON", async () => {
-  const { run, folder } = world();
-  const key = await run().begin(newRecord("web"));
+  const { openSession, folder } = makeLedgerFolder();
+  const key = await openSession().begin(newRecord("web"));
   const text = readFileSync(join(folder, "s1.jsonl"), "utf8");
   expect(JSON.parse(text)).toEqual(ledgerRecord("web", { session: "s1", key }));
 });
@@ -280,67 +280,67 @@ test("a file holds its records as readable JSON", async () => {
 test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
   "lines that are %j are ignored, with one warning",
   async (garbage) => {
-    const all = world();
-    const one = await leaveOpen(all.folder, "one");
-    const file = join(all.folder, `${one.session}.jsonl`);
+    const shared = makeLedgerFolder();
+    const one = await leaveOpen(shared.folder, "one");
+    const file = join(shared.folder, `${one.session}.jsonl`);
     appendFileSync(file, `${garbage}\n`);
-    const ledger = all.run();
+    const ledger = shared.openSession();
     for (let time = 0; time < 2; time++) {
       expect(ledger.read().map(({ record }) => record)).toEqual([one]);
     }
-    expect(all.warnings).toEqual([
+    expect(shared.warnings).toEqual([
       expect.stringContaining(`can't be read and is ignored: ${file}`),
     ]);
     expect(ledger.settle(one.key, "gone")).toBe(true);
-    expect(all.records).toMatchObject([{ settled: "gone" }]);
+    expect(shared.records).toMatchObject([{ settled: "gone" }]);
   },
 );
 
 test("a record that names another session is ignored", async () => {
-  const { run, folder, warnings } = world();
+  const { openSession, folder, warnings } = makeLedgerFolder();
   const one = await leaveOpen(folder, "one");
   const stray = ledgerRecord("x", { session: "../../x", key: one.key });
   appendFileSync(join(folder, `${one.session}.jsonl`), `${JSON.stringify(stray)}\n`);
-  expect(run().read()).toHaveLength(1);
+  expect(openSession().read()).toHaveLength(1);
   expect(warnings).toHaveLength(1);
 });
 
-test("an incomplete line is damage once its session is dead, and damages no later line", async () => {
-  const all = world();
-  const running = all.run();
+test("an incomplete line counts as damaged once its session is dead, and damages no later line", async () => {
+  const shared = makeLedgerFolder();
+  const running = shared.openSession();
   await running.begin(newRecord("running"));
-  appendFileSync(join(all.folder, "s1.jsonl"), '{"key": "s1');
-  expect(all.records).toHaveLength(1);
-  expect(all.warnings).toEqual([]);
+  appendFileSync(join(shared.folder, "s1.jsonl"), '{"key": "s1');
+  expect(shared.records).toHaveLength(1);
+  expect(shared.warnings).toEqual([]);
 
-  const dead = await leaveOpen(all.folder, "dead");
-  const file = join(all.folder, `${dead.session}.jsonl`);
+  const dead = await leaveOpen(shared.folder, "dead");
+  const file = join(shared.folder, `${dead.session}.jsonl`);
   truncateSync(file, statSync(file).size - 9);
-  expect(all.records).toHaveLength(1);
-  expect(all.warnings).toEqual([expect.stringContaining(file)]);
+  expect(shared.records).toHaveLength(1);
+  expect(shared.warnings).toEqual([expect.stringContaining(file)]);
 
-  const two = await leaveOpen(all.folder, "two");
-  appendFileSync(join(all.folder, `${two.session}.jsonl`), '{"key": ');
-  expect(all.run().settle(two.key, "gone")).toBe(true);
-  expect(all.records.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
+  const two = await leaveOpen(shared.folder, "two");
+  appendFileSync(join(shared.folder, `${two.session}.jsonl`), '{"key": ');
+  expect(shared.openSession().settle(two.key, "gone")).toBe(true);
+  expect(shared.records.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
 });
 
 test("a folder in place of a file, and unrelated files, cause no error", async () => {
-  const all = world();
-  const one = await leaveOpen(all.folder, "one");
-  mkdirSync(join(all.folder, "abc.jsonl", "sub"), { recursive: true });
-  writeFileSync(join(all.folder, "notes.txt"), "x");
-  writeFileSync(join(all.folder, `${"0".repeat(32)}.json`), "{");
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const one = await leaveOpen(shared.folder, "one");
+  mkdirSync(join(shared.folder, "abc.jsonl", "sub"), { recursive: true });
+  writeFileSync(join(shared.folder, "notes.txt"), "x");
+  writeFileSync(join(shared.folder, `${"0".repeat(32)}.json`), "{");
+  const ledger = shared.openSession();
   for (let time = 0; time < 2; time++) {
     expect(ledger.read().map(({ record }) => record)).toEqual([one]);
   }
-  expect(all.warnings).toEqual([expect.stringContaining(join(all.folder, "abc.jsonl"))]);
+  expect(shared.warnings).toEqual([expect.stringContaining(join(shared.folder, "abc.jsonl"))]);
 });
 
 test("`inFlight` and `own` follow the Create call and the session that drive a record", async () => {
-  const all = world();
-  const [one, two] = [all.run(), all.run()];
+  const shared = makeLedgerFolder();
+  const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   expect(one.read()).toMatchObject([{ inFlight: true, own: true, unlockable: false }]);
   expect(two.read()).toMatchObject([{ inFlight: true, own: false, unlockable: false }]);
@@ -356,8 +356,8 @@ test("`inFlight` and `own` follow the Create call and the session that drive a r
 });
 
 test("`take` succeeds only if no call drives the record, and removes `ended`", async () => {
-  const all = world();
-  const [one, two, three] = [all.run(), all.run(), all.run()];
+  const shared = makeLedgerFolder();
+  const [one, two, three] = [shared.openSession(), shared.openSession(), shared.openSession()];
   const key = await one.begin(recent("web"));
   for (const ledger of [one, two]) {
     ledger.read();
@@ -378,14 +378,14 @@ test("`take` succeeds only if no call drives the record, and removes `ended`", a
   one.move(key, { stage: "refused" });
   two.move(key, { stage: "replied" });
   two.markDelivered();
-  expect(all.records).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
-  expect(all.files()).toContain("s1.jsonl");
+  expect(shared.records).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
+  expect(shared.files()).toContain("s1.jsonl");
 });
 
 test("a record that another session has changed since the last `read` is not taken over", async () => {
-  const all = world();
-  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
-  const [one, two] = [all.run(), all.run()];
+  const shared = makeLedgerFolder();
+  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const [one, two] = [shared.openSession(), shared.openSession()];
   one.read();
   two.read();
   expect(two.take(key)).toBe(true);
@@ -397,136 +397,136 @@ test("a record that another session has changed since the last `read` is not tak
 });
 
 test("after another session has taken a record over, the first session no longer changes it", async () => {
-  const all = world();
-  const [one, two] = [all.run(), all.run()];
+  const shared = makeLedgerFolder();
+  const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
   two.read();
   expect(two.take(key)).toBe(true);
   one.markDelivered();
   expect(one.take(key)).toBe(false);
-  expect(all.records).toMatchObject([{ stage: "replied", owner: "s2" }]);
+  expect(shared.records).toMatchObject([{ stage: "replied", owner: "s2" }]);
 });
 
 test("a refused, delivered or settled record is not taken over", async () => {
-  const all = world();
+  const shared = makeLedgerFolder();
   for (const stage of ["refused", "delivered", "settled"] as const) {
-    await leaveOpen(all.folder, stage, { stage });
+    await leaveOpen(shared.folder, stage, { stage });
   }
-  const ledger = all.run();
+  const ledger = shared.openSession();
   expect(ledger.read().map(({ record }) => ledger.take(record.key))).toEqual([false, false, false]);
 });
 
 test("`settle` writes once to a dead session's file, but not during a live session's call", async () => {
-  const all = world();
-  const [one, two] = [all.run(), all.run()];
+  const shared = makeLedgerFolder();
+  const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   expect(two.settle(key, "discarded")).toBe(false);
   await one.close();
-  const before = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  const before = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
   expect(two.settle(key, "discarded")).toBe(true);
   expect(two.settle(key, "gone")).toBe(false);
   expect(two.settle("s1-9", "gone")).toBe(false);
-  const after = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  const after = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
   expect(after.startsWith(before)).toBe(true);
-  expect(all.records).toMatchObject([{ stage: "settled", settled: "discarded" }]);
-  expect(all.files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
+  expect(shared.records).toMatchObject([{ stage: "settled", settled: "discarded" }]);
+  expect(shared.files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
 });
 
 test("a settled record stays settled, whatever its session writes afterwards", async () => {
-  const all = world();
-  const one = all.run();
+  const shared = makeLedgerFolder();
+  const one = shared.openSession();
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
-  all.run().settleId(newRecord("web"), "i-1", "state");
+  shared.openSession().settleId(newRecord("web"), "i-1", "state");
   one.move(key, { stage: "accepted" });
   one.markDelivered();
   const expected = [{ record: { stage: "settled", settled: "state" } }];
   expect(one.read()).toMatchObject(expected);
-  expect(all.run().read()).toMatchObject(expected);
+  expect(shared.openSession().read()).toMatchObject(expected);
 });
 
 test("`settleId` settles all records with the id and place, whichever session owns them", async () => {
-  const all = world();
-  const left = { stage: "replied", id: "i-1" } as const;
-  await leaveOpen(all.folder, "dead", left);
-  await leaveOpen(all.folder, "elsewhere", { ...left, tokenKind: "live" });
-  await leaveOpen(all.folder, "another", { ...left, id: "i-2" });
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const replied = { stage: "replied", id: "i-1" } as const;
+  await leaveOpen(shared.folder, "dead", replied);
+  await leaveOpen(shared.folder, "elsewhere", { ...replied, tokenKind: "live" });
+  await leaveOpen(shared.folder, "another", { ...replied, id: "i-2" });
+  const ledger = shared.openSession();
   ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
   ledger.settleId(newRecord("x"), "i-1", "state");
-  const settled = all.records.filter(({ stage }) => stage === "settled");
+  const settled = shared.records.filter(({ stage }) => stage === "settled");
   expect(settled.map(({ name }) => name).sort()).toEqual(["dead", "own"]);
 });
 
 test("`markDelivered` delivers only `replied` records, and a second call changes nothing", async () => {
-  const all = world();
-  const dead = await leaveOpen(all.folder, "dead", { stage: "replied", id: "i-0" });
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const dead = await leaveOpen(shared.folder, "dead", { stage: "replied", id: "i-0" });
+  const ledger = shared.openSession();
   for (const stage of ["sending", "unknown", "accepted", "replied", "refused"] as const) {
     ledger.move(await ledger.begin(recent(stage)), { stage });
   }
   ledger.markDelivered();
-  const text = readFileSync(join(all.folder, "s1.jsonl"), "utf8");
+  const text = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
   ledger.markDelivered();
-  expect(readFileSync(join(all.folder, "s1.jsonl"), "utf8")).toBe(text);
-  const stages = new Map(all.records.map(({ name, stage }) => [name, stage]));
+  expect(readFileSync(join(shared.folder, "s1.jsonl"), "utf8")).toBe(text);
+  const stages = new Map(shared.records.map(({ name, stage }) => [name, stage]));
   expect([...stages].filter(([name, stage]) => name !== stage)).toEqual(
     [...[["replied", "delivered"]], ...[["dead", dead.stage]]].sort(),
   );
 });
 
 test("after 30 days, a delivered record counts as settled", async () => {
-  const all = world();
+  const shared = makeLedgerFolder();
   const at = new Date().toISOString();
-  await leaveOpen(all.folder, "web", { stage: "delivered", at });
-  all.passDays(29);
-  expect(all.records).toMatchObject([{ stage: "delivered" }]);
-  all.passDays(2);
-  expect(all.records).toMatchObject([{ stage: "settled", settled: "state" }]);
+  await leaveOpen(shared.folder, "web", { stage: "delivered", at });
+  shared.passDays(29);
+  expect(shared.records).toMatchObject([{ stage: "delivered" }]);
+  shared.passDays(2);
+  expect(shared.records).toMatchObject([{ stage: "settled", settled: "state" }]);
 });
 
 test("a record whose POST was not sent is settled as absent", async () => {
-  const all = world();
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const ledger = shared.openSession();
   ledger.drop(await ledger.begin(newRecord("web")));
-  expect(all.records).toMatchObject([{ stage: "settled", settled: "absent" }]);
+  expect(shared.records).toMatchObject([{ stage: "settled", settled: "absent" }]);
 });
 
 test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
-  const all = world();
+  const shared = makeLedgerFolder();
   const at = new Date().toISOString();
-  const alive = all.run();
+  const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
-  await leaveOpen(all.folder, "open", { stage: "unknown" });
-  await leaveOpen(all.folder, "delivered", { stage: "delivered", at });
-  await leaveOpen(all.folder, "settled", { stage: "settled", settled: "state", id: "i-1" });
-  await leaveOpen(all.folder, "refused", { stage: "refused" });
-  const damaged = await leaveOpen(all.folder, "damaged", { stage: "refused" });
-  appendFileSync(join(all.folder, `${damaged.session}.jsonl`), "{\n");
+  await leaveOpen(shared.folder, "open", { stage: "unknown" });
+  await leaveOpen(shared.folder, "delivered", { stage: "delivered", at });
+  await leaveOpen(shared.folder, "settled", { stage: "settled", settled: "state", id: "i-1" });
+  await leaveOpen(shared.folder, "refused", { stage: "refused" });
+  const damaged = await leaveOpen(shared.folder, "damaged", { stage: "refused" });
+  appendFileSync(join(shared.folder, `${damaged.session}.jsonl`), "{\n");
   const namesLater = async () => {
-    const later = all.run();
+    const later = shared.openSession();
     later.drop(await later.begin(newRecord("later")));
     await later.close();
-    const names = all.records.map(({ name }) => name);
+    const names = shared.records.map(({ name }) => name);
     return names.filter((name) => name !== "later").sort();
   };
   const kept = ["alive", "damaged", "delivered", "open"];
-  all.passDays(6);
+  shared.passDays(6);
   expect(await namesLater()).toEqual([...kept, "refused", "settled"]);
-  all.passDays(2);
+  shared.passDays(2);
   expect(await namesLater()).toEqual(kept);
-  all.passDays(30);
+  shared.passDays(30);
   expect(await namesLater()).toEqual(["alive", "open"]);
   // The locks of the two sessions, of the last session, and the common lock.
-  expect(all.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
+  expect(shared.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
 test("a record of a session without a lock is `unlockable`, and is not taken over", async () => {
-  const all = world();
-  const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
-  rmSync(join(all.folder, `${session}.lock`));
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const { key, session } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  rmSync(join(shared.folder, `${session}.lock`));
+  const ledger = shared.openSession();
   expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
   expect(ledger.take(key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
@@ -534,11 +534,11 @@ test("a record of a session without a lock is `unlockable`, and is not taken ove
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
-  const all = world();
-  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
-  rmSync(join(all.folder, "take.lock"));
-  mkdirSync(join(all.folder, "take.lock"));
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  rmSync(join(shared.folder, "take.lock"));
+  mkdirSync(join(shared.folder, "take.lock"));
+  const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
   expect(ledger.read().find(({ record }) => record.key === key)).toMatchObject({
     unlockable: true,
@@ -548,45 +548,45 @@ test("if files can't be locked, everything works except taking other sessions' r
   expect(ledger.take(own)).toBe(true);
   expect(ledger.settle(key, "gone")).toBe(true);
   await ledger.close();
-  expect(all.records.map(({ name, settled }) => [name, settled])).toEqual(
+  expect(shared.records.map(({ name, settled }) => [name, settled])).toEqual(
     expect.arrayContaining([
       ["web", "gone"],
       ["own", undefined],
     ]),
   );
-  expect(all.warnings).toEqual([]);
+  expect(shared.warnings).toEqual([]);
 });
 
-test("an owner whose files were removed is dead", async () => {
-  const all = world();
-  const { key } = await leaveOpen(all.folder, "web", { stage: "unknown" });
-  const one = all.run();
+test("an owner whose files were removed counts as dead", async () => {
+  const shared = makeLedgerFolder();
+  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const one = shared.openSession();
   one.read();
   expect(one.take(key)).toBe(true);
   await one.close();
-  for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(all.folder, name));
-  expect(all.run().read()).toMatchObject([
+  for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(shared.folder, name));
+  expect(shared.openSession().read()).toMatchObject([
     { record: { owner: "s1" }, inFlight: false, unlockable: false },
   ]);
 });
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
-  const all = world();
-  const { key, session } = await leaveOpen(all.folder, "web", { stage: "unknown" });
-  const ledger = all.run();
+  const shared = makeLedgerFolder();
+  const { key, session } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const ledger = shared.openSession();
   ledger.read();
   expect(ledger.take(key)).toBe(true);
-  rmSync(join(all.folder, `${session}.jsonl`));
+  rmSync(join(shared.folder, `${session}.jsonl`));
   ledger.move(key, { stage: "accepted", id: "i-1" });
   ledger.move(key, { stage: "replied" });
   expect(ledger.read()).toMatchObject([{ record: { stage: "replied", id: "i-1" }, own: true }]);
-  expect(all.files()).not.toContain(`${session}.jsonl`);
-  expect(all.warnings).toEqual([expect.stringContaining("can't be written (ENOENT")]);
+  expect(shared.files()).not.toContain(`${session}.jsonl`);
+  expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOENT")]);
 });
 
 test("a session that has ended warns if it is asked to begin a record", async () => {
-  const { run, warnings } = world();
-  const ledger = run();
+  const { openSession, warnings } = makeLedgerFolder();
+  const ledger = openSession();
   await ledger.close();
   expect(await ledger.begin(newRecord("web"))).toBe("s1-1");
   expect(warnings).toEqual([expect.stringContaining("can't be written (the run has ended)")]);

@@ -25,7 +25,7 @@ export interface LedgerEntry {
   /** Whether the create is pending, the owner is alive and the owner's Create call has not ended. */
   inFlight: boolean;
   /**
-   * Whether the owner is known to be alive. Its engine may then still save the result that the engine got. Only owners
+   * Whether the owner is known to be alive. If so, the owner's engine may still save the result in the state. Only owners
    * of pending records are tested, so for other records a false proves nothing.
    */
   live: boolean;
@@ -56,13 +56,14 @@ export class Ledger {
   readonly #ownFile: SessionFile;
   /** The files by session id. If this session owns a record, a change that could not be written is here anyway. */
   readonly #files = new Map<string, SessionFile>();
-  /** The subjects of the warnings so far. */
+  /** The subjects that this session has warned of (`#warnOnce`). */
   readonly #warnedSubjects = new Set<string>();
   /** The records that the last `read` found, by key. */
   #lastRead = new Map<string, LedgerRecord>();
   /** Whether this session's file was made, and its lock, if files can be locked. */
   #isOpened = false;
   #lock: Lock | undefined;
+  /** How many records this session has begun. */
   #recordCount = 0;
   /** The sync that is under way, or the last one. */
   #lastSync = Promise.resolve();
@@ -114,7 +115,10 @@ export class Ledger {
     return key;
   }
 
-  /** Changes a record that this session owns, unless it is settled. The change is written at once, but is not synced. */
+  /**
+   * Changes a record that this session owns, unless the record is settled. The change is written at once, but not
+   * synced.
+   */
   move(key: string, change: Change): void {
     const record = this.#findRecord(key);
     if (record?.owner !== this.#sessionId || record.stage === "settled") return;
@@ -131,14 +135,14 @@ export class Ledger {
     this.#refreshAll();
     const records = this.#allRecords();
     this.#lastRead = new Map(records.map((record) => [record.key, record]));
-    const othersPending = records.filter((it) => isPending(it) && it.owner !== this.#sessionId);
-    const cutFiles = [...this.#files.values()].filter(
+    const pendingOfOthers = records.filter((it) => isPending(it) && it.owner !== this.#sessionId);
+    const incompleteFiles = [...this.#files.values()].filter(
       (it) => it.endsWithinLine && it !== this.#ownFile,
     );
     const liveness = this.#sessions.livenessOf(
       new Set([
-        ...othersPending.map(({ owner }) => owner),
-        ...cutFiles.map(({ sessionId }) => sessionId),
+        ...pendingOfOthers.map(({ owner }) => owner),
+        ...incompleteFiles.map(({ sessionId }) => sessionId),
       ]),
     );
     this.#warnOfDamage(liveness);
@@ -158,9 +162,9 @@ export class Ledger {
 
   /**
    * Makes this session the owner of a pending record whose Create call has ended or whose owner is dead. Returns false
-   * if a call still drives the record, if the record is not pending, or if the common lock is held for too long. For
-   * another session's record, also returns false if the record has changed since the last `read`, or if a file can't be
-   * locked or written. If several sessions try, at most one succeeds.
+   * if a call still drives the record, if the record is not pending, or if the common lock (see `Sessions`) is held for
+   * too long. For another session's record, also returns false if the record has changed since the last `read`, or if a
+   * file can't be locked or written. If several sessions try, at most one succeeds.
    */
   take(key: string): boolean {
     const isOwn = this.#findRecord(key)?.owner === this.#sessionId;
@@ -195,7 +199,7 @@ export class Ledger {
     return this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** Settles the records with this place and instance id, whichever session owns them. */
+  /** Settles the records with this place (service and token kind) and instance id, whichever session owns them. */
   settleId(place: Place, id: string, reason: SettleReason): void {
     const change = { stage: "settled", settled: reason } as const;
     const hasPlaceAndId = (it: LedgerRecord) =>
@@ -207,20 +211,20 @@ export class Ledger {
   }
 
   /**
-   * Records that an import, which is perhaps only previewed, gives the engine this instance. The instance's pending
+   * Records that an import, which is perhaps only previewed, gives the engine this instance of this place. Its pending
    * record is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
    * resumes the create any more, and the next create of the resource stops and names the instance. A record that a
    * call of another live session drives does not change.
    */
   markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
     const select = (): LedgerRecord[] => {
-      const recordsHere = this.#allRecords().filter((it) => isSamePlace(it, place));
-      const withId = recordsHere.filter((it) => it.id === id);
+      const recordsOfPlace = this.#allRecords().filter((it) => isSamePlace(it, place));
+      const withId = recordsOfPlace.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
       const mayHaveMadeIt = (it: LedgerRecord) =>
         isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
       // Only one of several creates with the same name made the instance, so only one record changes.
-      return recordsHere
+      return recordsOfPlace
         .filter((it) => it.id === undefined && isPending(it) && mayHaveMadeIt(it))
         .slice(0, 1);
     };
@@ -228,7 +232,10 @@ export class Ledger {
     this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /** Records that this session ends in order, so that the engine has every reply. Its `replied` becomes `delivered`. */
+  /**
+   * Called when this session ends normally, so that its engine has every reply. Its `replied` records become
+   * `delivered`.
+   */
   markDelivered(): void {
     this.#refreshAll();
     const replied = this.#allRecords().filter(
@@ -246,9 +253,9 @@ export class Ledger {
   }
 
   /**
-   * Changes the selected records of any session. Uses the common lock if files can be locked. If files can't be locked,
-   * no file is ever removed, and so no removed file can come back by this write. Returns false if the change could not
-   * be written, or if there was no record to change.
+   * Changes those of the selected records, of any session, that are `isFree`. Holds the common lock, so that no other
+   * session takes a record over or removes a file meanwhile. If files can't be locked, no session does either.
+   * Returns false if the change could not be written, or if there was no record to change.
    */
   #changeAll(
     select: () => LedgerRecord[],
@@ -271,13 +278,16 @@ export class Ledger {
     return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
-  /** Makes this session's lock, if files can be locked, and its file, once. Returns false after a warning if that fails. */
+  /**
+   * Takes this session's lock, if files can be locked, and makes its file. Does nothing if that is done already. Returns
+   * false after a warning if that fails.
+   */
   #open(): boolean {
     if (this.#isOpened && !this.#closed) return true;
     try {
       if (this.#closed) throw new Error("the run has ended");
       this.#disk.makeFolder(this.#folder);
-      // The lock comes first. With the file alone, other sessions could not find out whether this session is alive.
+      // The lock comes first. With only the file, other sessions could not find out whether this session is alive.
       this.#lock ??= this.#sessions.lockOwn();
       this.#disk.create(this.#ownFile.path);
     } catch (error) {

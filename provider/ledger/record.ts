@@ -45,7 +45,7 @@ export const recordSchema = z.object({
    * How far the create has come.
    * - `sending`: the POST is about to be sent or under way.
    * - `unknown`: the POST has ended, and whether the service acted is not known.
-   * - `accepted`: the instance's id is known, but no engine has it yet.
+   * - `accepted`: the instance's id is known, but no engine was sent the id yet.
    * - `replied`: an engine was sent the id, in the reply to a Create or an import, and has possibly saved it.
    * - `delivered`: after the reply, the session ended normally.
    * - `settled`: the record is of no further use, for the reason in `settled`.
@@ -72,14 +72,13 @@ export const recordSchema = z.object({
     .optional(),
   /**
    * Why the record is settled.
-   * - `state`: the outputs that the engine sent had the id of another session (`__run`), which proves that a state held
-   *   the instance, or the record is delivered, and its
-   *   POST ended more than 30 days ago.
+   * - `state`: the engine sent outputs with the id of another session (`__run`), which proves that a state held the
+   *   instance, or the record was delivered and its POST ended more than 30 days ago.
    * - `gone`: the instance is proven gone.
    * - `dropped`: a Delete reported that it leaves the instance running.
    * - `discarded`: a person discarded the record with a command.
-   * - `absent`: the POST was not sent or got a 429, or two complete listings after the settling time
-   *   (`compute:settlingSeconds`) lack the instance.
+   * - `absent`: the POST was not sent, or surely created nothing and may be sent again (a 429, or a token that was renewed),
+   *   or two complete listings after the settling time (`compute:settlingSeconds`) lack the instance.
    */
   settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
   /** Set once the Create call that drove the create has ended, or the instance was imported. */
@@ -100,8 +99,8 @@ export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
 }
 
 /**
- * Whether a record may be changed to this stage. A settled record stays settled, and its reason may change only if
- * the reason is `state`.
+ * Whether a record may be changed to this stage. A settled record stays settled, and only the reason `state` may be
+ * replaced by another reason.
  */
 export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
@@ -111,7 +110,9 @@ export function isAllowedChange(
   return record.settled === "state" && change.stage === "settled";
 }
 
-/** How long after the end of the POST a record stays `delivered`. After that, the instance counts as held by the state. */
+/**
+ * How long after the end of the POST a record stays `delivered`. After that, the instance counts as held by the state.
+ */
 export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
 
 /** Returns the record as it counts at `now`. A delivered record counts as settled 30 days after the end of its POST. */
@@ -121,8 +122,8 @@ export function settleExpired(record: LedgerRecord, now: Date): LedgerRecord {
   return { ...record, stage: "settled", settled: "state" };
 }
 
-/** Marks a hashed name in a record. */
-const hashMark = "secret:";
+/** The prefix of a hashed name in a record. */
+const hashPrefix = "secret:";
 
 /** Returns a name for a record. A name that the program made secret is hashed with the token as the key (G8). */
 export function recordedName(
@@ -130,12 +131,12 @@ export function recordedName(
   isSecret: boolean,
   { apiToken }: Pick<Settings, "apiToken">,
 ): string {
-  return isSecret ? hashMark + keyedFingerprint(apiToken, name, 32) : name;
+  return isSecret ? hashPrefix + keyedFingerprint(apiToken, name, 32) : name;
 }
 
 /** Whether the name of a record is a hash. */
 export function isHashedName(recorded: string): boolean {
-  return recorded.startsWith(hashMark);
+  return recorded.startsWith(hashPrefix);
 }
 
 /** Returns a name for a message. A secret name is replaced, since the redaction does not find very short names. */

@@ -1,6 +1,6 @@
 /**
  * The file with the records of one session, which the ledger reads and appends to. Each change of a record is
- * appended as a line of JSON. The last line of a record counts, but lines with a forbidden change are ignored.
+ * appended as a line of JSON. The last line of a record counts, but a line whose change is not allowed is ignored.
  */
 import type { Disk } from "./disk";
 import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
@@ -13,7 +13,7 @@ export class SessionFile {
   readonly path: string;
   /** The records by key. */
   readonly records = new Map<string, LedgerRecord>();
-  /** How many lines are no record of this session. */
+  /** The number of lines that are not a readable record of this session. */
   damagedLines = 0;
   readonly #disk: Disk;
   /** The size of the file when it was last read. */
@@ -27,7 +27,9 @@ export class SessionFile {
     this.#disk = disk;
   }
 
-  /** Whether the file ends within a line. Its session is then writing the line, or died during the write. */
+  /**
+   * Whether the file ends within a line. If so, a session is writing the line, or a write of the line was interrupted.
+   */
   get endsWithinLine(): boolean {
     return this.#sizeBytes > this.#readBytes;
   }

@@ -1,6 +1,7 @@
 /**
  * Finds out which sessions are alive. A session that writes records holds a lock until it ends, if files can be
- * locked. Whoever tests the locks of other sessions holds a common lock during the test. The ledger uses this file.
+ * locked. A session that tests the lock of another takes it for a moment, so it holds a common lock during the test.
+ * Otherwise, of two tests at once, one could take a dead session for alive. The ledger uses this file.
  */
 import { join } from "node:path";
 import type { Disk, Lock, LockFailure } from "./disk";
@@ -103,7 +104,8 @@ export class Sessions {
 
   #takeCommonLock(make: boolean): Lock | LockFailure {
     const lock = this.#lock(commonLockName, make, this.#waitMs);
-    // A wait blocks the process. After a failed wait, calls do not wait at all. Once a call has found the lock free, calls wait again.
+    // A wait blocks the process. So after a wait that did not get the lock, the next attempts do not wait. Once the lock
+    // is free again, attempts may wait again.
     this.#waitMs = lock === "held" ? 0 : maxWaitMs;
     return lock;
   }

@@ -63,7 +63,7 @@ const warnings: string[] = [];
 /** Opens the ledger in this process. */
 const openLedger = (sessionId = "me") =>
   new Ledger(folder, sessionId, (message) => warnings.push(message), clock);
-const only = (entries: readonly LedgerEntry[]) => {
+const onlyEntry = (entries: readonly LedgerEntry[]) => {
   expect(entries).toHaveLength(1);
   return entries[0];
 };
@@ -80,16 +80,16 @@ test("a session is alive as long as its process runs, and dead after `kill -9`",
   const child = new Child("other", "hold");
   const [key = ""] = await child.lines(1);
   const ledger = openLedger();
-  expect(only(ledger.read())).toMatchObject({
+  expect(onlyEntry(ledger.read())).toMatchObject({
     ...{ record: { key, stage: "sending" }, inFlight: true, own: false, unlockable: false },
   });
   expect(ledger.take(key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(false);
   await child.kill();
-  expect(only(ledger.read())).toMatchObject({ record: { key }, inFlight: false });
+  expect(onlyEntry(ledger.read())).toMatchObject({ record: { key }, inFlight: false });
   expect(ledger.take(key)).toBe(true);
-  expect(only(ledger.read())).toMatchObject({ inFlight: true, own: true });
-  expect(only(openLedger("third").read())).toMatchObject({ inFlight: true, own: false });
+  expect(onlyEntry(ledger.read())).toMatchObject({ inFlight: true, own: true });
+  expect(onlyEntry(openLedger("third").read())).toMatchObject({ inFlight: true, own: false });
   await ledger.close();
   expect(child.printed).toBe(`${key}\n`);
 });
@@ -138,7 +138,7 @@ test("no removed file comes back if files are pruned while other processes settl
   expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
 });
 
-test("two processes that write to one ledger all the time damage no record", async () => {
+test("two processes that write to one ledger without a pause damage no record", async () => {
   const rounds = 150;
   const names = ["one", "two"];
   mkdirSync(folder, { recursive: true });

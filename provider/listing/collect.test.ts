@@ -72,7 +72,7 @@ test("pages that overlap prove nothing, but their instances are in the listing",
   expect(items.size).toBe(150);
 });
 
-test("an empty page although more was promised proves nothing, since the cursor may be wrong (G3)", async () => {
+test("an empty page, although the service promised more, proves nothing, since the cursor may be wrong (G3)", async () => {
   const fake = service(150);
   fake.page = ({ cursor }) => (cursor ? { items: [], hasMore: false, unreadable: 0 } : undefined);
   const { complete, cursorProblems } = await collectFrom(fake, "offset");
@@ -80,7 +80,7 @@ test("an empty page although more was promised proves nothing, since the cursor 
   expect(cursorProblems).toEqual(["a page had no readable instance, although more were promised"]);
 });
 
-test("a service that refuses the cursor with a 400 is listed by status", async () => {
+test("if the service refuses the cursor with a 400, the instances are listed by status", async () => {
   const fake = service(150);
   fake.listFaults.push(undefined, fail(answered(400, "GET")));
   const { complete, cursorProblems } = await collectFrom(fake, "nonsense");
@@ -89,7 +89,7 @@ test("a service that refuses the cursor with a 400 is listed by status", async (
 });
 
 test.each([answered(401, "GET"), answered(403, "GET"), answered(500, "GET"), failed("unanswered")])(
-  "a page that fails for another reason fails the listing: %s",
+  "if a page fails for another reason, the listing fails: %s",
   async (error) => {
     const fake = service(150);
     fake.listFaults.push(undefined, fail(error));

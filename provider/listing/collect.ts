@@ -79,26 +79,29 @@ async function followCursor(
   listAfter: (lastId: string) => Promise<Page>,
   addPage: (page: Page) => boolean,
 ): Promise<string | undefined> {
-  let last = first.items.at(-1);
-  if (!last) return "no instance of the first page could be read";
+  let lastItem = first.items.at(-1);
+  if (!lastItem) return "no instance of the first page could be read";
   for (let pageNumber = 2; pageNumber <= maxPages; pageNumber++) {
     let page: Page;
     try {
-      page = await listAfter(last.id);
+      page = await listAfter(lastItem.id);
     } catch (error) {
       if (isCursorRefused(error)) return error.message;
       throw error;
     }
     if (!addPage(page)) return "a page repeated instances of an earlier page";
-    last = page.items.at(-1);
+    lastItem = page.items.at(-1);
     // A parameter that means something else to the service can end a list early (G3).
-    if (!last) return "a page had no readable instance, although more were promised";
+    if (!lastItem) return "a page had no readable instance, although more were promised";
     if (!page.hasMore) return undefined;
   }
   return `the list had not ended after ${maxPages} pages`;
 }
 
-/** Whether the service refused the cursor. A 401 or 403 is about the token, and a transient error about neither. */
+/**
+ * Whether the service refused the cursor. A 401 or 403 refuses the token instead, and a transient error refuses
+ * nothing.
+ */
 function isCursorRefused(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
   return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;

@@ -53,7 +53,7 @@ test("a listing is shared for two seconds, and no longer", async () => {
   expect(requested.length).toBe(2);
 });
 
-test("a Read never uses a listing that began before this process's last write (G3)", async () => {
+test("a Read never uses a listing that began before the session's last write (G3)", async () => {
   const { listings, requested, end } = controlledListings();
   const early = listings.get(listings.recent, never);
   const write = listings.markWrite();
@@ -101,7 +101,7 @@ test("a listing that fails rejects for all callers, and the next call begins a n
   expect((await next).complete).toBe(true);
 });
 
-test("an aborted caller ends neither the listing nor the wait of other callers", async () => {
+test("if the signal of one caller is aborted, neither the listing nor the wait of other callers ends", async () => {
   const { listings, end } = controlledListings();
   const impatient = new AbortController();
   const one = listings.get({}, impatient.signal);
@@ -112,7 +112,7 @@ test("an aborted caller ends neither the listing nor the wait of other callers",
   expect((await other).complete).toBe(true);
 });
 
-test("a caller that is aborted already begins no listing", async () => {
+test("a caller whose signal is aborted already begins no listing", async () => {
   const { listings, requested } = controlledListings();
   const error = await errorOf(listings.get({}, AbortSignal.abort(new Canceled())));
   expect(error).toBeInstanceOf(Canceled);

@@ -6,7 +6,7 @@ import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
-/** The instances in one listing, and what the listing proves (section "List envelope"). */
+/** The instances in one listing, and what it proves (section "List envelope" of the service's API document). */
 export interface ListingContent {
   /** The listed instances by id. */
   readonly items: ReadonlyMap<string, ListItem>;
@@ -20,7 +20,9 @@ export interface ListingContent {
 
 /** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
-  /** The mark at which the listing began, in the order of this process's listings and writes (`mark`). */
+  /**
+   * The mark of the listing's begin, a number in the order of the session's listings and writes (`ListingSource.mark`).
+   */
   readonly beginMark: number;
   /** The clock time at which the listing's first request began. */
   readonly begunAt: number;
@@ -28,7 +30,7 @@ export interface Listing extends ListingContent {
   readonly endedAt: number;
 }
 
-/** Whether the listing shows every instance of these statuses, or of all statuses if none is given. */
+/** Whether the listing shows every instance of these statuses, or of all statuses if the list is empty. */
 export function isCompleteFor(
   { complete, completeStatuses }: Listing,
   statuses: readonly string[],
@@ -37,7 +39,7 @@ export function isCompleteFor(
   return complete || (statuses.length > 0 && statuses.every(isListed));
 }
 
-/** How new a listing has to be. Without a field, any listing is new enough. */
+/** How new a listing has to be. A field that is left out requires nothing. */
 export interface ListingRequirement {
   /** The listing has to begin after this mark (`ListingSource.mark`). */
   after?: number;
@@ -45,7 +47,10 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/** How old a shared listing may be that a create uses as its first baseline, and that other calls use. */
+/**
+ * In milliseconds, how long ago a shared listing may have begun that a Read, a function or a create's first baseline
+ * uses.
+ */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
@@ -54,8 +59,10 @@ export class ListingSource {
   readonly #clock: Clock;
   readonly #signal: () => AbortSignal;
   #lastMark = 0;
+  /** The mark of the last write. */
   #lastWrite = 0;
   #latest: Listing | undefined;
+  /** The listing that is being fetched now. */
   #underWay: (Pick<Listing, "beginMark" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
   /**
@@ -73,12 +80,14 @@ export class ListingSource {
     this.#signal = signal;
   }
 
-  /** Returns the next number in the order of this process's listings and writes. */
+  /**
+   * Returns the next mark. Marks number the begins of the session's listings and the ends of its writes in their order.
+   */
   mark(): number {
     return ++this.#lastMark;
   }
 
-  /** Marks a write that has ended, or whose outcome is open. Listings that began earlier need not show the write. */
+  /** Marks a write that has ended, or whose outcome is open. Listings with a lower mark need not show the write. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
@@ -89,12 +98,12 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after this process's last write (G3). */
+  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after the session's last write (G3). */
   get recent(): ListingRequirement {
     return this.noOlderThan(recentMs);
   }
 
-  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after this process's last write. */
+  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after the session's last write. */
   noOlderThan(ageMs: number): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - ageMs };
   }
@@ -113,7 +122,7 @@ export class ListingSource {
       const current = this.#underWay;
       if (!current) return raceAbort(this.#begin(), signal);
       if (isNewEnough(current, required)) return raceAbort(current.listing, signal);
-      // All callers that need a newer listing share the one that follows.
+      // All callers that need a newer listing share the next one.
       const ended = current.listing.catch(() => undefined);
       await raceAbort(ended, signal);
     }

@@ -32,13 +32,13 @@ test("an instance that only one listing lacks is not gone (G3)", async () => {
   expect(await find(world)).toMatchObject({ kind: "found" });
 });
 
-test("absence from a listing with more pages is no evidence (G3)", async () => {
+test("a listing with further pages that lacks the instance proves nothing (G3)", async () => {
   const world = scene();
   for (let n = 2; n < 200; n++) world.service.has(`i-${n}`);
   expect(await find(world)).toMatchObject({ kind: "unproven" });
 });
 
-test("absence from a second listing that is not complete is no evidence (G3)", async () => {
+test("a second listing that lacks the instance and is not complete proves nothing (G3)", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => {
     world.service.unreadable = 1;
@@ -57,7 +57,7 @@ test("two listings that have no id in common prove nothing (G3)", async () => {
 });
 
 test.each([401, 403, 500])(
-  "a listing that fails with %i is an error, never gone (G3)",
+  "if a listing fails with %i, the search fails, and the instance does not count as gone (G3)",
   async (status) => {
     for (const faults of [
       [fail(answered(status, "GET"))],

@@ -19,7 +19,7 @@ export type SearchResult =
   | { kind: "unstable" };
 
 /**
- * Looks for the instance in listings that began after this process's last write, until one of the results is
+ * Looks for the instance in listings that began after the session's last write, until one of the results is
  * certain.
  *
  * @throws the error of a failed listing, or the reason of `signal`
@@ -34,8 +34,8 @@ export async function search(
   const { after = 0, ...recent } = listings.recent;
   let previous: Listing | undefined;
   for (;;) {
-    const requiredAge = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
-    const listing = await listings.get({ after, ...requiredAge }, signal);
+    const requiredBegin = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
+    const listing = await listings.get({ after, ...requiredBegin }, signal);
     const item = listing.items.get(id);
     if (item) return { kind: "found", item };
     if (!listing.complete) return { kind: "unproven", incomplete: listing };

@@ -7,7 +7,7 @@ import { executable } from "../executable";
 /**
  * Returns the directory in which V8's compiled code is stored between starts, which saves half of the start-up
  * time. The directory is inside the folder of the plugin, so that both are removed together, or in the user's own
- * cache if that folder can't be written to. In a shared directory, such as /tmp, others could put their own code.
+ * cache if that folder can't be written to. A shared directory, such as /tmp, is not used, since other users could put their own code there.
  *
  * @throws the error of the system if the user has no home directory
  */

@@ -9,19 +9,22 @@ import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { cacheDirectory } from "./cacheDirectory";
 
-/** A digest of the bundle, defined by the build. Of the source, V8 itself only checks the length. */
+/**
+ * A digest of the bundle, which the build defines. The name of the cache file contains it, because V8 accepts the compiled
+ * code for any source of the same length.
+ */
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
 const source = readScript("provider.js");
-const cache = cacheFile();
-const cachedData = cache === undefined ? undefined : readCache(cache);
+const cachePath = cacheFile();
+const cachedData = cachePath === undefined ? undefined : readCache(cachePath);
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
 // If an engine started this process, the last argument is the engine's address. The cache is then written when the
 // process exits, because by then V8 has compiled the functions that an engine uses.
-if (cache !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
-  process.on("exit", () => writeCache(cache));
+if (cachePath !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
+  process.on("exit", () => writeCache(cachePath));
 }
 const start = script.runInThisContext() as (
   require: (name: string) => unknown,
@@ -30,12 +33,12 @@ const start = script.runInThisContext() as (
 const nodeRequire: (name: string) => unknown = require;
 start(requireFromBundle, folder);
 
-/** Reads a bundle from the executable. The build makes sure that it is all ASCII. */
+/** Reads a bundle from the executable. The build makes sure that a bundle has only ASCII characters. */
 function readScript(name: string): string {
   return Buffer.from(getRawAsset(name)).toString("latin1");
 }
 
-/** The `require` of the bundle: of Node's own modules, and of the emulator, which is a bundle of its own. */
+/** The `require` of the bundle. It loads Node's own modules, and the emulator, which is a bundle of its own. */
 function requireFromBundle(name: string): unknown {
   if (name !== "./emulator.js") return nodeRequire(name);
   const emulator = new Script(readScript("emulator.js"), { filename: "emulator.js" });
@@ -48,6 +51,7 @@ function requireFromBundle(name: string): unknown {
   return module.exports;
 }
 
+/** Returns the path of the cache file, or undefined if there can be no cache. */
 function cacheFile(): string | undefined {
   try {
     const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;

@@ -1,4 +1,7 @@
-/** Whether the Node of an npm project can run the plugin and the emulator. The entry points of the npm package ask. */
+/**
+ * Checks whether the Node of an npm project can run the plugin and the emulator. The entry points of the npm package
+ * use it.
+ */
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 

@@ -1,6 +1,6 @@
 /**
- * The entry point `pulumi-compute-instances/testing` of the npm package. It runs on any Node, and says so if the Node is
- * too old for the emulator. emulator/testing.ts has the types.
+ * The entry point `pulumi-compute-instances/testing` of the npm package. This file loads on any Node. If the
+ * Node is too old for the emulator, the error says so. emulator/testing.ts has the types.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";

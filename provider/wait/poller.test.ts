@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
   const onLook = (_: unknown, problem: string | undefined) => void problems.push(problem);
-  return { verdict: session.poller.leaveProvisioning(id, { after, signal, onLook }), problems };
+  return { verdict: session.poller.waitWhileProvisioning(id, { after, signal, onLook }), problems };
 }
 
 /** From this clock time on, every listed instance is ACTIVE. */
@@ -30,7 +30,7 @@ test("many waits cost as many listings as one wait (G7)", async () => {
     activeAt(world, 20_000);
     const waits = Array.from({ length: count }, (_, n) => wait(world, `i-${n}`).verdict);
     const verdicts = await Promise.all(waits);
-    expect(verdicts.every(({ kind }) => kind === "settled")).toBe(true);
+    expect(verdicts.every(({ kind }) => kind === "provisioned")).toBe(true);
     costs.push(world.service.count("list"));
   }
   expect(costs[1]).toBe(costs[0]);
@@ -102,7 +102,7 @@ test("a failed look is reported and repeated", async () => {
     fail(failed("unanswered", "cut", "GET")),
   );
   const { verdict, problems } = wait(world, "i-1");
-  expect(await verdict).toMatchObject({ kind: "settled" });
+  expect(await verdict).toMatchObject({ kind: "provisioned" });
   expect(problems).toEqual([
     expect.stringContaining("503"),
     expect.stringContaining("cut"),
@@ -128,7 +128,7 @@ test("a wait that is aborted does not end the other waits", async () => {
   const other = wait(world, "i-2").verdict;
   impatient.abort(new Canceled());
   expect(await errorOf(one)).toBeInstanceOf(Canceled);
-  expect(await other).toMatchObject({ kind: "settled" });
+  expect(await other).toMatchObject({ kind: "provisioned" });
 });
 
 test("an error in one wait's callback ends neither the poller nor the other waits (G1)", async () => {
@@ -137,7 +137,7 @@ test("an error in one wait's callback ends neither the poller nor the other wait
   world.service.has("i-2", { status: "PROVISIONING" });
   activeAt(world, 5000);
   const defect = new Error("defect");
-  const broken = world.session.poller.leaveProvisioning("i-1", {
+  const broken = world.session.poller.waitWhileProvisioning("i-1", {
     after: 0,
     signal: never,
     onLook: () => {
@@ -146,7 +146,7 @@ test("an error in one wait's callback ends neither the poller nor the other wait
   });
   const healthy = wait(world, "i-2").verdict;
   expect(await errorOf(broken)).toBe(defect);
-  expect(await healthy).toMatchObject({ kind: "settled" });
+  expect(await healthy).toMatchObject({ kind: "provisioned" });
 });
 
 test("a listing that began before the 202 is ignored", async () => {

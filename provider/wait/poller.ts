@@ -22,11 +22,16 @@ interface Wait {
   reject: (error: unknown) => void;
 }
 
-/** When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once. */
+/**
+ * When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once.
+ */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
-/** Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll interval. */
+/**
+ * Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll
+ * interval.
+ */
 const shareOfRateLimit = 0.5;
 
 /** Waits for the instances of one session. */
@@ -61,9 +66,9 @@ export class Poller {
    * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
    * is repeated.
    *
-   * @throws any other error of a look (for example a 401), whatever `onLook` throws, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
-  async leaveProvisioning(
+  async waitWhileProvisioning(
     id: string,
     options: {
       /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
@@ -81,7 +86,7 @@ export class Poller {
     const startedAt = this.#clock.now();
     const wait: Wait = { startedAt, afterMark: after, state, onLook, resolve, reject };
     this.#waits.add(wait);
-    // Another wait may need an earlier look.
+    // The new wait may need an earlier look than the poller has planned for the other waits.
     this.#nextLook = Math.min(this.#nextLook, this.#nextLookFor(startedAt));
     this.#pause.abort(notNeeded);
     void this.#run();
@@ -89,12 +94,12 @@ export class Poller {
       return await raceAbort(promise, signal);
     } finally {
       this.#waits.delete(wait);
-      // The timer would keep the process alive.
+      // Without waits, the timer of the pause would only keep the process alive.
       if (this.#waits.size === 0) this.#pause.abort(notNeeded);
     }
   }
 
-  /** Looks until no wait is left. Does nothing if it is running already. */
+  /** Looks, and pauses between two looks, until no wait is left. Does nothing if an earlier call does so already. */
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -146,7 +151,7 @@ export class Poller {
     this.#forEachWait((wait) => {
       if (listing.beginMark <= wait.afterMark) return;
       wait.onLook(listing, undefined);
-      const result = wait.state.see(listing);
+      const result = wait.state.judge(listing);
       if (result) wait.resolve(result);
     });
     const pages = Math.max(1, Math.ceil(listing.items.size / pageLimit.max));

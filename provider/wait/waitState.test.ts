@@ -27,28 +27,31 @@ function listing(
 const partial = (at: number, ...statuses: InstanceStatus[]) =>
   listing(at, { complete: false, completeStatuses: new Set(statuses) });
 /** Returns what each of these listings proves, without a settling time. */
-const judge = (...listings: Listing[]) => judgeFrom(0, ...listings);
-/** Like `judge`, but with a settling time that ends at `settledAt`. */
-function judgeFrom(settledAt: number, ...listings: Listing[]): (WaitResult["kind"] | undefined)[] {
+const kindsOf = (...listings: Listing[]) => kindsWithSettling(0, ...listings);
+/** Like `kindsOf`, but with a settling time that ends at `settledAt`. */
+function kindsWithSettling(
+  settledAt: number,
+  ...listings: Listing[]
+): (WaitResult["kind"] | undefined)[] {
   const state = new WaitState("i-1", 3000, settledAt);
-  return listings.map((it) => state.see(it)?.kind);
+  return listings.map((it) => state.judge(it)?.kind);
 }
 
 test.each(["ACTIVE", "OFFLINE", "REBOOTING"])(
   "an instance with status %s has left PROVISIONING",
   (status) => {
-    expect(judge(listing(0, { status }))).toEqual(["settled"]);
+    expect(kindsOf(listing(0, { status }))).toEqual(["provisioned"]);
   },
 );
 
 test("an instance in PROVISIONING, or without a status, is waited for", () => {
   expect(
-    judge(listing(0, { status: "PROVISIONING" }), listing(9000, { status: undefined })),
+    kindsOf(listing(0, { status: "PROVISIONING" }), listing(9000, { status: undefined })),
   ).toEqual([undefined, undefined]);
 });
 
 test("an instance that was never listed is not gone, but may still appear (G3)", () => {
-  expect(judge(listing(0), listing(5000), listing(10_000))).toEqual([
+  expect(kindsOf(listing(0), listing(5000), listing(10_000))).toEqual([
     undefined,
     undefined,
     undefined,
@@ -57,7 +60,7 @@ test("an instance that was never listed is not gone, but may still appear (G3)",
 
 test("a listed instance is gone once two complete listings a poll interval apart lack it (G3)", () => {
   const seen = listing(0, { status: "PROVISIONING" });
-  expect(judge(seen, listing(1000), listing(2000), listing(4000))).toEqual([
+  expect(kindsOf(seen, listing(1000), listing(2000), listing(4000))).toEqual([
     undefined,
     undefined,
     undefined,
@@ -68,29 +71,29 @@ test("a listed instance is gone once two complete listings a poll interval apart
 test("the proof starts again after a listing that is not complete or has the instance (G3)", () => {
   const seen = listing(0, { status: "PROVISIONING" });
   const again = listing(2000, { status: "PROVISIONING" });
-  expect(judge(seen, listing(1000), again, listing(5000))).not.toContain("deleted");
-  expect(judge(seen, listing(1000), partial(2000), listing(5000))).not.toContain("deleted");
+  expect(kindsOf(seen, listing(1000), again, listing(5000))).not.toContain("deleted");
+  expect(kindsOf(seen, listing(1000), partial(2000), listing(5000))).not.toContain("deleted");
 });
 
 test("a listed instance that a complete PROVISIONING listing lacks has left PROVISIONING", () => {
   const seen = listing(0, { complete: false, status: "PROVISIONING" });
-  expect(judge(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "notListed"]);
+  expect(kindsOf(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "notListed"]);
 });
 
 test("an instance that is not listed any more is reported as it was last listed", () => {
   const state = new WaitState("i-1", 3000, 0);
-  state.see(listing(0, { complete: false, status: "PROVISIONING" }));
-  const verdict = state.see(partial(1000, "PROVISIONING"));
+  state.judge(listing(0, { complete: false, status: "PROVISIONING" }));
+  const verdict = state.judge(partial(1000, "PROVISIONING"));
   expect(verdict).toMatchObject({ kind: "notListed", lastSeen: { id: "i-1", name: "web" } });
 });
 
 test("an instance that was never listed has left PROVISIONING once two PROVISIONING listings lack it", () => {
   const lacking = () => partial(1000, "PROVISIONING", "OFFLINE");
-  expect(judge(lacking(), lacking())).toEqual([undefined, "notListed"]);
+  expect(kindsOf(lacking(), lacking())).toEqual([undefined, "notListed"]);
 });
 
 test("a PROVISIONING listing that is not complete proves nothing", () => {
-  expect(judge(partial(0, "ACTIVE"), partial(1, "ACTIVE"), partial(2))).toEqual([
+  expect(kindsOf(partial(0, "ACTIVE"), partial(1, "ACTIVE"), partial(2))).toEqual([
     undefined,
     undefined,
     undefined,
@@ -99,18 +102,18 @@ test("a PROVISIONING listing that is not complete proves nothing", () => {
 
 test("an instance is waited for if every status is listed completely", () => {
   const all = () => partial(0, "PROVISIONING", "ACTIVE", "OFFLINE");
-  expect(judge(all(), all(), all())).toEqual([undefined, undefined, undefined]);
+  expect(kindsOf(all(), all(), all())).toEqual([undefined, undefined, undefined]);
 });
 
 test("before the settling time is over, absence from PROVISIONING proves nothing", () => {
   const lackingAt = (at: number) => partial(at, "PROVISIONING");
   const early = [lackingAt(1000), lackingAt(5000), lackingAt(59_999)];
-  expect(judgeFrom(60_000, ...early, lackingAt(60_000), lackingAt(63_000))).toEqual([
+  expect(kindsWithSettling(60_000, ...early, lackingAt(60_000), lackingAt(63_000))).toEqual([
     ...[undefined, undefined, undefined, undefined],
     "notListed",
   ]);
   const seen = listing(0, { complete: false, status: "PROVISIONING" });
-  expect(judgeFrom(60_000, seen, ...early, lackingAt(60_000))).toEqual([
+  expect(kindsWithSettling(60_000, seen, ...early, lackingAt(60_000))).toEqual([
     ...[undefined, undefined, undefined, undefined],
     "notListed",
   ]);
@@ -119,8 +122,8 @@ test("before the settling time is over, absence from PROVISIONING proves nothing
 test("before the settling time is over, an instance is not gone, since a replica may lag (G3)", () => {
   const seen = listing(0, { status: "PROVISIONING" });
   const early = [listing(1000), listing(30_000), listing(59_000)];
-  expect(judgeFrom(60_000, seen, ...early)).not.toContain("deleted");
-  expect(judgeFrom(60_000, seen, ...early, listing(60_000), listing(63_000))).toEqual([
+  expect(kindsWithSettling(60_000, seen, ...early)).not.toContain("deleted");
+  expect(kindsWithSettling(60_000, seen, ...early, listing(60_000), listing(63_000))).toEqual([
     ...[undefined, undefined, undefined, undefined, undefined],
     "deleted",
   ]);

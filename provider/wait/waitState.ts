@@ -8,16 +8,17 @@ import type { Listing } from "../listing/listing";
 /** The result of the wait for an instance. */
 export type WaitResult =
   /** The instance is listed with a status other than PROVISIONING. */
-  | { kind: "settled"; item: ListItem }
+  | { kind: "provisioned"; item: ListItem }
   /** The instance has left PROVISIONING, but a listing that is not complete does not show the instance. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
   /** The instance was listed before, and is now proven gone. */
   | { kind: "deleted" };
 
-/** The state of the wait for one instance. It is given the listings one after the other. */
+/** The state of the wait for one instance. The poller passes the listings to `judge`, one after the other. */
 export class WaitState {
   readonly #id: string;
   readonly #pollIntervalMs: number;
+  /** The clock time until which a listing may lack the instance. */
   readonly #settledAt: number;
   /** The instance as a listing last showed it. */
   #lastSeen: ListItem | undefined;
@@ -34,23 +35,23 @@ export class WaitState {
   }
 
   /** Judges the next listing, which began after the POST ended. Returns undefined as long as nothing is proven. */
-  see(listing: Listing): WaitResult | undefined {
+  judge(listing: Listing): WaitResult | undefined {
     const item = listing.items.get(this.#id);
     if (item) {
       this.#lastSeen = item;
       this.#firstWithout = undefined;
       const isProvisioning = item.status === undefined || item.status === "PROVISIONING";
-      return isProvisioning ? undefined : { kind: "settled", item };
+      return isProvisioning ? undefined : { kind: "provisioned", item };
     }
     if (listing.begunAt < this.#settledAt) return undefined;
-    return listing.complete ? this.#seeComplete(listing) : this.#seePartial(listing);
+    return listing.complete ? this.#judgeComplete(listing) : this.#judgePartial(listing);
   }
 
   /**
    * Judges a complete listing that lacks the instance. Two such listings, a poll interval apart, prove that the
    * instance is gone. An instance that was never listed may still appear.
    */
-  #seeComplete(listing: Listing): WaitResult | undefined {
+  #judgeComplete(listing: Listing): WaitResult | undefined {
     if (!this.#lastSeen) return undefined;
     this.#firstWithout ??= listing;
     const apartMs = listing.begunAt - this.#firstWithout.endedAt;
@@ -59,7 +60,7 @@ export class WaitState {
   }
 
   /** Judges a listing that lacks the instance and is not complete. */
-  #seePartial({ completeStatuses }: Listing): WaitResult | undefined {
+  #judgePartial({ completeStatuses }: Listing): WaitResult | undefined {
     this.#firstWithout = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
     this.#absentCount++;
