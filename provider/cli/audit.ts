@@ -94,7 +94,7 @@ Exit codes:
      pending create
   2  the command line is wrong
   3  nothing was found, but not everything could be decided: for example because a listing
-     was incomplete, or a stack or a service could not be read`;
+     was incomplete, or because settings, a stack or a service could not be read`;
 
 /** The settings that have no effect on the audit. */
 const unusedSettings = ["deletePolicy", "destroyPath", "leftovers"] as const;
@@ -138,12 +138,12 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
     try {
-      const { settings, source } = await readSettings(stack, options, io);
+      const { settings, stack: settingsStack, source } = await readSettings(stack, options, io);
       const service = await listService(createSession(settings, io));
       const { baseUrl, tokenHash } = service.origin;
       const isSame = ({ origin }: ServiceListing) =>
         origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;
-      if (!services.some(isSame)) services.push({ ...service, source });
+      if (!services.some(isSame)) services.push({ ...service, source, settingsStack });
     } catch (error) {
       addFailure(stack ? `the service of stack ${stack}` : "the service", error);
     }
@@ -161,9 +161,10 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   }
 }
 
-/** A listing, and where its settings came from. */
+/** A listing, where its settings came from as a phrase, and the stack if they came from one. */
 interface AuditedService extends ServiceListing {
   source: string;
+  settingsStack: string | undefined;
 }
 
 /** An instance that no listing of the first look showed, and whether the instance exists. */
@@ -276,6 +277,11 @@ function createReport(
   }
 
   const { managed, notComparable } = second;
+  // The stack's own settings should reach its instances. Those of other stacks may be elsewhere.
+  for (const { id, stack, why } of notComparable) {
+    if (!services.some(({ settingsStack }) => settingsStack === stack)) continue;
+    undecided.push({ what: `instance ${id} of ${stack}`, why });
+  }
   const inSeveral = managed.filter(({ resources }) => resources.length > 1);
   const { states } = first.stacks;
   const withInstances = states.filter((state) => state.instances.length > 0).length;
@@ -383,7 +389,7 @@ function printReport(
       describeInstance(it),
       ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
     ]),
-    "Keep one, and remove the others from their state with `pulumi state delete`.",
+    "Keep one resource of each instance. Take the others out of their programs, and then out of their states: `pulumi state delete --force <urn> --stack <stack>` (--force, because an import protects the resource).",
   );
   const rowOf = ({ urn, name, at, id, stack }: PendingCreate) => [
     ...[urn, name && `"${name}"`, at && `started ${at}`, id],

@@ -269,5 +269,5 @@ function printVerdict(findings: readonly Finding[], io: Terminal): void {
   if (numberOf("FAILED") > 0) {
     const numbers = [`${numberOf("FAILED")} FAILED`, warnings].filter(Boolean).join(", ");
     io.print(`${numbers}: \`pulumi up\` can't work like this.`);
-  } else io.print(warnings ? `\`pulumi up\` can work; ${warnings}.` : "All is well.");
+  } else io.print(warnings ? `Nothing found prevents \`pulumi up\`; ${warnings}.` : "All is well.");
 }

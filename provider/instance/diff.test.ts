@@ -251,6 +251,16 @@ test.each<[Values, Values, string]>([
   expect(world.service.count("list")).toBe(0);
 });
 
+test("an unchanged instance out of reach is kept, with a warning, and no request is sent", async () => {
+  const made = existing();
+  const world = made.nextRun(propertyMap({ baseUrl: "https://b.example/v2" }));
+  expect((await diffOf(world, {}, made)).detailed).toEqual({});
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("instance i-1 is out of reach of this configuration: it lives at"),
+  ]);
+  expect(world.service.calls).toEqual([]);
+});
+
 test("an instance of another account is not replaced if the replacement would destroy it (G3, G4)", async () => {
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });

@@ -37,7 +37,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     for (const text of [warning, deletePolicy === "fail" ? undefined : advice]) {
       if (text !== undefined) session.ctx.messages.warning(text, request.urn);
     }
-  }
+  } else if (isOfUpdate(session, request)) warnIfOutOfReach(session, request);
   // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
   const drift = session.state.isInUpdate(request.urn) ? [] : session.state.takeDrift(request.id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
@@ -239,10 +239,25 @@ async function refuseStuckReplacement(
   ]);
 }
 
-/** @throws OperationFailed if the state names another service, token kind or account than the configuration. */
-function refuseOutOfReach({ id, urn, oldOutputs }: DiffRequest, now: Origin): void {
+/** How the state names another service, token kind or account than the configuration. Undefined if it does not. */
+function differenceFrom({ oldOutputs }: DiffRequest, now: Origin): string | undefined {
   const recordedOrigin = originFromState(oldOutputs);
-  const difference = recordedOrigin && originDifference(recordedOrigin, now);
+  return recordedOrigin && originDifference(recordedOrigin, now);
+}
+
+/** Warns of an instance out of reach, which an `up` without a change would not notice, since it sends no request. */
+function warnIfOutOfReach(session: Session, request: DiffRequest): void {
+  const { id, urn } = request;
+  const difference = differenceFrom(request, session.connection.place());
+  if (!difference) return;
+  const text = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails`;
+  session.warnOnce("out of reach", text, urn);
+}
+
+/** @throws OperationFailed if the state names another service, token kind or account than the configuration. */
+function refuseOutOfReach(request: DiffRequest, now: Origin): void {
+  const { id, urn } = request;
+  const difference = differenceFrom(request, now);
   if (!difference) return;
   throw new OperationFailed([
     `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,

@@ -129,7 +129,7 @@ test("in a read-only directory the plugin starts, and keeps its compiled code in
 test("run by hand, the executable prints its version and help, and runs its commands", async () => {
   using machine = await Machine.create();
   // Such a variable is meant for a Node program that runs Pulumi. The file does not exist here.
-  const env = { NODE_OPTIONS: "--require=/not/there.cjs" };
+  const env = { NODE_OPTIONS: "--require=/not/there.cjs", PULUMI_HOME: machine.home };
 
   expect(machine.run(["--version"], env)).toEqual({ status: 0, output: `${metadata.version}\n` });
   expect(machine.run(["--help"], env)).toMatchObject({

@@ -21,7 +21,7 @@ async function audit(world: World, path: string, ...args: string[]) {
 /** Runs `audit --json`, and returns the exit code with the parsed output. */
 async function auditData(world: World, path: string) {
   const { code, text } = await audit(world, path, "--json", "--poll-interval-seconds", "0.2");
-  return { code, ...(JSON.parse(text) as Record<string, unknown>) };
+  return { code, ...(JSON.parse(text) as object) } as Record<string, unknown>;
 }
 
 test("if every instance is managed and exists, audit ends with 0 after one listing", async () => {
@@ -142,6 +142,23 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       /\nManaged by more than one resource.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/,
     );
     expect(code).toBe(1);
+  });
+});
+
+test("an instance that the settings of its own stack do not reach is not decided", async () => {
+  await withWorld({}, async (world) => {
+    const held = [{ name: "paid", id: "i-paid", origin: { tokenKind: "live" } }] as const;
+    for (const selected of ["a", "b"]) {
+      const path = fakePulumi(world, { a: { held: [...held] }, b: {} }, { selected });
+      const { code, undecided, notComparable } = await auditData(world, path);
+      const why = expect.stringMatching(/made with a live token/);
+      expect(notComparable).toEqual([expect.objectContaining({ id: "i-paid", why })]);
+      expect({ code, undecided }).toEqual(
+        selected === "a"
+          ? { code: 3, undecided: [{ what: "instance i-paid of a", why }] }
+          : { code: 0, undecided: [] },
+      );
+    }
   });
 });
 

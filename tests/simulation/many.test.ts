@@ -128,11 +128,9 @@ test("without a cursor, 300 instances are created at most a hundred at a time, w
   for (const { id, outputs } of simulation.stack.resources) {
     // The state has the address that the service has, or none.
     const ipv4 = simulation.service.control.instance(id)?.ipv4_public;
-    expect([ipv4, undefined]).toContain(outputs["ipv4"]);
+    expect([ipv4, null]).toContain(outputs["ipv4"]);
   }
-  const addressed = simulation.stack.resources.filter(
-    ({ outputs }) => outputs["ipv4"] !== undefined,
-  );
+  const addressed = simulation.stack.resources.filter(({ outputs }) => outputs["ipv4"] !== null);
   expect(addressed.length).toBeGreaterThanOrEqual(100);
 
   const { ids } = simulation.stack;

@@ -44,7 +44,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       [doing("list"), true, '"i-two-name"'],
       [doing("list", "--count", "1"), true, one],
       [doing("read", "i-one"), true, '"i-one-name"'],
-      [doing("read", "i-three"), false, 'resource "i-three" was not found'],
+      [doing("read", "i-three"), false, 'has the id "i-three"'],
       [[...withPlugin, "compute:index:getInstance"], false, "give either id or name, and not both"],
       [doing("patch", "i-one", "--name=x", ...changing), false, "name can't be changed"],
       [
