@@ -105,7 +105,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
         { id: "i-ben", stack: "a", urn: urnOf("ben"), why: expect.stringMatching(/account ben/) },
       ],
     });
-    const pending = found["openCreates" as keyof typeof found] as unknown as object[];
+    const pending = found["openCreates" as keyof typeof found] as object[];
     expect(pending).toHaveLength(4);
     for (const fields of [{ id: "i-left" }, { id: "i-replied" }, { name: "i-named" }]) {
       expect(pending).toContainEqual(
@@ -113,7 +113,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       );
     }
     expect(pending).toContainEqual({ stack: "a", urn: urnOf("i-lost"), name: "i-lost" });
-    const orphans = found["inNoStack" as keyof typeof found] as unknown as Record<string, string>[];
+    const orphans = found["inNoStack" as keyof typeof found] as Record<string, string>[];
     expect(Object.fromEntries(orphans.map(({ id, note = "" }) => [id, note]))).toEqual({
       "i-hand": "",
       "i-read": "a reads it, but does not manage it",
@@ -169,7 +169,7 @@ test("an unreadable stack means that no instance counts as in no stack, an incom
     world.service.control.fault({ kind: "hasMoreForever", times: "always" });
     const found = await auditData(world, fakePulumi(world, { a: db, b: "broken" }));
     expect(found).toMatchObject({ code: 3, result: "undecided", inNoStack: [], gone: [] });
-    const undecided = found["undecided" as keyof typeof found] as unknown as { what: string }[];
+    const undecided = found["undecided" as keyof typeof found] as { what: string }[];
     expect(undecided.map(({ what }) => what)).toEqual([
       ...["stack b", world.service.url, 'instance i-1 "web"', "instance i-gone of a"],
     ]);
