@@ -7,8 +7,8 @@ export function fingerprint(what: string | Uint8Array, length: number): string {
 }
 
 /**
- * Returns the first `length` digits of an HMAC. It is for a secret `what`, or one that contains a secret: nobody can
- * test a guess of it against the digest without the key (secrets stay secret: G8).
+ * Returns the first `length` digits of an HMAC of `what`. Without the key, nobody can test a guess of `what` against the
+ * digest, so `what` may hold a secret (secrets stay secret: G8).
  */
 export function keyedFingerprint(key: string, what: string, length: number): string {
   return createHmac("sha256", key).update(what).digest("hex").slice(0, length);
