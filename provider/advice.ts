@@ -41,9 +41,9 @@ export function nextStep(error: RequestError): string {
   return "Correct what the message names, and run again.";
 }
 
-/** The advice for a run whose settings come from the state (`Owner.hasRecordedSettings`). */
+/** The advice for a run whose settings come from the state (`Session.hasRecordedSettings`). */
 export const recordedSettingsAdvice =
-  "This run used the settings that the last `pulumi up` recorded. `pulumi refresh --run-program` records the current ones, and `pulumi destroy --run-program` uses them, as long as the program has an instance.";
+  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi destroy --run-program` uses the current settings, and so does `pulumi refresh --run-program`, which also records them, as long as the program has an instance.";
 
 /**
  * Returns the warning that the configured cursor parameter did not list all pages, for example because the service

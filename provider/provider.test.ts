@@ -22,6 +22,7 @@ async function configured(world: Scene = scene()) {
 const state = (name = "web"): PropertyMap =>
   propertyMap({ ...inputsOf({ name }), status: "ACTIVE" });
 const creation = { ...common, inputs: inputsOf(), timeoutSeconds: 0, preview: false };
+const check = { ...common, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
 const removal = {
   ...common,
   id: "i-1",
@@ -33,7 +34,6 @@ const removal = {
 test("before Configure, a Create fails with a plain error, and a Check works", async () => {
   const provider = createProvider(scene().ctx);
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationFailed);
-  const check = { ...common, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
   expect((await provider.check(check)).failures).toEqual([]);
 });
 
@@ -132,6 +132,9 @@ test.each([
     const { message } = await errorOf(provider.delete(removal));
     expect(message).toContain(`${status}`);
     expect(message.includes("`pulumi destroy --run-program`")).toBe(isGiven);
+    // The program runs if a Check comes, as in an `up --refresh`.
+    await provider.check(check);
+    expect((await errorOf(provider.delete(removal))).message).not.toContain("--run-program");
   },
 );
 

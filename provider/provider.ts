@@ -7,6 +7,7 @@ import { Canceled, isEnded, TimedOut } from "./abort";
 import { explain, explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig, resolveSettings } from "./config/configuration";
+import { settingNames } from "./config/settings";
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
@@ -69,13 +70,14 @@ export function createProvider(ctx: ProviderContext): Provider {
   const perform = async <T>(
     request: object,
     operation: () => T | Promise<T>,
-    hasRecordedSettings = current?.session.run.hasRecordedSettings === true,
+    isRecorded?: boolean,
   ): Promise<T> => {
     try {
       hideSecrets(request);
       return await operation();
     } catch (error) {
       const own = ownError(error);
+      const hasRecordedSettings = isRecorded ?? current?.session.hasRecordedSettings === true;
       if (!hasRecordedSettings || !isAboutSettings(own)) throw own;
       throw new OperationFailed([...own.lines, recordedSettingsAdvice], { cause: error });
     }
@@ -105,7 +107,8 @@ export function createProvider(ctx: ProviderContext): Provider {
           scope: scope.kind === "known" ? scope.id : undefined,
           stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
-          hasRecordedSettings: isRecorded,
+          // Settings from the environment are not recorded.
+          hasRecordedSettings: isRecorded && settingNames.some((name) => name in request.args),
         });
         current = { session, configurationKey, scope };
       };

@@ -139,7 +139,10 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   for (const stack of options.stack ?? [undefined]) {
     try {
       const { settings, stack: settingsStack, source } = await readSettings(stack, options, io);
-      const service = await listService(createSession(settings, io));
+      const service = await listService(createSession(settings, io)).catch((error: unknown) => {
+        io.warn(`The settings come from ${source}.`);
+        throw error;
+      });
       const { baseUrl, tokenHash } = service.origin;
       const isSame = ({ origin }: ServiceListing) =>
         origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;

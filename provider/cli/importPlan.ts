@@ -110,6 +110,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { out, parent, provider, status: statuses = [] } = options;
   const inputs = parseInputs(options.input ?? []);
   const { settings, stack, source } = await readSettings(options.stack, options, io);
+  io.warn(`The settings come from ${source}.`);
   const service = await listService(createSession(settings, io));
   const { listing, origin } = service;
   const warn = (message: string) => io.warn(`warning: ${message}`);
@@ -128,7 +129,6 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const isWanted = ({ name = "", status = "" }: ListItem) =>
     namePattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
   const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
-  io.warn(`The settings come from ${source}.`);
   if (!isCompleteFor(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,

@@ -144,15 +144,28 @@ export async function readConfig(
     );
     const nameArgs = ["stack", "--show-name", "--fully-qualify-stack-names", ...stackArgs];
     const name = (await runPulumi(nameArgs, env, stackAdvice)).trim();
+    if (stack !== undefined || env["PULUMI_STACK"]) await requireOwnStack(name, env);
     return { stack: name, config: propertyMap(Object.fromEntries(settings)) };
   } catch (error) {
     if (stack !== undefined || !(error instanceof PulumiError)) throw error;
     if (error.isMissing) return error.problem;
     if (error.problem.includes("no Pulumi.yaml project file"))
       return "this folder has no Pulumi project";
-    if (error.problem.includes("no stack selected")) return "no stack is selected";
+    if (error.problem.includes("no stack selected") && !env["PULUMI_STACK"])
+      return "no stack is selected";
     throw error;
   }
+}
+
+const stackListSchema = z.array(z.object({ name: z.string() }));
+
+/** @throws PulumiError if the stack belongs to another project: the CLI would take its settings from this folder. */
+async function requireOwnStack(name: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
+  const stacks = await readJson(stackListSchema, args, env);
+  if (stacks.some((it) => it.name === name)) return;
+  const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
+  throw new PulumiError(problem, stackAdvice, false);
 }
 
 /** An instance in the state of a stack. */
@@ -239,7 +252,7 @@ const concurrentReads = 4;
  */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStacks> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
-  const stacks = await readJson(z.array(z.object({ name: z.string() })), args, env, loginAdvice);
+  const stacks = await readJson(stackListSchema, args, env, loginAdvice);
   const readStack = ({ name }: { name: string }) =>
     readState(name, env).catch((error: unknown) => {
       if (!(error instanceof PulumiError)) throw error;

@@ -90,9 +90,10 @@ export async function checkSettings(
     } else {
       stack = read.stack;
       stackConfig = read.config;
-      source = `stack ${stack}`;
-      const settingCount = count(Object.keys(stackConfig).length, "setting");
-      findings.push(ok("stack", `${stack}: ${settingCount} of compute`));
+      const numberOfSettings = Object.keys(stackConfig).length;
+      if (numberOfSettings > 0) source = `stack ${stack}`;
+      else source += `, since stack ${stack} has no setting of compute in this folder`;
+      findings.push(ok("stack", `${stack}: ${count(numberOfSettings, "setting")} of compute`));
     }
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;

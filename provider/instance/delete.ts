@@ -5,7 +5,7 @@
  * (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import { explain, stateDeleteCommand } from "../advice";
+import { explain, recordedSettingsAdvice, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { originDifference, originFromState } from "../origin";
@@ -193,8 +193,9 @@ async function retainInstance(session: Session, request: DeleteRequest): Promise
     missing: "the service no longer lists it, so it seems to be gone already",
     unknown: `if it still exists, ${remains}`,
   }[await lookOnce(session, request)];
+  const advice = session.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
   session.ctx.messages.warning(
-    `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}`,
+    `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}${advice}`,
     urn,
   );
 }

@@ -15,7 +15,7 @@ import type { DiffKind, DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames, traitsOf, userDataBytes, type InputName } from "./definition";
 import { describeExistence, describeRetained } from "./delete";
-import { existenceOf, knownInstanceOf, type Existence } from "./existence";
+import { existenceOf, knownInstanceOf, refuseElsewhere, type Existence } from "./existence";
 import { isUnread, listedName, wasRenamedFrom } from "./state";
 
 /**
@@ -37,7 +37,14 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     for (const text of [warning, deletePolicy === "fail" ? undefined : advice]) {
       if (text !== undefined) session.ctx.messages.warning(text, request.urn);
     }
-  } else if (isOfUpdate(session, request)) warnIfOutOfReach(session, request);
+  } else if (isOfUpdate(session, request)) {
+    const { id, oldOutputs } = request;
+    const origin = session.connection.place();
+    // An Update that records inputs would fail.
+    if (assertedInputs(changed).length > 0)
+      refuseElsewhere(id, originFromState(oldOutputs), origin);
+    else warnIfOutOfReach(session, request);
+  }
   // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
   const drift = session.state.isInUpdate(request.urn) ? [] : session.state.takeDrift(request.id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).

@@ -40,7 +40,8 @@ const readKey = "__read";
 
 /**
  * The key of an output that says what an instance was called before it was renamed at the service: the name that the
- * program asked for (`requested`), and the name as it was listed (`listed`).
+ * program asked for (`requested`), the name as it was listed (`listed`), and the input before the last rename (`last`),
+ * which is another one if the program took over the new name of an earlier rename.
  */
 const renamedFromKey = "__renamedFrom";
 
@@ -160,20 +161,27 @@ export function renamed(
   listed: string,
 ): { inputs: PropertyMap; outputs: PropertyMap } {
   const names = propertyMap({ requested: inputs["name"], listed: outputs["name"] });
-  const { [renamedFromKey]: renamedFrom = names } = outputs;
-  const isBack = isMap(renamedFrom) && stringProperty(renamedFrom, "listed") === listed;
+  const { [renamedFromKey]: recorded } = outputs;
+  const renamedFrom = isMap(recorded) ? recorded : names;
+  const isBack = stringProperty(renamedFrom, "listed") === listed;
   const name = isBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
   return {
     inputs: propertyMap({ ...inputs, name }),
-    outputs: propertyMap({ ...outputs, [renamedFromKey]: isBack ? undefined : renamedFrom }),
+    outputs: propertyMap({
+      ...outputs,
+      [renamedFromKey]: propertyMap({ ...renamedFrom, last: inputs["name"] }),
+    }),
   };
 }
 
 /** Whether the program asked for this name before the instance was renamed at the service. */
 export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undefined): boolean {
   const { [renamedFromKey]: renamedFrom } = outputs;
-  const requested = isMap(renamedFrom) ? stringProperty(renamedFrom, "requested") : undefined;
-  return requested !== undefined && requested === reveal(name ?? null);
+  if (!isMap(renamedFrom)) return false;
+  return ["requested", "last"].some((key) => {
+    const earlier = stringProperty(renamedFrom, key);
+    return earlier !== undefined && earlier === reveal(name ?? null);
+  });
 }
 
 /** Adds the inputs in `names` to the outputs of an imported instance, with the values that the program asserts. */

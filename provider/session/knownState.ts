@@ -85,6 +85,11 @@ export class KnownState {
     return this.#inUpdate.has(urn);
   }
 
+  /** Whether a Check has come for any resource that no Read has refreshed since. */
+  get hasUpdates(): boolean {
+    return this.#inUpdate.size > 0;
+  }
+
   /** Notes which outputs, other than inputs, a refresh has found changed at the service. */
   noteDrift(id: string, outputs: readonly string[]): void {
     this.#drift.set(id, outputs);

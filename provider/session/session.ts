@@ -164,10 +164,15 @@ export class Session {
     return isFirst;
   }
 
+  /** Whether the settings are recorded ones, and no program has asked for an instance with them, as in `up --refresh`. */
+  get hasRecordedSettings(): boolean {
+    return this.run.hasRecordedSettings && !this.state.hasUpdates;
+  }
+
   /** Prints a warning, once for each subject. The warning adds that the text may be true of other instances too. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
-    const advice = this.run.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
+    const advice = this.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
     const notice = `${text}. The same may be true of other instances of this run${advice}`;
     this.ctx.messages.warning(notice, urn);
   }
