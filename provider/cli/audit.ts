@@ -188,7 +188,7 @@ async function lookTwice(
 }> {
   const first = await look(services, env);
   const { unmanaged, missing, instances, stacks } = first;
-  const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
+  const hasPending = stacks.states.some(({ pendingOperations }) => pendingOperations.length > 0);
   if (unmanaged.length + missing.length === 0 && !hasPending) {
     return { services, first, second: first, checked: [] };
   }
@@ -311,7 +311,9 @@ function findPendingCreates(
   creates: readonly RecordedCreate[],
 ): PendingCreate[] {
   const pendingIn = ({ stacks }: Look) =>
-    stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
+    stacks.states.flatMap(({ stack, pendingOperations }) =>
+      pendingOperations.map((it) => ({ stack, ...it })),
+    );
   const secondPending = pendingIn(second);
   const isUnderWay = (urn: string) =>
     creates.some(({ live, record }) => live && record.urn === urn);

@@ -176,7 +176,7 @@ test("a create that a run is busy with is neither listed nor forgotten", async (
 
 test("if files can't be locked, discard says that the run may not have ended, and still forgets the create", async () => {
   const { key } = await leaveOpen();
-  const lock = join(ledgerFolder(envWith()), "take.lock");
+  const lock = join(ledgerFolder(envWith()), "common.lock");
   rmSync(lock);
   mkdirSync(lock);
   expect((await run()).lines.join("\n")).toContain("its run may not have ended");

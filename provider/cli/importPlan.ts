@@ -121,7 +121,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   );
   const creates = readCreates(io.env, warn).filter(({ record }) => isPending(record));
   const inStates = stacks.states
-    .flatMap(({ pending }) => pending)
+    .flatMap(({ pendingOperations }) => pendingOperations)
     .filter(({ urn }) => !creates.some(({ record }) => record.urn === urn));
 
   const namePattern = patternOf(options.name);
