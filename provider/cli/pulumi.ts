@@ -129,17 +129,17 @@ export async function readConfig(
   env: NodeJS.ProcessEnv,
 ): Promise<StackConfig | string> {
   const stackArgs = stack === undefined ? [] : ["--stack", stack];
-  const read = (...more: string[]) =>
-    readJson(configSchema, ["config", "--json", "--open", ...more, ...stackArgs], env);
-  const isOurs = (key: string) => key.startsWith("compute:");
+  const read = (...moreArgs: string[]) =>
+    readJson(configSchema, ["config", "--json", "--open", ...moreArgs, ...stackArgs], env);
+  const isProviderSetting = (key: string) => key.startsWith("compute:");
   try {
     let config = await read();
     // Only an encrypted setting of the provider needs the passphrase.
-    if (Object.entries(config).some(([key, { secret }]) => isOurs(key) && secret)) {
+    if (Object.entries(config).some(([key, { secret }]) => isProviderSetting(key) && secret)) {
       config = await read("--show-secrets");
     }
     const settings = Object.entries(config).flatMap(([key, { value, secret }]) =>
-      isOurs(key) && value !== undefined
+      isProviderSetting(key) && value !== undefined
         ? [[key.replace("compute:", ""), secret ? new Secret(value) : value] as const]
         : [],
     );
