@@ -7,7 +7,7 @@ import { readBody } from "./http/request";
 import { sendResponse, type ServiceResponse } from "./http/response";
 import { formatLogLine } from "./requestLog";
 
-/** Waits in real time; rejects when the emulator is closed. */
+/** Waits in real time. Rejects if the emulator is closed. */
 type Sleep = (milliseconds: number) => Promise<void>;
 
 /** Handles one request. Rejects if the emulator is closed while a fault delays the response. */
@@ -35,7 +35,7 @@ export async function exchange(
   service.settings.log?.(formatLogLine(received.entry, service.settings.clock.now()));
 }
 
-/** Resolves with the status sent, or with undefined if a fault kept the response back. */
+/** Sends the response. Resolves with its status, or with undefined if a fault kept the response back. */
 async function respond(
   service: EmulatedService,
   sleep: Sleep,
@@ -43,6 +43,7 @@ async function respond(
   socket: ServerResponse,
 ): Promise<number | undefined> {
   let response: ServiceResponse | undefined;
+  // The service acts at the first call. With `acted`, it acts before the delay of a fault, and otherwise after it.
   const answer = () => (response ??= service.answer(received));
 
   const delays = received.faults.map(({ fault }) => fault).filter(isDelayFault);
@@ -54,7 +55,7 @@ async function respond(
   if (scripted === undefined || delivery === undefined) return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
     ...{ requestId: received.requestId, socket, sleep },
-    // After a test has released the response, `sleep(0)` rejects if the emulator has been closed meanwhile.
+    // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
     waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });
 }

@@ -1,4 +1,4 @@
-/** The control API of the emulator: tests read and change the state of the service with it, without API calls. */
+/** The control API of the emulator. With it, tests read and change the state of the service without API calls. */
 import type { TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import { endOfLifetime } from "../endpoints";
@@ -44,6 +44,7 @@ export class Control {
     return this.#store.find(id);
   }
 
+  /** Whether an instance with this id exists now. */
   has(id: string): boolean {
     return this.#store.has(id);
   }
