@@ -43,19 +43,23 @@ async function respond(
   socket: ServerResponse,
 ): Promise<number | undefined> {
   let response: ServiceResponse | undefined;
-  // The service acts at the first call. With `acted`, it acts before the delay of a fault, and otherwise after it.
+  // The service acts at the first call, which comes before a delay with `acted`, and after any other delay.
   const answer = () => (response ??= service.answer(received));
 
   const delays = received.faults.map(({ fault }) => fault).filter(isDelayFault);
   for (const { acted, milliseconds } of delays) if (!acted) await sleep(milliseconds);
-  const scripted = received.faults.find(({ fault }) => isDeliveryFault(fault));
-  const delivery = scripted && isDeliveryFault(scripted.fault) ? scripted.fault : undefined;
+  const scriptedDelivery = received.faults.find(({ fault }) => isDeliveryFault(fault));
+  const delivery =
+    scriptedDelivery && isDeliveryFault(scriptedDelivery.fault)
+      ? scriptedDelivery.fault
+      : undefined;
   if (delays.some(({ acted }) => acted) && doesServiceAct(delivery)) answer();
   for (const { acted, milliseconds } of delays) if (acted) await sleep(milliseconds);
-  if (scripted === undefined || delivery === undefined) return sendResponse(socket, answer());
+  if (scriptedDelivery === undefined || delivery === undefined)
+    return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
     ...{ requestId: received.requestId, socket, sleep },
     // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
-    waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
+    waitForRelease: () => scriptedDelivery.whenReleased.then(() => sleep(0)),
   });
 }

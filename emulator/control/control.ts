@@ -40,6 +40,7 @@ export class Control {
     return this.#store.all();
   }
 
+  /** Returns the instance with this id, or undefined if none exists now. */
   instance(id: string): InstanceRecord | undefined {
     return this.#store.find(id);
   }
@@ -97,6 +98,7 @@ export class Control {
     return this.#service.faultScripts.add(script);
   }
 
+  /** Returns the scripted faults, including those that never apply again (`isSpent`). */
   faults(): readonly FaultHandle[] {
     return this.#service.faultScripts.all();
   }

@@ -82,7 +82,8 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
     const earlier = services
       .slice(0, index)
       .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
-    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one.
+    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one. Here only the
+    // base URL and the token kind have to be the same.
     const samePlace = services.filter(({ origin }) => isSamePlace(origin, service.origin));
     const isManaged = (id: string) =>
       samePlace.some(({ listing }) => {

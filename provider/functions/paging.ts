@@ -1,7 +1,7 @@
 /**
- * The pages of a list, for the List call (functions.ts). The instances are in the order of their ids, and a
+ * Splits a list into pages, for the List call (functions.ts). The instances are in the order of their ids, and a
  * continuation token names the last id of a page. So the provider need not remember the list: the next page can come from
- * another process and another listing. No instance is repeated or omitted, even if others have come or gone meanwhile.
+ * another process and another listing. No instance that exists all the time is repeated or omitted.
  */
 import * as z from "zod";
 import { OperationFailed } from "../errors";
@@ -16,7 +16,7 @@ export interface PageRequest {
   pageSize: number;
   /** The token that came with the previous page. Empty for the first page. */
   continuationToken: string;
-  /** What the list is of, such as the service and the filter. A token that was given for another list is refused. */
+  /** What is listed, such as the service and the filter. A token that was given for another list is refused. */
   subject: readonly string[];
 }
 

@@ -30,10 +30,11 @@ export interface PendingInstance {
   inputs: PropertyMap;
   /** The outputs as far as they are known by now. */
   outputs: PropertyMap;
+  /** The service and the token with which the instance was created or found. */
   origin: Origin;
   /**
    * The number that the end of the POST has in the session's sequence of listings and writes (`ListingSource.mark`).
-   * Listings with a lower number prove nothing about the instance. 0 if a listing or the state has shown the instance.
+   * A listing that began earlier has a lower number, and proves nothing about the instance. 0 if a listing or the state has shown the instance.
    */
   after: number;
 }
@@ -51,17 +52,17 @@ export async function waitUntilReady(
   const { id, urn, outputs } = instance;
   const progress = new WaitProgress(session.ctx, urn, id);
   try {
-    const verdict = await session.poller.waitWhileProvisioning(id, {
+    const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       settledAt: settlingEnd(session, stringProperty(outputs, acceptedKey)),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
     });
-    switch (verdict.kind) {
+    switch (result.kind) {
       case "provisioned":
-        return readyOutputs(session, instance, verdict.item);
+        return readyOutputs(session, instance, result.item);
       case "notListed":
-        return unlistedOutputs(session, instance, verdict.lastSeen);
+        return unlistedOutputs(session, instance, result.lastSeen);
       case "deleted":
         throw unfinishedInstance(
           instance,
@@ -91,7 +92,8 @@ export function readyOutputs(
 
 /**
  * Returns the outputs of an instance that has left PROVISIONING, but that no listing shows. The list of PROVISIONING
- * instances was complete and lacks it, while the list of another status was cut off. Warns once in a session.
+ * instances was complete and lacks it, while the list of another status was cut off. `lastSeen` is the item of the last
+ * listing that showed it. Warns once in a session.
  */
 function unlistedOutputs(
   session: Session,
