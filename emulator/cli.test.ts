@@ -1,4 +1,4 @@
-/** The emulator as a process: its output, its exit codes and its flags. */
+/** Tests the emulator as a process: its output, its exit codes and its flags. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

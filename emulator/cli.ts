@@ -9,7 +9,7 @@ import { parseTokenKind } from "./tokens";
 
 /** Declares the flags. `name` is what a person types before them. */
 function createCommand(name: string): Command {
-  const collect = (value: string, earlier: readonly string[] = []) => [...earlier, value];
+  const append = (value: string, earlier: readonly string[] = []) => [...earlier, value];
   const command = new Command(name)
     .description("The Compute Instances Service, emulated.")
     .helpOption("-h, --help", "print this")
@@ -18,7 +18,7 @@ function createCommand(name: string): Command {
     .exitOverride();
   for (const { flag, help, isRepeatable } of optionFlags) {
     const option = new Option(flag, help);
-    command.addOption(isRepeatable ? option.argParser(collect) : option);
+    command.addOption(isRepeatable ? option.argParser(append) : option);
   }
   return command;
 }
@@ -65,7 +65,7 @@ function optionError({ option, message, problem }: OptionError): string {
   return flag === undefined ? message : `${flag} ${problem}`;
 }
 
-/** Says what is wrong with the command line. Of an unknown option, it repeats only what can't be a token. */
+/** Says what is wrong with the command line. Repeats an unknown option only if it can't be a token. */
 function usageError({ code, message }: CommanderError): string {
   const text = message.replace(/^error: /, "").replaceAll("\n", " ");
   if (code !== "commander.unknownOption") return text;
@@ -74,7 +74,7 @@ function usageError({ code, message }: CommanderError): string {
   return text.replace(/ '.*'/s, (typed) => (/^ '--[a-z-]{1,30}'$/.test(typed) ? typed : ""));
 }
 
-/** One line that a person can copy from and a program can wait for. */
+/** Returns one line that a person can copy from and a program can wait for. */
 function startLine({ url, origin }: Emulator, settings: Settings): string {
   const where = settings.database === ":memory:" ? "in memory" : `in ${settings.database}`;
   const token = acceptedToken(settings);
@@ -88,7 +88,7 @@ function startLine({ url, origin }: Emulator, settings: Settings): string {
   );
 }
 
-/** A token that the emulator accepts. Undefined if it accepts none. A declared token with all scopes comes first. */
+/** Returns a token that the emulator accepts, if possible one with all scopes, or undefined if it accepts none. */
 function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
   if (!strictTokens) return "sk_test_emulator";
   const valid = Object.keys(tokens).filter(

@@ -1,6 +1,6 @@
 /**
  * The clocks of the emulator. The emulator sets no timers: it computes from stored timestamps, at each read, whether
- * an instance's provisioning, sandbox lifetime or destroy has ended. So a virtual clock can drive the emulator, and a
+ * an instance's provisioning, sandbox lifetime or destroy has ended. So tests can use a virtual clock, and a
  * restart loses nothing.
  */
 

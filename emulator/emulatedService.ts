@@ -17,10 +17,11 @@ import { RateLimiter } from "./rateLimit";
 import { RequestLog, type LoggedRequest } from "./requestLog";
 import { parseBearerToken, TokenRegistry } from "./tokens";
 
-/** A logged request. The service has not acted on it yet. */
+/** A request that is logged, but that the service has not acted on yet. */
 export interface ReceivedRequest {
   request: ServiceRequest;
   requestId: string;
+  /** The entry of the request in the log. */
   entry: LoggedRequest;
   /** The scripted faults that apply to the request. */
   faults: readonly ScriptedFault[];
@@ -53,7 +54,7 @@ export class EmulatedService {
     };
   }
 
-  /** Logs a request, and selects the scripted faults that apply to it. Each of them counts the request. */
+  /** Logs a request, and selects the scripted faults that apply to it. Each of these faults counts a hit. */
   receive(
     received: Omit<ServiceRequest, "path" | "query"> & {
       /** The path and the query. */ target: string;
@@ -127,7 +128,7 @@ export class EmulatedService {
   }
 }
 
-/** Returns the `name` in a JSON body. Undefined if the body has none, or is not JSON. */
+/** Returns the `name` in a JSON body, or undefined if the body has none or is not JSON. */
 function nameInBody(body: Buffer | undefined): string | undefined {
   if (body === undefined || body.length === 0) return undefined;
   try {
@@ -139,7 +140,7 @@ function nameInBody(body: Buffer | undefined): string | undefined {
   }
 }
 
-/** Describes how a response breaks its schema. Undefined if it does not. */
+/** Describes how a response breaks its schema. Returns undefined if it does not. */
 function describeViolation({ schema, json }: ServiceResponse): string | undefined {
   return schema
     ?.safeParse(json)

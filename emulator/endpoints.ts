@@ -35,6 +35,7 @@ export interface ServiceState {
   account: AccountBody | undefined;
 }
 
+/** What an endpoint gets with each request. */
 interface Call {
   state: ServiceState;
   caller: Caller;
@@ -48,6 +49,7 @@ interface Call {
 interface Endpoint {
   method: string;
   path: string;
+  /** The privilege that the token must have. */
   scope: Scope;
   handle: (call: Call) => ServiceResponse;
 }
@@ -100,7 +102,7 @@ export function callEndpoint(
   return endpoint.handle({ state, caller, request, faults, id });
 }
 
-/** Returns the `{id}` in a path, or "" if the pattern has no `{id}`. Undefined if the path does not match. */
+/** Returns the `{id}` in a path, "" if the pattern has no `{id}`, or undefined if the path does not match. */
 function matchPath(pattern: string, path: string): string | undefined {
   const [before = "", after] = pattern.split("{id}");
   if (after === undefined) return pattern === path ? "" : undefined;
@@ -211,7 +213,10 @@ function provisioningSeconds({ provisioningSeconds: time, random }: Settings, na
   return typeof time === "number" ? time : time[0] + random() * (time[1] - time[0]);
 }
 
-/** When the lifetime of a new instance ends: "resources are ephemeral" with a sandbox token. Null for a live token. */
+/**
+ * Returns when the lifetime of a new instance ends, in milliseconds since 1970 ("resources are ephemeral" with a sandbox
+ * token). Returns null for a live token.
+ */
 export function endOfLifetime(settings: Settings, owner: Owner): number | null {
   if (owner.kind === "live") return null;
   return settings.clock.now() + settings.sandboxLifetimeSeconds * 1000;

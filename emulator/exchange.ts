@@ -7,7 +7,7 @@ import { readBody } from "./http/request";
 import { sendResponse, type ServiceResponse } from "./http/response";
 import { formatLogLine } from "./requestLog";
 
-/** Waits in real time; rejects when the emulator is closed. */
+/** Waits in real time. Rejects if the emulator is closed. */
 type Sleep = (milliseconds: number) => Promise<void>;
 
 /** Handles one request. Rejects if the emulator is closed while a fault delays the response. */
@@ -35,7 +35,7 @@ export async function exchange(
   service.settings.log?.(formatLogLine(received.entry, service.settings.clock.now()));
 }
 
-/** Resolves with the status sent, or with undefined if a fault kept the response back. */
+/** Sends the response. Resolves with its status, or with undefined if a fault kept the response back. */
 async function respond(
   service: EmulatedService,
   sleep: Sleep,
@@ -43,18 +43,23 @@ async function respond(
   socket: ServerResponse,
 ): Promise<number | undefined> {
   let response: ServiceResponse | undefined;
+  // The service acts at the first call, which comes before a delay with `acted`, and after any other delay.
   const answer = () => (response ??= service.answer(received));
 
   const delays = received.faults.map(({ fault }) => fault).filter(isDelayFault);
   for (const { acted, milliseconds } of delays) if (!acted) await sleep(milliseconds);
-  const scripted = received.faults.find(({ fault }) => isDeliveryFault(fault));
-  const delivery = scripted && isDeliveryFault(scripted.fault) ? scripted.fault : undefined;
+  const scriptedDelivery = received.faults.find(({ fault }) => isDeliveryFault(fault));
+  const delivery =
+    scriptedDelivery && isDeliveryFault(scriptedDelivery.fault)
+      ? scriptedDelivery.fault
+      : undefined;
   if (delays.some(({ acted }) => acted) && doesServiceAct(delivery)) answer();
   for (const { acted, milliseconds } of delays) if (acted) await sleep(milliseconds);
-  if (scripted === undefined || delivery === undefined) return sendResponse(socket, answer());
+  if (scriptedDelivery === undefined || delivery === undefined)
+    return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
     ...{ requestId: received.requestId, socket, sleep },
-    // After a test has released the response, `sleep(0)` rejects if the emulator has been closed meanwhile.
-    waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
+    // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
+    waitForRelease: () => scriptedDelivery.whenReleased.then(() => sleep(0)),
   });
 }

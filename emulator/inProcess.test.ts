@@ -1,4 +1,4 @@
-/** The emulator without sockets gives the same responses as with sockets, and can be reset. */
+/** Tests that the emulator gives the same responses without sockets as with them, and that it can be reset. */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { startInProcess, type InProcessRequest } from "./inProcess";

@@ -1,6 +1,6 @@
 /**
  * The emulator as a function call, without sockets. The simulation (tests/simulation) uses it, and decides itself
- * whether and when a response arrives. So there are no delivery faults and no delays here.
+ * whether and when a response arrives. So this emulator refuses delivery faults and delays.
  */
 import { Control } from "./control/control";
 import { EmulatedService } from "./emulatedService";

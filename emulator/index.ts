@@ -25,6 +25,7 @@ export type { TokenDeclaration } from "./tokens";
 export interface Emulator extends AsyncDisposable {
   /** The base URL of the service for a client. It ends in `/v2`. */
   readonly url: string;
+  /** The same address without `/v2`. */
   readonly origin: string;
   readonly port: number;
   readonly control: Control;
@@ -88,8 +89,8 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 }
 
 /**
- * Returns the host for a URL. For an emulator that listens on all addresses, that is the loopback address, because
- * the provider allows plain http there.
+ * Returns the host for the URL of the emulator. If the emulator listens on all addresses, the host is the loopback
+ * address, because the provider allows plain http there.
  */
 function reachableHost(host: string): string {
   if (/^0(\.0){0,3}$/.test(host)) return "127.0.0.1";

@@ -10,7 +10,7 @@ import { matchesPattern } from "./pattern";
 import { cryptoRandom, type RandomSource } from "./random";
 import { scopes, tokenStates } from "./tokens";
 
-/** What a valid value is, and the flag that sets the option. */
+/** How error messages describe the valid values of an option, and the flag that sets the option. */
 interface OptionInfo {
   /** Completes "… must be" in error messages. */
   must: string;
@@ -18,13 +18,13 @@ interface OptionInfo {
   flag?: string;
   /** The help of the flag. */
   help?: string;
-  /** The default of the flag, if it is another one than that of the option. */
+  /** The default of the flag, if it differs from the default of the option. */
   flagDefault?: number;
   /** Whether the flag can be given several times. `parse` then gets all values. */
   isRepeatable?: true;
   /** Whether error messages must not repeat the value. */
   isSecret?: true;
-  /** Makes the option's value from what was typed. It returns a wrong text as it is, so that the schema refuses it. */
+  /** Makes the option's value from what was typed. Returns a wrong string unchanged, so that the schema refuses it. */
   parse?: (typed: never) => unknown;
 }
 
@@ -51,7 +51,7 @@ const numberThat = (isValid: (value: number) => boolean) =>
 const isFunction = (value: unknown) => typeof value === "function";
 const oneOf = (values: readonly string[]) => `one of ${values.join(", ")}`;
 
-/** What is declared about a token. */
+/** The schema of a `TokenDeclaration`. */
 export const tokenDeclaration = z.object({
   state: z.enum(tokenStates).optional(),
   expiresAt: z.number().optional(),
@@ -285,8 +285,8 @@ export type Settings = z.output<typeof definition>;
 type OptionName = keyof Settings;
 
 /**
- * An option, or a request to the control API, is wrong. The message says which one and why. If it is an option, `problem`
- * is the message without its name.
+ * An option or a request to the control API is wrong. The message says which one and why. `problem` is the message without
+ * the name of the option.
  */
 export class OptionError extends Error {
   override name = "OptionError";
@@ -331,7 +331,7 @@ export interface OptionFlag {
   /** The help, with the default. */
   help: string;
   isRepeatable: boolean;
-  /** Makes the option's value from what was typed. It is not valid yet. */
+  /** Makes the option's value from what was typed. The value is not validated yet. */
   parse: (typed: unknown) => unknown;
   /** The value if the flag is not given. Undefined for the default of the option. */
   flagDefault: number | undefined;
@@ -343,12 +343,13 @@ export const optionFlags: readonly OptionFlag[] = (
 ).flatMap((option) => {
   const { flag, help = "", parse, flagDefault, isRepeatable = false } = infoOf(option);
   if (flag === undefined) return [];
-  const usual = flagDefault ?? definition.shape[option].safeParse(undefined).data;
-  // The defaults of switches and of repeatable flags say nothing.
-  const isTold = !isRepeatable && (typeof usual === "number" || typeof usual === "string");
+  const defaultValue = flagDefault ?? definition.shape[option].safeParse(undefined).data;
+  // The help does not show the defaults of switches and of repeatable flags.
+  const isShown =
+    !isRepeatable && (typeof defaultValue === "number" || typeof defaultValue === "string");
   return {
     ...{ option, flag, isRepeatable, flagDefault },
-    help: isTold ? `${help} (default: ${usual})` : help,
+    help: isShown ? `${help} (default: ${defaultValue})` : help,
     parse: (parse as OptionFlag["parse"] | undefined) ?? ((typed) => typed),
   };
 });
@@ -359,7 +360,7 @@ function isProvisioningTime(value: unknown): boolean {
   return typeof from === "number" && typeof to === "number" && from >= 0 && to >= from;
 }
 
-/** Returns the number that a text says. Any other text is returned as it is. */
+/** Returns the number that the string has. Returns any other string unchanged. */
 function parseNumber(typed: string): number | string {
   return /^\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }
@@ -373,7 +374,7 @@ function parseRange(typed: string): unknown {
   return isProvisioningTime(range) ? range : typed;
 }
 
-/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the declaration is not valid. */
+/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the declaration is undefined, which is invalid. */
 function parseDeclaration(typed: string): [token: string, declaration: unknown] {
   const [token = "", what] = typed.split(/=(?=[^=]*$)/);
   if (what === undefined) return [token, undefined];

@@ -1,6 +1,6 @@
-/** Patterns for names, ids and paths, of the faults and of `--offline`. */
+/** Matches names, ids and paths with the patterns of the faults and of `--offline`. */
 
-/** Whether a string matches a pattern in which `*` stands for any characters. Undefined matches no pattern. */
+/** Whether a string matches a pattern, in which `*` stands for any characters. Undefined matches no pattern. */
 export function matchesPattern(pattern: string, value: string | undefined): boolean {
   const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");
   return value !== undefined && new RegExp(`^${source}$`, "s").test(value);

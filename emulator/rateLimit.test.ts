@@ -1,4 +1,4 @@
-/** The rate limit, with both windows and both scopes. */
+/** Tests the rate limit, with both windows and both scopes. */
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "./clock";
 import { startEmulator } from "./index";

@@ -1,7 +1,7 @@
 /**
  * The rate limit of the service: "1000 requests per minute, per endpoint" (section "Limits" of the service's API
- * document), here for each token. A request that gets a 429 is not counted, so a caller that keeps sending too many
- * requests still gets as many through as the limit allows. Counts are in memory, so a restart forgets them.
+ * document), here for each token. A request that gets a 429 is not counted, so even if a caller keeps sending
+ * too many requests, as many succeed as the limit allows. The counts are in memory, so a restart forgets them.
  */
 import type { EmulatorClock } from "./clock";
 import type { RateWindow } from "./options";
@@ -18,6 +18,7 @@ interface Window {
 
 /** Admits at most `limit` requests in any 60 seconds. */
 function slidingWindow(limit: number): Window {
+  /** When the counted requests arrived, oldest first. */
   let times: number[] = [];
   /** Index of the oldest time within the window. */
   let first = 0;
@@ -59,7 +60,7 @@ function fixedWindow(limit: number): Window {
 export interface WindowUse {
   endpoint: string;
   token: string;
-  /** The number of requests in the window. */
+  /** The number of requests that count now. */
   count: number;
 }
 

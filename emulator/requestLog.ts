@@ -8,6 +8,7 @@ export interface LoggedRequest {
   id: string;
   method: string;
   path: string;
+  /** The query parameters. */
   query: Record<string, string>;
   /** When the request arrived, in milliseconds of the emulator's clock. */
   at: number;
@@ -16,8 +17,9 @@ export interface LoggedRequest {
   name: string | undefined;
   /** The status of the response. Undefined until a response is sent. */
   status: number | undefined;
-  /** Whether the request reached the endpoints of the service. A fault can prevent that. */
+  /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
   acted: boolean;
+  /** The faults that apply to the request. */
   faults: FaultKind[];
 }
 
@@ -51,7 +53,7 @@ export class RequestLog {
   }
 }
 
-/** Returns the line that `--log` prints for a request. `nowMs` is when the exchange ended. */
+/** Returns the line that `--log` prints for a request. `nowMs` is when the response was sent or kept back. */
 export function formatLogLine(entry: LoggedRequest, nowMs: number): string {
   const query = new URLSearchParams(entry.query).toString();
   const target = query === "" ? entry.path : `${entry.path}?${query}`;

@@ -1,9 +1,9 @@
-/** The responses for which the service's API document shows nothing, the DELETE extension, and refused connections. */
+/** Tests responses that the service's API document does not show, the DELETE extension, and refused connections. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { caller } from "./testClient";
 
-const anEnvelope = {
+const errorEnvelope = {
   error: {
     code: expect.any(String),
     message: expect.any(String),
@@ -16,9 +16,9 @@ describe("not shown in the API document", () => {
   test("an unknown path is a 404, another method a 405 that lists the allowed ones", async () => {
     await using emulator = await startEmulator();
     const { ask } = caller(emulator);
-    expect(await ask("GET", "/flavors")).toMatchObject({ status: 404, body: anEnvelope });
+    expect(await ask("GET", "/flavors")).toMatchObject({ status: 404, body: errorEnvelope });
     const reply = await ask("PUT", "/instances", {});
-    expect(reply).toMatchObject({ status: 405, body: anEnvelope });
+    expect(reply).toMatchObject({ status: 405, body: errorEnvelope });
     expect(reply.headers.get("allow")).toBe("GET, POST");
   });
 
@@ -27,7 +27,7 @@ describe("not shown in the API document", () => {
     const user_data = "A".repeat(10 * 1024 * 1024);
     expect(await caller(emulator).create("big", { user_data })).toMatchObject({
       status: 413,
-      body: anEnvelope,
+      body: errorEnvelope,
     });
     expect(emulator.control.instances()).toEqual([]);
     const fits = user_data.slice(0, -1024);
@@ -119,7 +119,7 @@ test("a response that breaks the contract is reported as a bug of the emulator",
   await using emulator = await startEmulator({ errorLog: (line) => errors.push(line) });
   emulator.control.insert({ name: "without an id", id: "", tenant: "acme" });
   const reply = await caller(emulator).ask("GET", "/instances");
-  expect(reply).toMatchObject({ status: 500, body: anEnvelope });
+  expect(reply).toMatchObject({ status: 500, body: errorEnvelope });
   expect(errors).toEqual([expect.stringMatching(/breaks the contract: data\.0\.id/)]);
 });
 

@@ -1,4 +1,4 @@
-/** The emulator as tests of Pulumi programs see it. */
+/** Tests the emulator that tests of Pulumi programs use (testing.ts). */
 import { expect, test } from "@jest/globals";
 import { caller } from "./testClient";
 import { startEmulator, type Misbehavior } from "./testing";
@@ -20,7 +20,7 @@ test("an instance is ready at once, and shows what the program asked for", async
   }
 });
 
-test("with Infinity, an instance is ready when the test says so", async () => {
+test("with Infinity, an instance is ready when the test calls settle()", async () => {
   const emulator = await startEmulator({ provisioningSeconds: Infinity });
   try {
     const { create, statuses } = caller(emulator, emulator.token);
@@ -33,7 +33,7 @@ test("with Infinity, an instance is ready when the test says so", async () => {
   }
 });
 
-test("a fault applies to the requests it names, until it is switched off", async () => {
+test("a fault applies to the requests that its conditions name, until it is switched off", async () => {
   const emulator = await startEmulator();
   try {
     const { ask, create } = caller(emulator, emulator.token);

@@ -19,11 +19,11 @@ export interface EmulatorOptions {
   destroyPath?: string;
 }
 
-/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any text. */
+/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any characters. */
 export interface FaultConditions {
-  /** Such as `POST` (a create) or `GET` (a listing). The default is any method. */
+  /** The method, such as `POST` (a create) or `GET` (a listing). The default is any method. */
   method?: string;
-  /** Such as `/v2/instances`. The default is any path. */
+  /** The path, such as `/v2/instances`. The default is any path. */
   path?: string;
   /** The name in the body of a POST. The default is any name. */
   name?: string;
@@ -33,27 +33,27 @@ export interface FaultConditions {
   times?: number;
 }
 
-/** A way in which the service misbehaves. `acted` says whether it does first what the request asks for. */
+/** A way in which the service misbehaves. `acted` says whether the service first does what the request asks for. */
 export type Misbehavior =
   /** An error response, such as 429 with `retryAfter` in seconds, or 503. */
   | { kind: "status"; status: number; retryAfter?: number; message?: string; acted?: boolean }
-  /** A lost answer: the connection breaks. With `acted: true`, the service has made the instance before. */
+  /** The response is lost, because the connection breaks. With `acted: true`, the service has made the instance before. */
   | { kind: "reset"; acted?: boolean }
-  /** The answer comes after a delay. */
+  /** The response comes after a delay. */
   | { kind: "delay"; milliseconds: number; acted?: boolean }
   /** The instance of a POST never becomes ready. */
   | { kind: "neverLeavesProvisioning" }
   /** The instance of a POST ends with this status, such as `OFFLINE`. */
   | { kind: "endsAs"; status: string }
-  /** Listings do not show the instance of a POST for so long. */
+  /** Listings do not show the instance of a POST for so many seconds. */
   | { kind: "appearsAfter"; seconds: number }
-  /** A listing lacks an instance, which `instance` names by its id or name (`*` stands for any text). */
+  /** A listing lacks an instance, which `instance` names by its id or name (`*` stands for any characters). */
   | { kind: "omitItem"; instance?: string };
 
-/** A misbehavior, and the requests that meet it. */
+/** A misbehavior, and the requests that it applies to. */
 export type Fault = Misbehavior & FaultConditions;
 
-/** A fault that was switched on. */
+/** A fault that is, or was, switched on. */
 export interface ActiveFault {
   /** How many requests have met the fault. */
   readonly hits: number;
@@ -63,19 +63,19 @@ export interface ActiveFault {
   remove(): void;
 }
 
-/** A request that the emulator got. It never holds a token or a body. */
+/** A request that the emulator got, without its token and its body. */
 export interface EmulatorRequest {
   method: string;
   path: string;
   /** The query parameters. */
   query: Record<string, string>;
-  /** When the request came, in milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   at: number;
   /** The name in the body of a POST. */
   name: string | undefined;
-  /** The HTTP status of the response. Undefined as long as there is none, and after a broken connection. */
+  /** The HTTP status of the response. Undefined as long as no response was sent, and after a broken connection. */
   status: number | undefined;
-  /** Whether the service has acted on the request. A fault can prevent that. */
+  /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
   acted: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface EmulatedInstance {
   name: string;
   /** `PROVISIONING`, `ACTIVE` or `OFFLINE`. */
   status: string;
-  /** `live` or `test`, after the token that made the instance. */
+  /** The kind of the token that made the instance: `live` or `test`. */
   tokenKind: string;
   ipv4_public: string;
   networks: { type: string; ipv4: string; mac_address: string }[];
@@ -120,7 +120,7 @@ export interface Emulator {
   remove(id: string): boolean;
   /** Returns the requests since the start or the last `forgetRequests`, oldest first. */
   requests(): EmulatorRequest[];
-  /** Forgets the requests that came so far. */
+  /** Forgets the requests that have arrived so far. */
   forgetRequests(): void;
   /** Makes all instances ready that are in PROVISIONING now, except those that never become ready. */
   settle(): void;

@@ -1,4 +1,4 @@
-/** The owner of a token, and the declarations of tokens. */
+/** Tests the owners of tokens, and the declarations of tokens. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock } from "./index";
 import { caller } from "./testClient";

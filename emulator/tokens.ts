@@ -12,7 +12,7 @@ export const scopes = ["account", "list", "create", "destroy"] as const;
 /** The privilege for one API call. */
 export type Scope = (typeof scopes)[number];
 
-/** What a token may be declared to be. */
+/** The states that a token can be declared to have. */
 export const tokenStates = ["valid", "revoked", "expired"] as const;
 
 /** What a test or `--token` declares about a token. */
@@ -43,7 +43,7 @@ export interface Caller {
 /** The tenant of a token that names none. */
 export const defaultTenant = "default";
 
-/** Returns the tenant that a token `sk_live_<tenant>_<rest>` or `sk_test_<tenant>_<rest>` names. Any other belongs to `default`. */
+/** Returns the `<tenant>` of a token `sk_live_<tenant>_<rest>` or `sk_test_<tenant>_<rest>`, and `default` for any other. */
 export function tenantOf(token: string): string {
   const kind = tokenKindOf(token);
   if (kind === undefined) return defaultTenant;
@@ -51,13 +51,13 @@ export function tenantOf(token: string): string {
   return tenant ?? defaultTenant;
 }
 
-/** Returns the kind of a well-formed token. Undefined for a string that can't be a token of the service. */
+/** Returns the kind of a well-formed token, or undefined for a string that can't be a token of the service. */
 export function parseTokenKind(token: string): TokenKind | undefined {
   const kind = tokenKindOf(token);
   return kind !== undefined && token.length > tokenPrefixes[kind].length ? kind : undefined;
 }
 
-/** Returns the token in an Authorization header, valid or not. Undefined if the header contains none. */
+/** Returns the token in an Authorization header, even if the token is not valid, or undefined if there is none. */
 export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer ([\x21-\x7e]+)$/.exec(authorization ?? "")?.[1];
 }

@@ -1,4 +1,4 @@
-/** The control API, in the same process and over HTTP. */
+/** Tests the control API, in the same process and over HTTP. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "../index";
 import { caller } from "../testClient";

@@ -1,4 +1,4 @@
-/** The control API of the emulator: tests read and change the state of the service with it, without API calls. */
+/** The control API of the emulator. With it, tests read and change the state of the service without API calls. */
 import type { TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import { endOfLifetime } from "../endpoints";
@@ -40,10 +40,12 @@ export class Control {
     return this.#store.all();
   }
 
+  /** Returns the instance with this id, or undefined if none exists now. */
   instance(id: string): InstanceRecord | undefined {
     return this.#store.find(id);
   }
 
+  /** Whether an instance with this id exists now. */
   has(id: string): boolean {
     return this.#store.has(id);
   }
@@ -96,6 +98,7 @@ export class Control {
     return this.#service.faultScripts.add(script);
   }
 
+  /** Returns the scripted faults, including those that never apply again (`isSpent`). */
   faults(): readonly FaultHandle[] {
     return this.#service.faultScripts.all();
   }

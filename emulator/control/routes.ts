@@ -17,7 +17,7 @@ import type { Control } from "./control";
 
 const prefix = "/control/";
 
-/** Whether a URL belongs to the control API or is that of the page. */
+/** Whether a URL is that of the page or belongs to the control API. */
 export function isControlPath(url = ""): boolean {
   return url.startsWith(prefix) || parseTarget(url).path === "/";
 }
@@ -67,9 +67,9 @@ function isFor({ method, url = "" }: IncomingMessage, wantedMethod: string, path
 }
 
 /**
- * Says why a request is refused. Undefined for programs on this machine and for the emulator's own page. A browser
- * on this machine may also show pages from elsewhere: their requests have a foreign Origin, or, if the owner of a
- * domain has pointed it at this machine (DNS rebinding), that domain as their Host.
+ * Says why a request is refused. Returns undefined for programs on this machine and for the emulator's own page. A browser
+ * on this machine may also show other pages. Their requests have a foreign Origin. If the owner of a domain has pointed
+ * the domain at this machine (DNS rebinding), they have that domain as their Host.
  */
 function refusalOf({ socket, headers }: IncomingMessage): string | undefined {
   const { host = "", origin } = headers;

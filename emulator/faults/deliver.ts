@@ -1,5 +1,5 @@
 /**
- * Delivery faults: they change or cut the response that the caller gets, or keep it back. exchange.ts calls
+ * Applies delivery faults, which change or cut the response that the caller gets, or keep it back. exchange.ts calls
  * `deliver`.
  */
 import type { ServerResponse } from "node:http";
@@ -16,14 +16,14 @@ import { doesServiceAct, type DeliveryFault } from "./kinds";
 export interface DeliveryContext {
   requestId: string;
   socket: ServerResponse;
-  /** Waits in real time; rejects when the emulator is closed. */
+  /** Waits in real time. Rejects if the emulator is closed. */
   sleep: (milliseconds: number) => Promise<void>;
-  /** Resolves when a test releases the fault; rejects if the emulator is closed by then. */
+  /** Resolves when a test releases the fault. Rejects if the emulator is closed by then. */
   waitForRelease: () => Promise<void>;
 }
 
 /**
- * Delivers the response as the fault says. The first call of `answer` makes the service act; every call returns the
+ * Delivers the response as the fault says. The first call of `answer` makes the service act, and every call returns the
  * true response. Resolves with the status sent, or with undefined if none was sent.
  */
 export async function deliver(
@@ -54,7 +54,7 @@ export async function deliver(
       return send({ status, headers, text, contentType });
     }
     case "html":
-      return send({ status: fault.status, text: page, contentType: "text/html" });
+      return send({ status: fault.status, text: htmlPage, contentType: "text/html" });
     case "redirect":
       return send({ status: fault.status, headers: { Location: fault.location } });
     case "emptyBody":
@@ -74,11 +74,11 @@ export async function deliver(
   }
 }
 
-const page =
+const htmlPage =
   "<!doctype html><html><head><title>Bad gateway</title></head>" +
   "<body><h1>The page could not be shown</h1></body></html>\n";
 
-/** Replaces every value by one of another JSON type. The keys stay. */
+/** Replaces every value by one of another JSON type. Keeps the keys. */
 function changeTypes(value: unknown): unknown {
   if (typeof value === "string") return 7;
   if (typeof value === "number" || typeof value === "boolean" || value === null) return "text";
@@ -124,8 +124,12 @@ async function sendHuge(socket: ServerResponse, response: ServiceResponse, paddi
   socket.writeHead(response.status, headersOf(response, bodyBytes));
   socket.write(start);
   const chunk = Buffer.alloc(64 * 1024, "x");
-  for (let left = paddingBytes; left > 0 && !socket.destroyed; left -= chunk.length) {
-    const isDrained = socket.write(left < chunk.length ? chunk.subarray(0, left) : chunk);
+  for (
+    let bytesLeft = paddingBytes;
+    bytesLeft > 0 && !socket.destroyed;
+    bytesLeft -= chunk.length
+  ) {
+    const isDrained = socket.write(bytesLeft < chunk.length ? chunk.subarray(0, bytesLeft) : chunk);
     if (!isDrained) await waitForDrain(socket);
   }
   socket.end(end);

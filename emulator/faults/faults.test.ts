@@ -1,4 +1,4 @@
-/** Each scripted fault: what the caller sees, and whether the service has acted. */
+/** Tests for each scripted fault what the caller sees, and whether the service has acted. */
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
@@ -26,7 +26,7 @@ afterEach(async () => {
 const instanceCount = () => emulator.control.instances().length;
 const lastRequest = () => emulator.control.requests().at(-1);
 const newCaller = () => caller(emulator);
-/** Scripts a fault of the next POST. */
+/** Scripts a fault for the next POST. */
 const onCreate = (script: FaultScript) => emulator.control.fault({ method: "POST", ...script });
 
 describe("a fault applies", () => {
@@ -87,7 +87,7 @@ describe("a fault applies", () => {
     expect(fault.hits).toBeLessThan(60);
   });
 
-  test("alone if it is a delivery fault; the second one applies to the next request", async () => {
+  test("without a second delivery fault, which applies to the next request instead", async () => {
     emulator.control.fault({ kind: "status", status: 500 });
     emulator.control.fault({ kind: "status", status: 503 });
     const statuses = [];
@@ -108,7 +108,7 @@ describe("a fault applies", () => {
     { kind: "status", status: 99 },
     { kind: "hang", time: 3 },
     { kind: "hang", times: -1 },
-  ])("not at all if its script makes no sense: %j", (script) => {
+  ])("never if its script is invalid, which is an error: %j", (script) => {
     expect(() => emulator.control.fault(script as FaultScript)).toThrow(/^fault: /);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * The schemas of all faults: every way in which a test can make the emulator misbehave. `acted` says whether the
- * service acts on the request before the fault strikes. For example, a reset with `acted: true` on a POST leaves an
+ * service acts on the request before the fault applies. For example, a reset with `acted: true` on a POST leaves an
  * instance behind, though the caller got no response.
  *
  * Any number of delays, instance faults and list faults apply to one request, but only one delivery fault.
@@ -33,7 +33,7 @@ const deliveryFaults = [
   z.strictObject({ kind: z.literal("emptyBody") }),
   /** An HTML page, as proxies send it. */
   z.strictObject({ kind: z.literal("html"), status: httpStatus.default(200), acted }),
-  /** The true response with every value of another JSON type. */
+  /** The true response, but every value is replaced by one of another JSON type. */
   z.strictObject({ kind: z.literal("wrongTypes") }),
   /** The true status with this string as the body. */
   z.strictObject({
@@ -41,7 +41,7 @@ const deliveryFaults = [
     text: z.string(),
     contentType: z.string().default("application/json"),
   }),
-  /** A function changes the true body. Not available in the control API over HTTP. */
+  /** The true response with the body that `rewrite` returns. Not available in the control API over HTTP. */
   z.strictObject({
     kind: z.literal("rewrite"),
     rewrite: z.custom<(body: unknown) => unknown>((value) => typeof value === "function"),
@@ -162,7 +162,7 @@ export const isInstanceFault = (it: Fault): it is InstanceFault => instanceKinds
 /** Whether a fault changes a listing. */
 export const isListFault = (it: Fault): it is ListFault => listKinds.has(it.kind);
 
-/** Whether the service acts on the request. Without a delivery fault it does. */
+/** Whether the service acts on the request. Some delivery faults, such as a reset without `acted`, prevent that. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {
   return fault === undefined || !("acted" in fault) || fault.acted;
 }

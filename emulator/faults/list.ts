@@ -1,4 +1,4 @@
-/** List faults: they change a listing into one that is not true. emulatedService.ts applies them. */
+/** Applies list faults, which change a listing into one that is not true. emulatedService.ts uses this file. */
 import type { ServiceResponse } from "../http/response";
 import { matchesPattern } from "../pattern";
 import type { ListFault } from "./kinds";

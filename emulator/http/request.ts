@@ -1,4 +1,4 @@
-/** Requests to the emulator: reads the body, and splits the target of a request. Nothing is validated here. */
+/** Reads the body of a request to the emulator, and splits the target. Validates nothing. exchange.ts uses this file. */
 import type { IncomingMessage } from "node:http";
 
 /**
@@ -36,13 +36,16 @@ export async function readBody(message: IncomingMessage): Promise<Buffer | undef
 
 /** Splits a target such as `/v2/instances?limit=5`. A malformed target becomes a path that no endpoint has. */
 export function parseTarget(target: string): { path: string; query: URLSearchParams } {
-  const mark = target.indexOf("?");
-  return mark < 0
+  const queryStart = target.indexOf("?");
+  return queryStart < 0
     ? { path: target, query: new URLSearchParams() }
-    : { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
+    : {
+        path: target.slice(0, queryStart),
+        query: new URLSearchParams(target.slice(queryStart + 1)),
+      };
 }
 
-/** Decodes a segment of a path. Undefined if its percent-encoding is malformed. */
+/** Decodes a segment of a path. Returns undefined if the percent-encoding is malformed. */
 export function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);

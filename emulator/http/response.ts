@@ -106,12 +106,12 @@ export function errorResponse(
   return { status, headers, json, schema: errorSchema };
 }
 
-/** Returns the body as it is sent. Empty if there is none. */
+/** Returns the body as it is sent, or "" if there is none. */
 export function bodyText({ text, json }: ServiceResponse): string {
   return text ?? (json === undefined ? "" : JSON.stringify(json));
 }
 
-/** Returns the headers of a response. Node's server adds its own. */
+/** Returns the headers of a response. Node's server adds some more. */
 export function headersOf(response: ServiceResponse, bodyBytes: number): Record<string, string> {
   const hasBody = response.text !== undefined || response.json !== undefined;
   return {

@@ -17,6 +17,7 @@ export class EmulatorServer {
   readonly #host: string;
   #port: number;
   readonly #closing = new AbortController();
+  /** Keeps the port while the emulator refuses connections. */
   #reservation: PortReservation | undefined;
   /** The `listen` that is under way. */
   #starting: Promise<number> | undefined;
@@ -35,7 +36,7 @@ export class EmulatorServer {
     this.#port = port;
     this.#server = createServer((message, response) => {
       handle(message, response).catch((error: unknown) => {
-        // Requests that are still running when the emulator is closed fail; that is no defect.
+        // A request that is still running when the emulator is closed fails. That is no defect.
         if (this.#closing.signal.aborted) return;
         onError(error);
         response.destroy();
@@ -84,7 +85,7 @@ export class EmulatorServer {
   /** Refuses new connections until `listen` is called again. Open connections stay open. */
   stopListening(): void {
     if (!this.#server.listening) return;
-    // The `close` of node:http would also drop idle connections; that of node:net does not.
+    // The `close` of node:http would also close idle connections. The `close` of node:net does not.
     net.Server.prototype.close.call(this.#server);
     this.#reservation = new PortReservation(this.#host, this.#port);
   }
@@ -123,7 +124,7 @@ class PortReservation implements Disposable {
       if (!peer) return;
       this.#connection = net
         .connect({ host, port: peer.port, localAddress: host, localPort })
-        // The port can't be reserved. If it is in use by then, the next `listen` reports that.
+        // The port can't be reserved. If another process takes the port, the next `listen` reports that.
         .on("error", () => undefined)
         .unref();
     });

@@ -1,18 +1,18 @@
 /**
- * The addresses of an instance, computed from its `seq` in the database: an instance has the same addresses after a
- * restart, and no two instances share one. store.ts uses them.
+ * Computes the addresses of an instance from its `seq`, the number of its row in the database. So an instance has the same
+ * addresses after a restart, and no two instances share an address. store.ts uses this file.
  */
 
 /**
- * Networks reserved for documentation (RFC 5737): nothing is reachable there, and a person sees that the addresses
+ * Networks reserved for documentation (RFC 5737). Nothing is reachable there, and a person sees that the addresses
  * are not real.
  */
 const documentationNets = ["198.51.100", "203.0.113", "192.0.2"] as const;
 const hostsPerNet = 254;
 
 /** Returns the `ipv4_public` of the instance with this `seq`, which counts from 1. */
-export function publicIpv4(number: number): string {
-  const index = number - 1;
+export function publicIpv4(seq: number): string {
+  const index = seq - 1;
   const net = documentationNets[Math.floor(index / hostsPerNet)];
   if (net !== undefined) return `${net}.${(index % hostsPerNet) + 1}`;
   // When those are used up, the addresses are from the shared address space 100.64.0.0/10 (RFC 6598).
@@ -21,14 +21,14 @@ export function publicIpv4(number: number): string {
 }
 
 /** Returns the address on the private network. */
-export function privateIpv4(number: number): string {
-  const index = number - 1;
+export function privateIpv4(seq: number): string {
+  const index = seq - 1;
   const rest = Math.floor(index / hostsPerNet);
   return [10, (rest >> 8) & 255, rest & 255, (index % hostsPerNet) + 1].join(".");
 }
 
 /** Returns the `mac_address`, in the range of KVM guests. */
-export function macAddress(number: number): string {
-  const octets = [0x52, 0x54, 0x00, (number >> 16) & 255, (number >> 8) & 255, number & 255];
+export function macAddress(seq: number): string {
+  const octets = [0x52, 0x54, 0x00, (seq >> 16) & 255, (seq >> 8) & 255, seq & 255];
   return octets.map((octet) => octet.toString(16).padStart(2, "0")).join(":");
 }

@@ -8,8 +8,9 @@ import { OptionError } from "../options";
 const version = 1;
 
 /**
- * The addresses are computed from `seq`, which is never used twice. The row of a gone instance (`gone_at` has passed) stays, because a caller may still send its id as the cursor. An instance whose `ready_at` is NULL never leaves PROVISIONING.
- * Times are milliseconds since 1970.
+ * The addresses are computed from `seq`, which is never used twice. The row of a gone instance (`gone_at` has passed) stays,
+ * because a caller may still send the instance's id as the cursor. An instance whose `ready_at` is NULL never leaves
+ * PROVISIONING. Times are milliseconds since 1970.
  */
 const table = `
   CREATE TABLE instance (

@@ -1,4 +1,4 @@
-/** The life of an instance over time, and what survives a restart. */
+/** Tests how an instance changes over time, and what survives a restart. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,8 +35,8 @@ describe("provisioning", () => {
     clock.advance(5.1);
     expect(new Set(await statuses())).toEqual(new Set(["ACTIVE"]));
 
-    const bySlowness = (name: string) => (name === "slow" ? 60 : 1);
-    await using named = await startEmulator({ clock, provisioningSeconds: bySlowness });
+    const secondsFor = (name: string) => (name === "slow" ? 60 : 1);
+    await using named = await startEmulator({ clock, provisioningSeconds: secondsFor });
     await caller(named).create("slow");
     await caller(named).create("quick");
     clock.advance(2);
@@ -67,7 +67,7 @@ describe("provisioning", () => {
     expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
   });
 
-  test("leaves ipv4_public out meanwhile if the option says so", async () => {
+  test("leaves ipv4_public out of listings if the option says so", async () => {
     await using emulator = await startEmulator({
       ipv4WhilePending: false,
       provisioningSeconds: Infinity,
@@ -116,27 +116,27 @@ test("no two instances share an address", () => {
 
 describe("a database file", () => {
   const folders: string[] = [];
-  const folder = () => {
-    const made = mkdtempSync(join(tmpdir(), "emulator-"));
-    folders.push(made);
-    return made;
+  const newFolder = () => {
+    const path = mkdtempSync(join(tmpdir(), "emulator-"));
+    folders.push(path);
+    return path;
   };
   afterEach(() => {
-    for (const made of folders.splice(0)) rmSync(made, { recursive: true });
+    for (const path of folders.splice(0)) rmSync(path, { recursive: true });
   });
 
   test("survives a restart, during which time passes", async () => {
-    const database = join(folder(), "state.db");
+    const database = join(newFolder(), "state.db");
     const clock = new VirtualClock();
     const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
     const before = await startEmulator(options);
     await caller(before).create("a", { ssh_keys: ["k"] });
-    const [made] = before.control.instances();
+    const [created] = before.control.instances();
     await before.close();
 
     clock.advance(31);
     await using after = await startEmulator(options);
-    expect(after.control.instances()).toEqual([{ ...made, status: "ACTIVE" }]);
+    expect(after.control.instances()).toEqual([{ ...created, status: "ACTIVE" }]);
     await caller(after).create("b");
     expect(new Set(after.control.instances().map((it) => it.ipv4_public)).size).toBe(2);
     clock.advance(570);
@@ -144,13 +144,13 @@ describe("a database file", () => {
   });
 
   test("is refused, with its name, if it is another kind of file", async () => {
-    const database = join(folder(), "notes.txt");
+    const database = join(newFolder(), "notes.txt");
     writeFileSync(database, "These are my notes, and not a database of any kind.");
     await expect(startEmulator({ database })).rejects.toThrow(/notes\.txt can't be used/);
   });
 
   test("is refused in a folder that does not exist", async () => {
-    const database = join(folder(), "missing", "state.db");
+    const database = join(newFolder(), "missing", "state.db");
     await expect(startEmulator({ database })).rejects.toThrow(/does not exist/);
   });
 });

@@ -1,4 +1,4 @@
-/** The order of a listing, and its pages. */
+/** Tests the order of a listing, and its pages. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../index";
 import { seeded } from "../random";

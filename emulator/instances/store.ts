@@ -43,7 +43,7 @@ export interface NewInstance {
   request: Partial<CreateBody>;
   /** When the instance leaves PROVISIONING. Null if it never does. */
   readyAt: number | null;
-  /** The status after PROVISIONING. */
+  /** The status once `readyAt` has passed. */
   endStatus: string;
   /** When listings begin to show the instance. */
   visibleAt: number;
@@ -75,6 +75,7 @@ export interface Page {
   hasMore: boolean;
 }
 
+/** A row of the table, with the status that `statusExpression` computes. */
 type Row = Omit<InstanceRecord, "tokenKind" | "networks" | "created_at" | "ready_at" | "request"> &
   Record<"networks" | "request", string> & {
     kind: TokenKind;
@@ -82,11 +83,11 @@ type Row = Omit<InstanceRecord, "tokenKind" | "networks" | "created_at" | "ready
     ready_at: number | null;
   };
 
-const statusColumn = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
+const statusExpression = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
 const columns = `id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,
-  ${statusColumn} AS status`;
-const exists = `(gone_at IS NULL OR gone_at > :now)`;
-const isOwned = `tenant = :tenant AND kind = :kind`;
+  ${statusExpression} AS status`;
+const existsCondition = `(gone_at IS NULL OR gone_at > :now)`;
+const ownedCondition = `tenant = :tenant AND kind = :kind`;
 
 /** For each order: which rows follow a row, and how rows are sorted. */
 const orders = {
@@ -138,7 +139,7 @@ export class InstanceStore {
     const networks: StoredNetwork[] = [
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
-    // Returns the row even if the instance's lifetime is over already.
+    // Without `existsCondition`, this returns the row even if the instance's lifetime is over already.
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
       RETURNING ${columns}`;
     const addresses = { ipv4: publicIpv4(seq), networks: JSON.stringify(networks) };
@@ -147,39 +148,39 @@ export class InstanceStore {
     return added;
   }
 
-  /** Returns the instance with this id. Undefined if there is none, or if it belongs to another owner than `owner`. */
+  /** Returns the instance with this id, or undefined if there is none or if it belongs to another owner than `owner`. */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
-    const filter = owner === undefined ? "" : `AND ${isOwned}`;
-    const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${exists} ${filter}`;
+    const filter = owner === undefined ? "" : `AND ${ownedCondition}`;
+    const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
     return this.#records(sql, { id, ...owner })[0];
   }
 
   has(id: string): boolean {
-    const sql = `SELECT 1 FROM instance WHERE id = :id AND ${exists}`;
+    const sql = `SELECT 1 FROM instance WHERE id = :id AND ${existsCondition}`;
     return this.#prepare(sql).get({ id, now: this.#now() }) !== undefined;
   }
 
   all(): InstanceRecord[] {
-    return this.#records(`SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq`);
+    return this.#records(`SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq`);
   }
 
   /** Returns the newest instances, at most `limit`, newest first. */
   newest(limit: number): InstanceRecord[] {
-    const sql = `SELECT ${columns} FROM instance WHERE ${exists} ORDER BY seq DESC LIMIT :limit`;
+    const sql = `SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
     return this.#records(sql, { limit });
   }
 
   /** Returns the number of instances that exist now. */
   count(): number {
-    const sql = `SELECT count(*) AS n FROM instance WHERE ${exists}`;
+    const sql = `SELECT count(*) AS n FROM instance WHERE ${existsCondition}`;
     const [row] = this.#all(sql, {}) as { n: number }[];
     return row?.n ?? 0;
   }
 
-  /** Returns a page of a listing. Undefined if `after` is not the id of an instance of this owner, existing or gone. */
+  /** Returns a page of a listing, or undefined if `after` is not the id of an instance of this owner, existing or gone. */
   page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
-    const filters = [isOwned, exists, "visible_at <= :now"];
-    if (status !== undefined) filters.push(`${statusColumn} = :status`);
+    const filters = [ownedCondition, existsCondition, "visible_at <= :now"];
+    if (status !== undefined) filters.push(`${statusExpression} = :status`);
     const { following, sorting } = orders[order];
     const position = after === undefined ? {} : this.#position(after, owner);
     if (position === undefined) return undefined;
@@ -187,7 +188,7 @@ export class InstanceStore {
     const isReshuffled = order === "shuffled" && !hasCursor;
     const orderAndLimit = isReshuffled ? "ORDER BY seq" : `ORDER BY ${sorting} LIMIT :limit`;
     const found = this.#all(
-      `SELECT id, name, ${statusColumn} AS status, ipv4_public FROM instance
+      `SELECT id, name, ${statusExpression} AS status, ipv4_public FROM instance
        WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
       { ...owner, ...position, status: status ?? null, limit: limit + 1 },
     ) as InstanceItem[];
@@ -195,9 +196,9 @@ export class InstanceStore {
     return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
   }
 
-  /** The position of an instance in each order, even if the instance is gone. */
+  /** Returns the position of an instance in each order, even if the instance is gone. */
   #position(id: string, owner: Owner): { seq: number; shuffle: number } | undefined {
-    const sql = `SELECT seq, shuffle FROM instance WHERE id = :id AND ${isOwned}`;
+    const sql = `SELECT seq, shuffle FROM instance WHERE id = :id AND ${ownedCondition}`;
     const [row] = this.#all(sql, { id, ...owner }) as { seq: number; shuffle: number }[];
     return row;
   }
@@ -222,7 +223,7 @@ export class InstanceStore {
     this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
   }
 
-  /** Deletes all instances. The next one has number 1 again. */
+  /** Deletes all instances. The next instance has `seq` 1 again. */
   clear(): void {
     this.#run("DELETE FROM instance", {});
     this.#run("DELETE FROM sqlite_sequence", {});
@@ -233,7 +234,7 @@ export class InstanceStore {
   }
 
   #update(id: string, assignment: string, values: Parameters): boolean {
-    const sql = `UPDATE instance SET ${assignment} WHERE id = :id AND ${exists}`;
+    const sql = `UPDATE instance SET ${assignment} WHERE id = :id AND ${existsCondition}`;
     return Number(this.#run(sql, { id, ...values }).changes) > 0;
   }
 

@@ -1,4 +1,4 @@
-/** The page in a real browser. tests/engine/core/page.test.ts shows it during a real `pulumi up`. */
+/** Tests the page in a real browser. tests/engine/core/page.test.ts shows the page during a real `pulumi up`. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { findChromium, startChromium } from "../../tools/support/chromium";
 import { describeUnless, missingChromium } from "../../tools/support/unless";
@@ -108,7 +108,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect(await focused()).toBe("429 storm");
   });
 
-  test("goes on when an emulator that was gone is back", async () => {
+  test("goes on when the emulator accepts connections again", async () => {
     await open();
     const connection = 'document.querySelector("#connection").textContent';
     await emulator.refuseConnections();
@@ -129,15 +129,15 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await chromium.resize(1180, 800, scheme);
     await open();
     await chromium.waitFor(isPressed(0, true));
-    expect(await chromium.evaluate(`{ ${paleTexts} }`)).toEqual({ hasText: true, pale: [] });
+    expect(await chromium.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
   });
 });
 
 /**
- * Runs in the page. Returns each text whose contrast with its background is below 4.5, the least that the Web Content
- * Accessibility Guidelines allow (WCAG 2.2, 1.4.3).
+ * A script that runs in the page. It returns each text whose contrast with its background is below 4.5, the minimum of the
+ * Web Content Accessibility Guidelines (WCAG 2.2, 1.4.3).
  */
-const paleTexts = `
+const findPaleTexts = `
   const luminance = (color) => {
     const [red, green, blue] = color.match(/[0-9.]+/g).map((part) => {
       const share = Number(part) / 255;

@@ -1,4 +1,4 @@
-/** The live updates of the page, as server-sent events. control/routes.ts uses it. */
+/** Sends the live updates of the page, as server-sent events. control/routes.ts uses this file. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Overview } from "./overview";

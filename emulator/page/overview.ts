@@ -1,4 +1,4 @@
-/** What the page shows of the emulator. `Control.overview` returns it, and events.ts sends it to the page. */
+/** Collects what the page shows of the emulator. `Control.overview` returns it, and events.ts sends it to the page. */
 import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import type { FaultKind } from "../faults/kinds";
@@ -6,8 +6,8 @@ import type { InstanceRecord } from "../instances/store";
 import type { LoggedRequest } from "../requestLog";
 import type { WindowUse } from "../rateLimit";
 
-const shownInstances = 200;
-const shownRequests = 100;
+const maxInstances = 200;
+const maxRequests = 100;
 
 /** The state of the emulator at one moment, without tokens and without the bodies of requests. */
 export interface Overview {
@@ -56,9 +56,9 @@ export function overviewOf({
   faultScripts,
 }: EmulatedService): Overview {
   return {
-    instances: state.store.newest(shownInstances).map(describeInstance),
+    instances: state.store.newest(maxInstances).map(describeInstance),
     instanceCount: state.store.count(),
-    requests: requestLog.all().slice(-shownRequests).reverse(),
+    requests: requestLog.all().slice(-maxRequests).reverse(),
     windows: describeWindows(state.rateLimiter.use()),
     requestsPerMinute: settings.requestsPerMinute,
     faults: faultScripts

@@ -1,4 +1,4 @@
-/** The page over HTTP: what it is sent, and what it refuses. browser.test.ts shows it in a browser. */
+/** Tests the page over HTTP: its headers, its events, and the requests that are refused. browser.test.ts uses a browser. */
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
@@ -135,7 +135,7 @@ describe("the events", () => {
     expect((await events.next())?.instances.map(({ name }) => name)).toEqual([hostileName]);
   });
 
-  test("are one event for changes that come together, with the newest instances only", async () => {
+  test("are one event for many changes at once, with the newest instances only", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     using events = await openEvents(emulator);
     await events.next();

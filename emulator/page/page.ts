@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ServiceResponse } from "../http/response";
 
 /**
- * A string and no file of its own, so that it is in every bundle. The script is plain JavaScript for browsers. It sets
+ * The page is a string, not a file, so that every bundle contains it. The script is plain JavaScript for browsers. It shows
  * all that comes from the service as text and never as HTML, because the names of instances may contain any characters.
  */
 const html = /* HTML */ `<!doctype html>

@@ -35,12 +35,13 @@ interface Undecided {
 }
 
 /**
- * A create that is pending according to the ledger of this machine, or only according to a state. `at` is set only
- * for a create of the ledger.
+ * A create that is pending according to the ledger, in which the provider records its creates on this machine, or only
+ * according to a state.
  */
 interface PendingCreate extends Partial<Resource> {
   urn: string;
   name?: string | undefined;
+  /** When the create was started (ISO 8601). Undefined if only a state has the create. */
   at?: string;
   id?: string | undefined;
 }
@@ -127,7 +128,7 @@ function exitCodeOf({ inNoStack, inSeveral, gone, openCreates, undecided }: Repo
   return undecided.length > 0 ? 3 : 0;
 }
 
-/** Returns only `undecided` if nothing could be compared. Each failure is also printed to stderr. */
+/** Returns the report, or only `undecided` if nothing could be compared. Each failure is also printed to stderr. */
 async function audit(options: Options, io: Terminal): Promise<Report | Pick<Report, "undecided">> {
   const undecided: Undecided[] = [];
   const addFailure = (what: string, error: unknown) => {
@@ -164,9 +165,11 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   }
 }
 
-/** A listing, where its settings came from as a phrase, and the stack if they came from one. */
+/** A listing, and where its settings came from. */
 interface AuditedService extends ServiceListing {
+  /** The stack or the environment, as a phrase for messages. */
   source: string;
+  /** The stack that the settings came from. Undefined if they came from the environment. */
   settingsStack: string | undefined;
 }
 
@@ -177,8 +180,8 @@ interface CheckedInstance {
 }
 
 /**
- * Looks a second time if something differs, since a run may have created or deleted an instance in the meantime.
- * If nothing differs, `second` is the same object as `first`.
+ * Reads the states, and compares them with the listings (`look`). If something differs, lists and looks a second time,
+ * since a run may have created or deleted an instance in the meantime. Otherwise, `second` is the same object as `first`.
  */
 async function lookTwice(
   services: readonly AuditedService[],
@@ -191,7 +194,7 @@ async function lookTwice(
 }> {
   const first = await look(services, env);
   const { unmanaged, missing, instances, stacks } = first;
-  const hasPending = stacks.states.some(({ pending }) => pending.length > 0);
+  const hasPending = stacks.states.some(({ pendingOperations }) => pendingOperations.length > 0);
   if (unmanaged.length + missing.length === 0 && !hasPending) {
     return { services, first, second: first, checked: [] };
   }
@@ -199,7 +202,7 @@ async function lookTwice(
     // A listing that began before the states were read proves nothing about the instances in the states.
     session.listings.markWrite();
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
-    // instances that were recorded with the same token, so it is told of all instances.
+    // instances that were recorded with the same token. So `observe` is called with all instances.
     for (const { id, origin } of instances) {
       if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
     }
@@ -227,6 +230,7 @@ function createReport(
 ): Report {
   const undecided = [...failures];
   const unreadable = [...first.stacks.unreadable, ...second.stacks.unreadable];
+  // The Map keeps one entry for a stack that both looks could not read.
   for (const [stack, why] of new Map(unreadable.map(({ stack, problem }) => [stack, problem]))) {
     undecided.push({ what: `stack ${stack}`, why });
   }
@@ -240,7 +244,7 @@ function createReport(
 
   const instances = [...first.instances, ...second.instances];
   const openCreates = findPendingCreates(first, second, creates);
-  const inStates = openCreates.filter(({ at }) => at === undefined);
+  const onlyInStates = openCreates.filter(({ at }) => at === undefined);
   const inNoStack: InNoStack[] = [];
   for (const { service, item } of second.unmanaged) {
     const wasUnmanaged = first.unmanaged.some(
@@ -249,7 +253,7 @@ function createReport(
     // The next audit reports an instance that was created between the looks.
     if (!wasUnmanaged) continue;
     const what = `instance ${item.id} "${item.name ?? ""}"`;
-    const creator = findCreator(item, service.origin, { creates, inStates, instances });
+    const creator = findCreator(item, service.origin, { creates, onlyInStates, instances });
     const ofOtherAccount = findOfOtherAccount(item, service.origin, instances);
     if (item.status === "PROVISIONING" || creator?.isUnderWay) {
       const why = `in no stack, but ${creator?.isUnderWay ? creator.note : "PROVISIONING, so a run may be creating it right now"}`;
@@ -261,8 +265,9 @@ function createReport(
     } else {
       const { baseUrl, tokenKind } = service.origin;
       const ipv4 = item.ipv4_public || undefined;
-      const reader = instances.find((it) => it.id === item.id && it.external);
-      const note = creator?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
+      const readInstance = instances.find((it) => it.id === item.id && it.external);
+      const note =
+        creator?.note ?? (readInstance && `${readInstance.stack} reads it, but does not manage it`);
       const pendingCreate = creator?.urn;
       inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note, pendingCreate });
     }
@@ -280,7 +285,7 @@ function createReport(
   }
 
   const { managed, notComparable } = second;
-  // The stack's own settings should reach its instances. Those of other stacks may be elsewhere.
+  // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere.
   for (const { id, stack, why } of notComparable) {
     if (!services.some(({ settingsStack }) => settingsStack === stack)) continue;
     undecided.push({ what: `instance ${id} of ${stack}`, why });
@@ -305,20 +310,22 @@ function createReport(
 }
 
 /**
- * Returns the pending creates of this machine's ledger, and those of the states that the ledger does not have. A create
- * of a run that is under way on this machine is left out.
+ * Returns the pending creates of this machine's ledger, and those that both looks found in a state and that the ledger
+ * does not have. The creates of a run that is under way on this machine are left out.
  */
 function findPendingCreates(
   first: Look,
   second: Look,
   creates: readonly RecordedCreate[],
 ): PendingCreate[] {
-  const pendingIn = ({ stacks }: Look) =>
-    stacks.states.flatMap(({ stack, pending }) => pending.map((it) => ({ stack, ...it })));
-  const secondPending = pendingIn(second);
+  const pendingInStates = ({ stacks }: Look) =>
+    stacks.states.flatMap(({ stack, pendingOperations }) =>
+      pendingOperations.map((it) => ({ stack, ...it })),
+    );
+  const secondPending = pendingInStates(second);
   const isUnderWay = (urn: string) =>
     creates.some(({ live, record }) => live && record.urn === urn);
-  const stateCreates = pendingIn(first).filter(
+  const stateCreates = pendingInStates(first).filter(
     ({ stack, urn }) =>
       secondPending.some((it) => it.stack === stack && it.urn === urn) && !isUnderWay(urn),
   );

@@ -21,7 +21,7 @@ const names = ({ managed, unmanaged, missing, notComparable }: ReturnType<typeof
   notComparable: notComparable.map(({ id }) => id),
 });
 
-test("an instance that is listed and in a state is managed; any other is unmanaged or missing", () => {
+test("an instance that is listed and in a state is managed; one that is only listed is unmanaged, one only in a state is missing", () => {
   const all = [
     instance("both"),
     instance("twice"),
@@ -36,7 +36,7 @@ test("an instance that is listed and in a state is managed; any other is unmanag
   });
 });
 
-test("an instance with the same id that lives elsewhere is a different instance", () => {
+test("an instance with the same id at another service or of another token kind is a different instance", () => {
   for (const other of [{ baseUrl: "https://b.example/v2" }, { tokenKind: "test" }]) {
     const all = [instance("i-1", { origin: { ...here, ...other } })];
     expect(names(compare([service(["i-1"])], all))).toMatchObject({
@@ -53,7 +53,7 @@ test("an instance that a program only reads is unmanaged, and never missing", ()
   });
 });
 
-test("an instance whose state does not say where it lives is managed if it is listed, and never missing", () => {
+test("an instance whose state names no service is managed if it is listed, and never missing", () => {
   const all = [instance("i-1", { origin: undefined }), instance("i-2", { origin: undefined })];
   expect(names(compare([service(["i-1"])], all))).toEqual({
     ...{ managed: ["i-1 by 1"], unmanaged: [], missing: [], notComparable: ["i-2"] },
@@ -68,7 +68,7 @@ test("with two tokens of one service, an instance is missing from the listing of
   expect(missing.map((it) => it.service.origin.tokenHash)).toEqual(["1"]);
 });
 
-test("two tokens of one tenant list the same instances, each of which counts once", () => {
+test("two tokens of one tenant list the same instances, and each instance counts once", () => {
   const services = [service(["i-1", "i-2"]), service(["i-1", "i-2"], { ...here, tokenHash: "2" })];
   const heldWithOtherToken = instance("i-1", { origin: { ...here, tokenHash: "2" } });
   expect(names(compare(services, [heldWithOtherToken]))).toMatchObject({

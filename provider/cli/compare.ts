@@ -40,7 +40,7 @@ export async function look(
   return { services, stacks, instances, ...compare(services, instances) };
 }
 
-/** How the listings of services and the instances of stacks differ. */
+/** How the listings of services and the instances of stacks differ. `S` is the type of a service with its listing. */
 export interface Comparison<S> {
   /** The listed instances that a stack manages, with the resources that manage them. */
   managed: Managed[];
@@ -48,7 +48,7 @@ export interface Comparison<S> {
   unmanaged: { service: S; item: ListItem }[];
   /** The instances in stacks that are missing from the listing of their service. */
   missing: { service: S; instance: StackInstance }[];
-  /** The instances of stacks for which it is unknown where they live, or that live where nothing was listed. */
+  /** The instances whose state names no service, or a service, token kind or account that was not listed. */
   notComparable: NotComparable[];
 }
 
@@ -78,11 +78,12 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
     }
   }
   for (const [index, service] of services.entries()) {
-    // Two tokens of one tenant list the same instances.
+    // Two tokens of one tenant list the same instances. Each instance counts once, for the earlier token.
     const earlier = services
       .slice(0, index)
       .filter(({ origin }) => originDifference(origin, service.origin) === undefined);
-    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one.
+    // Two accounts may be users of one tenant, so an instance may be listed with both and recorded with one. Here only the
+    // base URL and the token kind have to be the same.
     const samePlace = services.filter(({ origin }) => isSamePlace(origin, service.origin));
     const isManaged = (id: string) =>
       samePlace.some(({ listing }) => {
@@ -101,69 +102,75 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
 }
 
 /**
- * Says which stack has an instance with this id of another account, which is this instance if the accounts are users of
- * one tenant. Returns undefined if none has.
+ * If a stack has an instance with this id that was recorded with another account, says which stack. It is the listed
+ * instance if both accounts are users of one tenant. Returns undefined if no stack has such an instance.
  */
 export function findOfOtherAccount(
   { id }: ListItem,
   origin: Origin,
   instances: readonly StackInstance[],
 ): string | undefined {
-  for (const { stack, id: heldId, origin: held, external } of instances) {
-    if (heldId !== id || external || !held || !isSamePlace(held, origin)) continue;
-    return `stack ${stack} has an instance with this id: ${originDifference(held, origin)}`;
+  for (const { stack, id: recordedId, origin: recordedOrigin, external } of instances) {
+    if (recordedId !== id || external) continue;
+    if (!recordedOrigin || !isSamePlace(recordedOrigin, origin)) continue;
+    return `stack ${stack} has an instance with this id: ${originDifference(recordedOrigin, origin)}`;
   }
   return undefined;
 }
 
-/** The pending creates, in the ledgers of this machine and in the states, and the instances of all stacks. */
+/** The pending creates in ledgers and states, and the instances of all stacks. */
 export interface KnownCreates {
+  /** The creates that are pending in a ledger of this machine, in which the provider records its creates. */
   creates: readonly RecordedCreate[];
-  /** The creates that are pending in a state, and not in the ledger. */
-  inStates: readonly { urn: string; name?: string | undefined }[];
+  /** The creates that are pending in a state, but not in a ledger. */
+  onlyInStates: readonly { urn: string; name?: string | undefined }[];
   instances: readonly StackInstance[];
 }
 
 /**
- * Says which pending create has made an instance in no stack, or may have made it, and how the instance gets into a
- * stack. `urn` is the resource of that create. Returns undefined if there is no such create.
+ * Says in `note` which pending create has made an instance in no stack, or may have made it, and how the instance gets
+ * into a stack. `urn` is the URN of that create's resource, and `isUnderWay` says whether the create's run may still be
+ * working on it. Returns undefined if there is no such create.
  */
 export function findCreator(
   { id, name }: ListItem,
   origin: Origin,
-  { creates, inStates, instances }: KnownCreates,
+  { creates, onlyInStates, instances }: KnownCreates,
 ): { urn: string; isUnderWay: boolean; note: string } | undefined {
-  const takeOver = (resource: Parameters<typeof importCommand>[0]) => {
-    const held = instances.find((it) => it.urn === resource.urn && !it.external);
-    const drop = held
-      ? `\`${stateDeleteCommand(resource.urn)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
+  const takeOverCommands = (resource: Parameters<typeof importCommand>[0]) => {
+    const recorded = instances.find((it) => it.urn === resource.urn && !it.external);
+    const dropCommand = recorded
+      ? `\`${stateDeleteCommand(resource.urn)}\` (which drops ${recorded.id} from the state of ${recorded.stack}, and lets it run), then `
       : "";
-    return `${drop}\`${importCommand(resource, id)}\``;
+    return `${dropCommand}\`${importCommand(resource, id)}\``;
   };
-  const here = creates.filter(({ record }) => isSamePlace(record, origin));
+  const createsAtService = creates.filter(({ record }) => isSamePlace(record, origin));
   const isNamed = (it: { name?: string | undefined }) => name !== undefined && it.name === name;
   const create =
-    here.find(({ record }) => record.id === id) ??
-    here.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
+    createsAtService.find(({ record }) => record.id === id) ??
+    createsAtService.find(
+      ({ record }) => !record.id && isNamed(record) && !record.before.includes(id),
+    );
   if (create) {
     const { record, isHere, live: isUnderWay } = create;
     const { urn, stage, stateless } = record;
     if (isUnderWay)
       return { urn, isUnderWay, note: `a run may be creating it right now for ${urn}` };
-    const up = `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`;
+    const upAdvice = `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`;
     if (!record.id) {
-      const note = `it has the name of a pending create of ${urn}; ${up}`;
+      const note = `it has the name of a pending create of ${urn}; ${upAdvice}`;
       return { urn, isUnderWay, note };
     }
-    // An engine may have saved the id of a create in the stage `replied`. A stateless create has no stack.
+    // `pulumi up` does not resume a create in the stage `replied`, since an engine was sent the id and may have saved it,
+    // nor a stateless create, since it has no stack.
     const isResumed = stage !== "replied" && !stateless;
-    const how = isResumed ? up : `to take it over: ${takeOver(record)}`;
+    const how = isResumed ? upAdvice : `to take it over: ${takeOverCommands(record)}`;
     return { urn, isUnderWay, note: `an earlier run created it for ${urn}; ${how}` };
   }
-  const sameNamed = inStates.filter(isNamed);
+  const sameNamed = onlyInStates.filter(isNamed);
   const [first] = sameNamed;
   if (!first) return undefined;
-  const ways = sameNamed.map(takeOver).join(", or ");
+  const ways = sameNamed.map(takeOverCommands).join(", or ");
   const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;
   return { urn: first.urn, isUnderWay: false, note };
 }

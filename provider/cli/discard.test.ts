@@ -24,6 +24,7 @@ const envWith = (backend?: string) => ({
   ...(backend === undefined ? {} : { PULUMI_BACKEND_URL: backend }),
 });
 
+/** Writes the record of a pending create to a ledger, as a run that was killed leaves it. */
 const leaveOpen = (resource = "web", more: Partial<LedgerRecord> = {}, backend?: string) =>
   leaveIn(ledgerFolder(envWith(backend)), resource, {
     ...{ tokenKind: "live", stage: "accepted", id: "i-1" },
@@ -52,7 +53,7 @@ test("without an argument it lists the pending creates, with the commands that t
   ]);
 });
 
-test("without PULUMI_HOME, a run, doctor and discard have their ledger in the home that the user database names, as the engine has", async () => {
+test("without PULUMI_HOME, a run, doctor and discard use the home folder that the user database names, as the engine does", async () => {
   jest.spyOn(os, "userInfo").mockReturnValue({ ...os.userInfo(), homedir: home });
   const env = { PATH: "", HOME: "/elsewhere" };
   const { session, ctx } = scene();
@@ -68,7 +69,7 @@ test("without PULUMI_HOME, a run, doctor and discard have their ledger in the ho
 });
 
 test.each([{ stage: "replied" }, { stateless: true }] as const)(
-  "of a create that `pulumi up` does not resume, it lists only the import, %j",
+  "for a create that `pulumi up` does not resume, it lists only the import: %j",
   async (more) => {
     await leaveOpen("web", more);
     const { lines } = await run();
@@ -84,7 +85,7 @@ test("a name that was secret is shown as [secret], since no output may show a se
   expect((await run(urn)).lines.join("\n")).toContain('the create of "[secret]" at');
 });
 
-test("with its key, a create is forgotten even if its result was in a state (defect 29)", async () => {
+test("with its key, a create is forgotten even if its run has delivered its result", async () => {
   const { key } = await leaveOpen("web", { stage: "delivered", at: new Date().toISOString() });
   expect((await run(urn)).code).toBe(1);
   expect(await run(key)).toMatchObject({ code: 0, lines: [expect.stringContaining(key)] });
@@ -129,7 +130,7 @@ test("with a key, discard forgets only that create of the resource, and names it
 });
 
 test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as const)(
-  "with a key, discard also forgets a create whose result was in a state, %j",
+  "with a key, discard also forgets a create whose result was delivered or in a state: %j",
   async (more) => {
     const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
     expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
@@ -176,7 +177,7 @@ test("a create that a run is busy with is neither listed nor forgotten", async (
 
 test("if files can't be locked, discard says that the run may not have ended, and still forgets the create", async () => {
   const { key } = await leaveOpen();
-  const lock = join(ledgerFolder(envWith()), "take.lock");
+  const lock = join(ledgerFolder(envWith()), "common.lock");
   rmSync(lock);
   mkdirSync(lock);
   expect((await run()).lines.join("\n")).toContain("its run may not have ended");
@@ -192,6 +193,6 @@ test("a URN without a pending create is an error", async () => {
   ]);
 });
 
-test("an unknown option is not taken for a key", async () => {
+test("an unknown option does not count as a key", async () => {
   expect(await run("--all")).toMatchObject({ code: 2, lines: [] });
 });

@@ -1,7 +1,7 @@
 /**
  * `pulumi-resource-compute discard [KEY|URN]`: lists the pending creates, or forgets one. No created instance may be
- * lost (G1), so a person forgets a create only when none of its instances runs. The other commands read pending
- * creates with `readPendingCreates`.
+ * lost (G1), so a person should forget a create only if it left no running instance. The other commands read the creates
+ * with `readCreates` and `readPendingCreates`.
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
@@ -12,7 +12,7 @@ import { Ledger, type LedgerEntry } from "../ledger/ledger";
 import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
-/** A create in one of the ledgers on this machine, and the ledger that has it. */
+/** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
 export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
   ledger: Ledger;
   /** Whether the create was started with the state backend that is in use now. */
@@ -70,7 +70,7 @@ function listPending({ env, print, warn }: Terminal): void {
     if (unlockable) {
       print("  its run may not have ended: files can't be locked here, so this is not known");
     }
-    // The next create does not resume a create whose id an engine may have saved, nor one without a stack.
+    // `pulumi up` does not resume a create whose id an engine may have saved (`replied`), nor a create without a stack.
     if (stage !== "replied" && !stateless) print("  take it over: pulumi up");
     print(`  take it over by hand: ${importCommand(record, id ?? "<id>")}`);
     print(
@@ -82,8 +82,8 @@ function listPending({ env, print, warn }: Terminal): void {
 
 /** Forgets the creates with this key or URN. Returns the exit code. */
 function discard(keyOrUrn: string, io: Terminal): number {
-  // The key also finds a create whose result was in a state: its record blocks the next create if the
-  // delete of its instance would fail.
+  // A key also selects a create that is not pending because its result was in a state. Its record stops the next create
+  // if the delete of its instance would fail.
   const matching = readCreates(io.env, io.warn).filter(
     ({ record }) =>
       (record.key === keyOrUrn &&

@@ -49,6 +49,7 @@ export function addDoctor(program: Command, io: Terminal): void {
   });
 }
 
+/** Yields each finding as soon as it is known. */
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
   const { findings, found } = await checkSettings(options.stack, options, io);
   yield* findings;
@@ -67,12 +68,12 @@ const serviceSkipped: Finding = {
   found: "it is not checked further until the problem above is solved",
 };
 
-/** Sends the account call, then lists all instances, with the same client as `pulumi up`. */
+/** Sends the account call (GET /v2/account), then lists all instances, with the same client as `pulumi up`. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
-  const connected = ok("connection", `${host} answers`);
+  const connectionFinding = ok("connection", `${host} answers`);
   const { createClient } = await import("../api/createClient.js");
-  // `pulumi up` waits after a 429. The doctor reports it at once.
+  // `pulumi up` waits after a 429. `doctor` reports the 429 at once.
   const slowedDown = new AbortController();
   const onSlowedDown = ({ method, path }: SlowedDown) =>
     slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
@@ -95,7 +96,7 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
       slowedDown.signal,
     );
     const accountFinding = await examineAccount(api, settings, accountDeadline.signal);
-    yield connected;
+    yield connectionFinding;
     yield accountFinding;
 
     check = "listing";
@@ -115,7 +116,7 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
     } else if (error instanceof RequestError) {
       if (check === "account") {
         const isAnswered = error.kind === "answered" || error.kind === "unreadable";
-        if (isAnswered) yield connected;
+        if (isAnswered) yield connectionFinding;
         else check = "connection";
       }
       yield failed(error.status === 403 ? "scope" : check, error.message, nextStep(error));
@@ -218,6 +219,7 @@ async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   }
 }
 
+/** Checks the folder of the ledger, in which the provider records its creates. */
 function examineLedger(env: NodeJS.ProcessEnv): Finding {
   const folder = ledgerFolder(env);
   const problem = whyNotWritable(folder);
@@ -228,14 +230,15 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
       "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.",
     );
   }
-  const complaints: string[] = [];
-  const pending = readPendingCreates(env, (message) => complaints.push(message));
+  const ledgerWarnings: string[] = [];
+  const pending = readPendingCreates(env, (message) => ledgerWarnings.push(message));
   const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
   if (here.length > 0) {
     const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(here)}`;
     return warning("ledger", `${count(here.length, "pending create")} in ${folder}`, next);
   }
-  if (complaints.length > 0) return warning("ledger", complaints.join("; "), `Look at ${folder}.`);
+  if (ledgerWarnings.length > 0)
+    return warning("ledger", ledgerWarnings.join("; "), `Look at ${folder}.`);
   const others =
     pending.length > 0
       ? `; ${pending.length} with another state backend, which \`${ownCommand("discard")}\` lists`
@@ -243,7 +246,7 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   return ok("ledger", `${folder}: no pending create${others}`);
 }
 
-/** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
+/** Says why this folder can't be written or created, without writing anything. Returns undefined if it can. */
 function whyNotWritable(folder: string): string | undefined {
   try {
     // With "/." the check also fails if `folder` is a file.

@@ -26,7 +26,7 @@ interface Options extends SettingOptions {
   name?: string;
   /** The wanted statuses in upper case. */
   status?: string[];
-  /** What the program has as inputs, each as `name=value`. */
+  /** The inputs that the program gives to the instances, each as `name=value`. */
   input?: string[];
   /** The URN of the component that becomes the parent of the instances. */
   parent?: string;
@@ -38,10 +38,10 @@ interface Options extends SettingOptions {
 const oldestEngineWithInputs = "3.254";
 
 /**
- * The inputs that `--input` takes. The name comes from the listing. A secret has no option, since every program on the
- * machine can read the options, and the plan is not encrypted.
+ * The inputs that `--input` accepts. The name is not among them, because it comes from the listing. Nor is a secret, since
+ * every program on the machine can read the options, and the plan is not encrypted.
  */
-const assertableInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
+const acceptedInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
 /** The settings that have no effect on the plan. */
 const unusedSettings = [
@@ -79,7 +79,7 @@ export function addImportPlan(program: Command, io: Terminal): void {
     )
     .option(
       "--input <name=value>",
-      `An input of all instances in the plan, which the service does not list: ${assertableInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+      `An input of all instances in the plan, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
       (assignment: string, others: string[] = []) => [...others, assignment],
     )
     .option(
@@ -115,14 +115,15 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { listing, origin } = service;
   const warn = (message: string) => io.warn(`warning: ${message}`);
   const { stacks, instances, managed } = await lookAtAllStacks(service, io.env);
-  const target = stacks.states.find((it) => it.stack === stack);
-  const possibleStacks = target ? [target] : stacks.states;
+  const targetState = stacks.states.find((it) => it.stack === stack);
+  const possibleStates = targetState ? [targetState] : stacks.states;
+  // The URNs of `--parent` and `--provider`.
   const nameTable = Object.entries({ parent, provider }).flatMap(([option, given]) =>
-    given === undefined ? [] : [[option, findUrn(option, given, possibleStacks)] as const],
+    given === undefined ? [] : [[option, findUrn(option, given, possibleStates)] as const],
   );
   const creates = readCreates(io.env, warn).filter(({ record }) => isPending(record));
-  const inStates = stacks.states
-    .flatMap(({ pending }) => pending)
+  const onlyInStates = stacks.states
+    .flatMap(({ pendingOperations }) => pendingOperations)
     .filter(({ urn }) => !creates.some(({ record }) => record.urn === urn));
 
   const namePattern = patternOf(options.name);
@@ -145,7 +146,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const reasonToLeaveOut = (item: ListItem): string | undefined => {
     if (io.redactor.redact(item.id) !== item.id)
       return "its id contains a secret or characters that can't be printed";
-    const creator = findCreator(item, origin, { creates, inStates, instances });
+    const creator = findCreator(item, origin, { creates, onlyInStates, instances });
     if (creator) return creator.note;
     const ofOtherAccount = findOfOtherAccount(item, origin, instances);
     if (ofOtherAccount !== undefined) return ofOtherAccount;
@@ -156,15 +157,15 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const resources: object[] = [];
   const managedByStacks = new Map<string, string[]>();
   const leftOut: string[] = [];
-  const uniqueName = uniqueNames((target?.instances ?? []).map(({ urn }) => logicalName(urn)));
+  const uniqueName = uniqueNames((targetState?.instances ?? []).map(({ urn }) => logicalName(urn)));
   for (const item of wanted) {
     const { id, name = "" } = item;
     const label = `${id} "${name}"`;
-    const holders = managed.find((it) => it.id === id)?.resources.map((it) => it.stack);
-    const reason = holders ? undefined : reasonToLeaveOut(item);
-    if (holders) {
-      const key = [...new Set(holders)].join(" and stack ");
-      managedByStacks.set(key, [...(managedByStacks.get(key) ?? []), label]);
+    const managingStacks = managed.find((it) => it.id === id)?.resources.map((it) => it.stack);
+    const reason = managingStacks ? undefined : reasonToLeaveOut(item);
+    if (managingStacks) {
+      const stackNames = [...new Set(managingStacks)].join(" and stack ");
+      managedByStacks.set(stackNames, [...(managedByStacks.get(stackNames) ?? []), label]);
     } else if (reason !== undefined) leftOut.push(`left out: ${label}: ${reason}`);
     else {
       resources.push({
@@ -185,11 +186,11 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
-  for (const [holder, labels] of managedByStacks) {
-    const named = labels.slice(0, mostNamed).join(", ");
-    const others = labels.length > mostNamed ? ` and ${labels.length - mostNamed} more` : "";
+  for (const [stackNames, labels] of managedByStacks) {
+    const named = labels.slice(0, maxNamed).join(", ");
+    const others = labels.length > maxNamed ? ` and ${labels.length - maxNamed} more` : "";
     const number = count(labels.length, "instance");
-    io.warn(`left out: ${number} managed by stack ${holder}: ${named}${others}`);
+    io.warn(`left out: ${number} managed by stack ${stackNames}: ${named}${others}`);
   }
   leftOut.forEach((line) => io.warn(line));
   if (resources.length === 0) {
@@ -203,7 +204,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
 }
 
 /** How many instances a line names at most. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /**
  * Compares the listing with all stacks of the backend.
@@ -229,22 +230,22 @@ async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv):
 }
 
 /**
- * Returns the URN of the resource that `--parent` or `--provider` names, also if the id follows the URN, as in the
- * state. With the id, or with an unknown URN, `pulumi import` would make a provider resource without settings.
+ * Returns the URN of the resource that `--parent` or `--provider` names. The value may also be `URN::id`, as a state names
+ * a provider. If the plan had the id, or an unknown URN, `pulumi import` would make a provider resource without settings.
  *
  * @throws OperationFailed if the value is not such a URN, or if no state has the resource. The value is not repeated,
  * since it may be a secret (G8).
  */
-function findUrn(option: string, given: string, stacks: Look["stacks"]["states"]): string {
+function findUrn(option: string, given: string, states: Look["stacks"]["states"]): string {
   const isProvider = option === "provider";
-  const found = stacks
+  const found = states
     .flatMap(({ resources }) => resources)
     .find(({ urn, id }) => given === urn || given === `${urn}::${id}`);
   const isUrn = /^urn:pulumi:[^:]+::[^:]+::.+?::./.test(given);
   const problem = !isUrn
     ? "its value is not a URN"
     : !found
-      ? `no resource of ${stacks.length === 1 ? stacks[0]?.stack : "any stack"} has this URN`
+      ? `no resource of ${states.length === 1 ? states[0]?.stack : "any stack"} has this URN`
       : isProvider && found.type !== providerToken
         ? `its resource is not a provider of the type ${providerToken}`
         : undefined;
@@ -268,11 +269,11 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
     const name = inputNames.find((it) => it === typedName);
     if (typedName === undefined) problems.push("one of them has no =");
     else if (name === undefined) {
-      const guess = closest(typedName, assertableInputs);
+      const guess = closest(typedName, acceptedInputs);
       problems.push(
         `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`,
       );
-    } else if (!assertableInputs.includes(name)) {
+    } else if (!acceptedInputs.includes(name)) {
       problems.push(
         name === "name"
           ? "name: the name comes from the listing"
@@ -290,11 +291,11 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
   if (problems.length === 0) return inputs;
   throw new OperationFailed([
     ...problems.map((problem) => `--input: ${problem}`),
-    `→ Give each as NAME=VALUE, where NAME is one of ${assertableInputs.join(", ")}.`,
+    `→ Give each as NAME=VALUE, where NAME is one of ${acceptedInputs.join(", ")}.`,
   ]);
 }
 
-/** Makes a RegExp of the pattern of `--name`. It ignores case, since hostnames are compared like that. */
+/** Makes a RegExp of the pattern of `--name`. The RegExp ignores case, as comparisons of hostnames do. */
 function patternOf(glob = "*"): RegExp {
   const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
   return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
@@ -306,8 +307,8 @@ function byNameAndId(a: ListItem, b: ListItem): number {
 }
 
 /**
- * Returns a function that makes the resource name of an instance. A name that is in use, by a resource of the stack
- * (`taken`) or by an earlier instance, gets the id of the instance as its ending.
+ * Returns a function that makes the resource name of an instance. If an instance of the stack (`taken`) or an earlier
+ * instance of the plan has the name already, the id of the instance is appended.
  */
 function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
   // Generated code names its variables like this, so names that differ only in punctuation would collide.

@@ -29,7 +29,7 @@ export class PulumiError extends OperationFailed {
   }
 }
 
-/** The time after which a command of the CLI is ended. On some machines a command needs many seconds. */
+/** The time after which a command of the CLI is killed. On some machines a command needs many seconds. */
 const timeoutMs = 60_000;
 
 /**
@@ -81,7 +81,7 @@ const stackAdvice =
 const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
 
 const passphraseAdvice =
-  "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts its token. Without --stack and outside the folder of the project, the command uses the environment alone.";
+  "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";
 
 /**
  * Runs a command of the Pulumi CLI, and returns the JSON that the command prints.
@@ -119,7 +119,8 @@ export interface StackConfig {
 
 /**
  * Reads the settings of the provider from the configuration of a stack. Without `stack`, reads them from the stack
- * that is selected in this folder. If there is none, the result is the reason as a clause.
+ * that is selected in this folder. Without `stack`, if there is no CLI, no project or no selected stack, the result is that reason as
+ * a clause.
  *
  * @throws PulumiError if the CLI can't read the configuration.
  */
@@ -128,17 +129,17 @@ export async function readConfig(
   env: NodeJS.ProcessEnv,
 ): Promise<StackConfig | string> {
   const stackArgs = stack === undefined ? [] : ["--stack", stack];
-  const read = (...more: string[]) =>
-    readJson(configSchema, ["config", "--json", "--open", ...more, ...stackArgs], env);
-  const isOurs = (key: string) => key.startsWith("compute:");
+  const read = (...moreArgs: string[]) =>
+    readJson(configSchema, ["config", "--json", "--open", ...moreArgs, ...stackArgs], env);
+  const isProviderSetting = (key: string) => key.startsWith("compute:");
   try {
     let config = await read();
     // Only an encrypted setting of the provider needs the passphrase.
-    if (Object.entries(config).some(([key, { secret }]) => isOurs(key) && secret)) {
+    if (Object.entries(config).some(([key, { secret }]) => isProviderSetting(key) && secret)) {
       config = await read("--show-secrets");
     }
     const settings = Object.entries(config).flatMap(([key, { value, secret }]) =>
-      isOurs(key) && value !== undefined
+      isProviderSetting(key) && value !== undefined
         ? [[key.replace("compute:", ""), secret ? new Secret(value) : value] as const]
         : [],
     );
@@ -173,22 +174,22 @@ export interface StackInstance {
   stack: string;
   urn: string;
   id: string;
-  /** Where the instance lives. Undefined if the state does not say it. */
+  /** The service, token and account of the instance. Undefined if the state does not have them. */
   origin: Origin | undefined;
-  /** When the service accepted the create (ISO 8601). Undefined once a listing has shown the instance. */
+  /** When the service accepted the create (ISO 8601). Undefined after an import, and once a Read after the settling time has removed it. */
   acceptedAt: string | undefined;
   /** Whether the program only reads the instance (`Instance.get`), so that the stack does not manage it. */
   external: boolean;
 }
 
-/** The resources and the pending creates in the state of one stack. */
+/** The resources, and Pulumi's pending creating operations, in the state of one stack. */
 interface StackState {
   stack: string;
   /** The resources of all types. */
   resources: readonly { urn: string; type: string; id?: string | undefined }[];
   instances: readonly StackInstance[];
-  /** The creates that were under way when the engine ended. `name` is undefined if the name is secret or not set. */
-  pending: readonly { urn: string; name: string | undefined }[];
+  /** The creates of instances that were under way when the engine ended. `name` is undefined if it is secret or not set. */
+  pendingOperations: readonly { urn: string; name: string | undefined }[];
 }
 
 /** The states of all stacks of the backend. */
@@ -236,10 +237,10 @@ async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackSt
     const [origin, acceptedAt] = [outputs?.[originKey], outputs?.[acceptedKey]];
     return [{ stack, urn, id, origin, acceptedAt, external }];
   });
-  const pending = (deployment.pending_operations ?? [])
+  const pendingOperations = (deployment.pending_operations ?? [])
     .filter(({ resource, type }) => type === "creating" && resource.type === instanceToken)
     .map(({ resource: { urn, inputs } }) => ({ urn, name: inputs?.name }));
-  return { stack, resources, instances, pending };
+  return { stack, resources, instances, pendingOperations };
 }
 
 /** How many processes of the CLI run at the same time. */

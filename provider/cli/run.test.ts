@@ -23,7 +23,7 @@ test.each([
   [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
   [["audit", "--out", token], /^Unknown option --out\./],
 ])(
-  "the wrong command line %j ends with 2, and the message repeats no value (G8)",
+  "the wrong command line %j ends with exit code 2, and the message repeats no value (G8)",
   async (args, message) => {
     const { code, lines, warnings } = await run(...args);
     expect(warnings.join("\n")).toMatch(message);

@@ -66,8 +66,8 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
 }
 
 /**
- * Refuses an option whose value begins with "-", since that is the next option, and an empty value, since that comes
- * from a shell variable that is not set.
+ * Refuses a value that begins with "-", since it is the next option, and an empty value, since it probably comes from a
+ * shell variable that is not set.
  */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
@@ -85,7 +85,7 @@ function usageError({ code, message }: CommanderError, { commands, options }: Co
   const knownWords = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];
   const guess = closest(word, knownWords);
   const ending = guess ? `; did you mean ${guess}?` : ".";
-  // A token contains capitals, digits or underscores.
+  // Every token of the service contains underscores, so no token matches.
   const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
   switch (code) {
     case "commander.unknownCommand":

@@ -1,4 +1,7 @@
-/** Sessions and listings for the commands, with the same client as the provider, and the messages for their errors. */
+/**
+ * Makes sessions and listings for the commands, with the same client as the provider, and explains their errors. `audit`
+ * and `import-plan` use it, and `doctor` its context.
+ */
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
@@ -12,7 +15,7 @@ import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
 
 /** A signal that is never aborted, since Ctrl-C ends the whole process. */
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** The instances that the service lists for one token, with the session that listed them. */
 export interface ServiceListing {
@@ -33,9 +36,9 @@ export function createContext({ redactor, env, warn }: Terminal): ProviderContex
   return { messages, redactor, clock: systemClock, env };
 }
 
-/** Makes a session with the service. Nothing is sent yet. */
+/** Makes a session with the service. Sends nothing yet. */
 export function createSession(settings: Settings, io: Terminal): Session {
-  return new Session(settings, createContext(io), () => never);
+  return new Session(settings, createContext(io), () => neverAborted);
 }
 
 /**
@@ -45,6 +48,7 @@ export function createSession(settings: Settings, io: Terminal): Session {
  */
 export async function listService(session: Session): Promise<ServiceListing> {
   const { listings, connection } = session;
+  // A listing that began before this mark does not count.
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
   using operation = session.operation(timeouts.look);

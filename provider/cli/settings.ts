@@ -83,13 +83,15 @@ export async function checkSettings(
   let stack: string | undefined;
   let source = "the environment";
   try {
-    const read = await readConfig(stackOption, env);
-    if (typeof read === "string") {
-      source += `, since ${read}`;
-      findings.push(ok("stack", `none: ${read}, so the settings come from the environment`));
+    const configOrReason = await readConfig(stackOption, env);
+    if (typeof configOrReason === "string") {
+      source += `, since ${configOrReason}`;
+      findings.push(
+        ok("stack", `none: ${configOrReason}, so the settings come from the environment`),
+      );
     } else {
-      stack = read.stack;
-      stackConfig = read.config;
+      stack = configOrReason.stack;
+      stackConfig = configOrReason.config;
       const numberOfSettings = Object.keys(stackConfig).length;
       if (numberOfSettings > 0) source = `stack ${stack}`;
       else source += `, since stack ${stack} has no setting of compute in this folder`;
@@ -142,7 +144,7 @@ export async function checkSettings(
     },
     {
       check: "token",
-      found: `${settings ? tokenKinds[settings.tokenKind] : "it is set"} (${sourceOf("apiToken")})`,
+      found: `${settings ? tokenKindDescriptions[settings.tokenKind] : "it is set"} (${sourceOf("apiToken")})`,
       next: `${descriptionOf("apiToken")} For a stack: pulumi config set --secret compute:apiToken`,
     },
     {
@@ -178,7 +180,7 @@ function checkOf(name: string | undefined): string {
   return name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
 }
 
-const tokenKinds = {
+const tokenKindDescriptions = {
   live: "live: billing is active",
   test: "test: nothing is billed, instances are ephemeral",
 } as const;

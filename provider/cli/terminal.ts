@@ -1,4 +1,4 @@
-/** The output of a command: the terminal it prints to, and the findings and counts that several commands print. */
+/** The terminal that a command prints to, and the findings and counts that several commands print. */
 import { Redactor } from "../redaction";
 
 /** The terminal and the environment of a command. Tests pass a Terminal that keeps the lines instead of printing them. */

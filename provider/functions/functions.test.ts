@@ -11,6 +11,7 @@ type Name = "getInstance" | "getInstances" | "getAccount";
 const call = ({ session }: Scene, name: Name, args: Record<string, PropertyValue> = {}) =>
   invoke(session, { token: `compute:index:${name}`, args: propertyMap(args) });
 
+/** A scene with three instances, two of which have the same name. */
 function populated(): Scene {
   const world = scene();
   world.service.has("i-1", { name: "web" });
@@ -108,7 +109,7 @@ test("getAccount with a refused token fails with the error of the service", asyn
   expect(await errorOf(call(world, "getAccount"))).toMatchObject({ status: 401 });
 });
 
-test("`pulumi do` would print no failures, so wrong arguments are an error there", async () => {
+test("wrong arguments are an error under `pulumi do`, which would print no failures", async () => {
   const world = scene({}, undefined, { stateless: true });
   const error = await errorOf(call(world, "getInstance", { nam: "web" }));
   expect(error.message).toBe(
@@ -118,18 +119,18 @@ test("`pulumi do` would print no failures, so wrong arguments are an error there
 });
 
 type Page = Partial<Omit<ListRequest, "query">>;
-const listed = ({ session }: Scene, query: Record<string, PropertyValue> = {}, page: Page = {}) =>
+const callList = ({ session }: Scene, query: Record<string, PropertyValue> = {}, page: Page = {}) =>
   list(session, {
     ...{ query: propertyMap(query), limit: 0, pageSize: 0, continuationToken: "" },
     ...page,
   });
-const idsOf = async (page: ReturnType<typeof listed>) =>
+const idsOf = async (page: ReturnType<typeof callList>) =>
   (await page).instances.map(({ id }) => id).join();
 
 test("list returns ids and names in the order of the ids, up to the limit", async () => {
   const world = populated();
   world.service.has("i-0", { name: undefined });
-  expect(await listed(world)).toEqual({
+  expect(await callList(world)).toEqual({
     instances: [
       { id: "i-0", name: "i-0" },
       { id: "i-1", name: "web" },
@@ -138,27 +139,27 @@ test("list returns ids and names in the order of the ids, up to the limit", asyn
     ],
     continuationToken: undefined,
   });
-  const limited = await listed(world, {}, { limit: 2 });
+  const limited = await callList(world, {}, { limit: 2 });
   expect(limited).toMatchObject({ instances: [{}, {}], continuationToken: undefined });
-  expect(await idsOf(listed(world, { status: "OFFLINE" }))).toBe("i-2");
-  expect((await errorOf(listed(world, { status: "x" }))).message).toContain("must be one of");
+  expect(await idsOf(callList(world, { status: "OFFLINE" }))).toBe("i-2");
+  expect((await errorOf(callList(world, { status: "x" }))).message).toContain("must be one of");
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("list says once when there are more instances than the service shows", async () => {
+test("list warns once if the listing is not complete", async () => {
   const world = populated();
   world.service.unreadable = 1;
-  const { continuationToken = "" } = await listed(world, {}, { pageSize: 1 });
-  await listed(world, {}, { pageSize: 1, continuationToken });
+  const { continuationToken = "" } = await callList(world, {}, { pageSize: 1 });
+  await callList(world, {}, { pageSize: 1, continuationToken });
   expect(world.messages.warnings).toEqual([expect.stringContaining("not complete")]);
 });
 
-test("one listing serves all pages, also of a list that takes longer than a listing is recent", async () => {
+test("one listing serves all pages, even if a listing is no longer recent when the last page is asked for", async () => {
   const world = populated();
   const ids: string[] = [];
   let continuationToken: string | undefined = "";
   do {
-    const page: ListResponse = await listed(world, {}, { pageSize: 1, continuationToken });
+    const page: ListResponse = await callList(world, {}, { pageSize: 1, continuationToken });
     ids.push(...page.instances.map(({ id }) => id));
     ({ continuationToken } = page);
     await world.clock.sleep(5000);
@@ -170,28 +171,28 @@ test("one listing serves all pages, also of a list that takes longer than a list
 test("a token is valid in another process, and after its instance is gone", async () => {
   const world = populated();
   const page = { pageSize: 2 };
-  const { continuationToken = "" } = await listed(world, {}, page);
+  const { continuationToken = "" } = await callList(world, {}, page);
   const next = world.nextRun();
   next.service.instances.delete("i-2");
-  expect(await listed(next, {}, { ...page, continuationToken })).toEqual({
+  expect(await callList(next, {}, { ...page, continuationToken })).toEqual({
     instances: [{ id: "i-3", name: "twin" }],
     continuationToken: undefined,
   });
 });
 
-test("a token of another list is refused, and so is a text that is no token", async () => {
+test("a token of another list is refused, and so is a string that is no token", async () => {
   const world = populated();
-  const { continuationToken = "" } = await listed(world, {}, { pageSize: 1 });
+  const { continuationToken = "" } = await callList(world, {}, { pageSize: 1 });
   const others = [
-    listed(world, { status: "OFFLINE" }, { continuationToken }),
-    listed(world.beside({ baseUrl: "https://other.example.com/v2" }), {}, { continuationToken }),
-    listed(world.beside({ apiToken: new Secret(testToken) }), {}, { continuationToken }),
+    callList(world, { status: "OFFLINE" }, { continuationToken }),
+    callList(world.beside({ baseUrl: "https://other.example.com/v2" }), {}, { continuationToken }),
+    callList(world.beside({ apiToken: new Secret(testToken) }), {}, { continuationToken }),
   ];
   for (const other of others) {
     expect((await errorOf(other)).message).toContain("the continuation token belongs to another");
   }
-  for (const text of ["i-1", Buffer.from('{"after":1}').toString("base64url")]) {
-    const error = await errorOf(listed(world, {}, { continuationToken: text }));
+  for (const invalid of ["i-1", Buffer.from('{"after":1}').toString("base64url")]) {
+    const error = await errorOf(callList(world, {}, { continuationToken: invalid }));
     expect(error.message).toContain("is not one that this provider gave. List again");
   }
 });

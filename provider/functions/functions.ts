@@ -1,6 +1,6 @@
 /**
- * The functions (getInstance, getInstances, getAccount) and the List call, which `provider.ts` passes on. They
- * only ask the service, and do not use Pulumi's state.
+ * The functions (getInstance, getInstances, getAccount) and the List call. `provider.ts` calls `invoke` and `list`. They
+ * send only GET requests, and do not use Pulumi's state.
  */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
@@ -24,7 +24,7 @@ import { pageOf } from "./paging";
 /** The arguments that were given to a function. All arguments are strings. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
 
-/** One function. The schema, the docs and the check of its arguments are made from its definition. */
+/** The definition of a function. The schema, the docs and the check of the arguments are made from it. */
 interface FunctionDefinition {
   description: string;
   inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
@@ -44,14 +44,14 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       name: { type: nonEmptyString.optional(), description: "Hostname of the instance, exactly." },
     },
     async run(session, { id, name }, signal) {
-      const snapshot = await currentListing(session, signal);
-      const found = [...snapshot.items.values()].filter((item) =>
+      const listing = await currentListing(session, signal);
+      const found = [...listing.items.values()].filter((item) =>
         id ? item.id === id : item.name === name,
       );
       const what = id ? `with the id "${id}"` : `named "${name}"`;
       const [only, ...others] = found;
       if (!only) {
-        const doubt = snapshot.complete
+        const doubt = listing.complete
           ? ""
           : "; the service's listing is not complete, so the instance may exist anyway (see compute:cursorParameter)";
         throw new NotFound(`there is no instance ${what}${doubt}`);
@@ -78,8 +78,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       },
     },
     async run(session, args, signal) {
-      const snapshot = await currentListing(session, signal);
-      const { instances, complete } = instancesOf(snapshot, args);
+      const listing = await currentListing(session, signal);
+      const { instances, complete } = instancesOf(listing, args);
       return propertyMap({ instances: instances.map(instanceSummary), complete });
     },
   },
@@ -102,7 +102,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
  * Runs a function, or returns what is wrong with its arguments.
  *
  * @throws OperationFailed if an argument is wrong and `pulumi do` runs the function, since `pulumi do` would not print
- *   returned failures. Whatever the function throws.
+ *   returned failures. Any error of the function itself.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
@@ -115,8 +115,8 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
-/** How old the listing may be from which the second and later pages are taken. So one listing serves all of them. */
-const laterPageMs = 60_000;
+/** The maximum age of the listing for the second and later pages. It is long, so that one listing serves all pages. */
+const maxListingAgeMs = 60_000;
 
 /**
  * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids.
@@ -131,12 +131,12 @@ export async function list(session: Session, request: ListRequest): Promise<List
   using operation = session.operation(timeouts.look);
   const { listings } = session;
   const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
-  const snapshot = await listings.get(
-    continuationToken === "" ? listings.recent : listings.noOlderThan(laterPageMs),
+  const listing = await listings.get(
+    continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
     operation.signal,
   );
   const args = readArgs(query);
-  const { instances, complete } = instancesOf(snapshot, args);
+  const { instances, complete } = instancesOf(listing, args);
   const page = pageOf(instances, {
     ...request,
     subject: [baseUrl, tokenKind, account ?? "", args["status"] ?? ""],
@@ -150,16 +150,16 @@ export async function list(session: Session, request: ListRequest): Promise<List
   return { instances: shown, continuationToken: page.continuationToken };
 }
 
-/** Returns the instances of the status in `args`, or all. `complete` says that the service has no others. */
+/** Returns the listed instances of the status in `args`, or all. `complete` says whether the service can't have others. */
 function instancesOf(
-  snapshot: Listing,
+  listing: Listing,
   args: FunctionArgs,
 ): { instances: ListItem[]; complete: boolean } {
   const status = args["status"] as InstanceStatus | undefined;
-  const instances = [...snapshot.items.values()].filter(
+  const instances = [...listing.items.values()].filter(
     (item) => status === undefined || item.status === status,
   );
-  return { instances, complete: isCompleteFor(snapshot, status ? [status] : []) };
+  return { instances, complete: isCompleteFor(listing, status ? [status] : []) };
 }
 
 /** Returns a recent listing. Calls that arrive at about the same time share one. */

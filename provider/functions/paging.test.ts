@@ -1,19 +1,19 @@
-/** Tests of the pages of a list. */
+/** Tests how a list is split into pages. */
 import { expect, test } from "@jest/globals";
 import { pageOf, type PageRequest } from "./paging";
 
-const first: PageRequest = { limit: 0, pageSize: 0, continuationToken: "", subject: ["all"] };
+const wholeList: PageRequest = { limit: 0, pageSize: 0, continuationToken: "", subject: ["all"] };
 const items = ["e", "c", "a", "d", "b"].map((id) => ({ id }));
 
-/** The ids of all pages. `next` makes the request of a later page. */
-function pagesOf(request: Partial<PageRequest>, next = (given: PageRequest) => given): string[] {
+/** Returns the ids of each page. `next` makes the request for a later page. */
+function pagesOf(first: Partial<PageRequest>, next = (request: PageRequest) => request): string[] {
   const pages: string[] = [];
-  let asked: PageRequest = { ...first, ...request };
+  let request: PageRequest = { ...wholeList, ...first };
   for (;;) {
-    const page = pageOf(items, asked);
+    const page = pageOf(items, request);
     pages.push(page.items.map(({ id }) => id).join(""));
     if (page.continuationToken === undefined) return pages;
-    asked = next({ ...asked, continuationToken: page.continuationToken });
+    request = next({ ...request, continuationToken: page.continuationToken });
   }
 }
 
@@ -29,17 +29,20 @@ test.each([
   expect(pagesOf(request)).toEqual(pages);
 });
 
-test("the limit may also be given as what is left of it, as the engine does", () => {
-  const reduced = (given: PageRequest) => ({ ...given, limit: given.limit - given.pageSize });
+test("a caller may reduce the limit by the earlier pages, as the engine does", () => {
+  const reduced = (request: PageRequest) => ({
+    ...request,
+    limit: request.limit - request.pageSize,
+  });
   expect(pagesOf({ limit: 5, pageSize: 2 }, reduced)).toEqual(["ab", "cd", "e"]);
 });
 
 test("nothing is repeated or left out if instances come and go between two pages", () => {
-  const { continuationToken = "" } = pageOf(items, { ...first, pageSize: 2 });
+  const { continuationToken = "" } = pageOf(items, { ...wholeList, pageSize: 2 });
   const now = ["aa", "e", "d", "a", "c"].map((id) => ({ id }));
-  const next = pageOf(now, { ...first, continuationToken });
+  const next = pageOf(now, { ...wholeList, continuationToken });
   expect(next.items.map(({ id }) => id)).toEqual(["c", "d", "e"]);
-  expect(pageOf([], { ...first, pageSize: 2 })).toEqual({
+  expect(pageOf([], { ...wholeList, pageSize: 2 })).toEqual({
     items: [],
     continuationToken: undefined,
   });

@@ -1,7 +1,7 @@
 /**
- * The pages of a list, for the List call (functions.ts). The instances are in the order of their ids, and a
- * continuation token names the last id of a page. So a token needs no memory of the provider: the next page can come
- * from another process and another listing. It repeats and omits nothing, even if instances have come or gone.
+ * Splits a list into pages, for the List call (functions.ts). The instances are in the order of their ids, and a
+ * continuation token names the last id of a page. So the provider need not remember the list: the next page can come from
+ * another process and another listing. No instance that exists all the time is repeated or omitted.
  */
 import * as z from "zod";
 import { OperationFailed } from "../errors";
@@ -14,9 +14,9 @@ export interface PageRequest {
   limit: number;
   /** The maximum number of instances of the page. */
   pageSize: number;
-  /** The token that came with the page before. Empty for the first page. */
+  /** The token that came with the previous page. Empty for the first page. */
   continuationToken: string;
-  /** What the pages are of, such as the service and the filter. A token of another list is refused. */
+  /** What is listed, such as the service and the filter. A token that was given for another list is refused. */
   subject: readonly string[];
 }
 
@@ -26,28 +26,30 @@ interface ListPage {
   continuationToken: string | undefined;
 }
 
-const position = z.object({
+/** The content of a continuation token. */
+const tokenSchema = z.object({
+  /** The fingerprint of the list's `subject`. */
   list: z.string(),
   /** The last id of the page. */
   after: z.string(),
-  /** How many instances the later pages may have. Undefined without a limit. */
+  /** How many instances the later pages may have together. Undefined without a limit. */
   left: z.int().positive().optional(),
 });
 
 /**
- * Returns the page of these instances that is asked for.
+ * Returns the page that the request asks for.
  *
- * @throws OperationFailed if the continuation token is not one of this list
+ * @throws OperationFailed if the continuation token was not given for this list
  */
 export function pageOf(items: Iterable<ListItem>, request: PageRequest): ListPage {
   const list = fingerprint(JSON.stringify(request.subject), 12);
-  const from = readToken(request.continuationToken, list);
-  // A caller may repeat the limit of its first request, or give what is left of it, as `pulumi do` does.
-  const limit = Math.min(atMost(request.limit), from?.left ?? Infinity);
+  const token = readToken(request.continuationToken, list);
+  // A caller may repeat the limit of its first request, or reduce it by the earlier pages, as `pulumi do` does.
+  const limit = Math.min(limitOf(request.limit), token?.left ?? Infinity);
   const remaining = [...items]
-    .filter(({ id }) => from === undefined || id > from.after)
+    .filter(({ id }) => token === undefined || id > token.after)
     .sort((one, other) => (one.id < other.id ? -1 : 1));
-  const page = remaining.slice(0, Math.min(limit, atMost(request.pageSize)));
+  const page = remaining.slice(0, Math.min(limit, limitOf(request.pageSize)));
   const last = page.at(-1);
   const left = limit - page.length;
   const isLast = !last || left === 0 || page.length === remaining.length;
@@ -59,18 +61,23 @@ export function pageOf(items: Iterable<ListItem>, request: PageRequest): ListPag
   };
 }
 
-function atMost(count: number): number {
+/** Returns a limit as a number. A limit below 1 means none. */
+function limitOf(count: number): number {
   return count < 1 ? Infinity : count;
 }
 
-function writeToken(value: z.infer<typeof position>): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
+function writeToken(content: z.infer<typeof tokenSchema>): string {
+  return Buffer.from(JSON.stringify(content)).toString("base64url");
 }
 
-/** @throws OperationFailed if the token is not one of this list */
-function readToken(token: string, list: string): z.infer<typeof position> | undefined {
+/**
+ * Returns the content of a token. Returns undefined for the empty string.
+ *
+ * @throws OperationFailed if the token was not given for this list
+ */
+function readToken(token: string, list: string): z.infer<typeof tokenSchema> | undefined {
   if (token === "") return undefined;
-  const { data } = position.safeParse(parseJson(Buffer.from(token, "base64url").toString()));
+  const { data } = tokenSchema.safeParse(parseJson(Buffer.from(token, "base64url").toString()));
   if (!data) {
     throw new OperationFailed(
       "the continuation token is not one that this provider gave. List again without a token",

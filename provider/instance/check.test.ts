@@ -38,7 +38,7 @@ test("all errors are reported at once, each on its property (G9)", () => {
   ]);
 });
 
-test("an unknown input is reported, with the input that was probably meant", () => {
+test("a property that is no input is reported, with the input that was probably meant", () => {
   expect(failures({ flavor_id: "x" })).toEqual([
     {
       property: "flavor_id",
@@ -135,7 +135,7 @@ test("a missing name is generated from the resource's name, its tag and the engi
   expect(nameOf({}, { name: null })).toBe(nameOf({}));
 });
 
-test("in the first preview of a new stack, which has no id yet, the name is not known", () => {
+test("in the first preview of a new stack, whose provider resource has no id yet, the name is not known", () => {
   const { inputs } = check(nameless, {}, { kind: "unknown" });
   expect(inputs["name"]).toBe(Unknown.value);
   expect(check({ name: "mine" }, {}, { kind: "unknown" }).inputs["name"]).toBe("mine");
@@ -151,7 +151,7 @@ test("an instance keeps its name, and the mark of who chose it", () => {
   expect(nameOf({ olds, autonaming: { mode: "propose", proposedName: "p" } })).toBe("web-old");
 });
 
-test("a name that the program gives is never marked, even if the old inputs or the program have the mark (defect 6)", () => {
+test("a name that the program gives is never marked, even if the old inputs or the program have the mark", () => {
   const olds = propertyMap({ ...inputsOf(), ...named("mine", "__generated") });
   const { inputs } = check({ name: "mine", __generated: "mine" }, { olds });
   expect(inputs).not.toHaveProperty("__generated");
@@ -174,10 +174,10 @@ test("a name that the program gives wins over every autonaming", () => {
 });
 
 test("autonaming disabled: the name is required", () => {
-  const { inputs, failures: told } = check(nameless, {
+  const { inputs, failures: found } = check(nameless, {
     autonaming: { mode: "disable", proposedName: "" },
   });
-  expect(told).toEqual([
+  expect(found).toEqual([
     {
       property: "name",
       reason: expect.stringContaining("is required, because pulumi:autonaming is disabled"),

@@ -18,7 +18,7 @@ import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../reques
 import { inputNames, inputTypes, isRequired, traitsOf, type InputName } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
-/** Checks the inputs that the program gives. `scope` has the id of the provider resource, if that is known. */
+/** Checks the inputs that the program gives. `scope` is the id of the provider resource, if it is known. */
 export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
   const failures = [
     ...unknownProperties(request.news),
@@ -46,8 +46,8 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
 }
 
 /**
- * Chooses the name if the program gives none. Returns the input `name` and the input that says who chose
- * it. An existing instance keeps its name, unless the engine enforces one. A new instance gets the name that
+ * Chooses the name if the program gives none. Returns the input `name` and the input that says who chose it (`generatedKey`
+ * or `proposedKey`). An existing instance keeps its name, unless the engine enforces one. A new instance gets the name that
  * the engine proposes, or a generated name. Returns undefined if autonaming is disabled.
  */
 function chooseName(
@@ -65,14 +65,14 @@ function chooseName(
     const markers = Object.fromEntries(markerKeys.map((key) => [key, olds[key]]));
     return propertyMap({ name: oldName, ...markers });
   }
-  // Without the scope, the tag in the name can't be computed.
+  // The name contains a tag of this resource and stack, which is computed from the scope.
   if (scope.kind === "unknown") return propertyMap({ name: Unknown.value });
-  // Before Configure (`none`) there is no stack to tell apart.
+  // Before Configure (`none`), no provider resource is known, so the tag is computed without its id.
   const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
   return propertyMap({ name, [generatedKey]: name });
 }
 
-/** A failure for each property that is not an input of an Instance. */
+/** Returns a failure for each property that is not an input of an Instance. */
 function unknownProperties(news: PropertyMap): CheckFailure[] {
   return Object.keys(news)
     .filter((key) => !(inputNames as string[]).includes(key) && !key.startsWith("__"))
@@ -89,11 +89,11 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
     });
 }
 
-/** The failures of one input: it is required and missing, or its value is not valid. */
+/** Returns the failures of one input, which is required and missing, or has an invalid value. */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = readInput(news, name);
   if (value === undefined) {
-    // In an import, the inputs come from the service's list, which does not show all of them: an input that both
+    // In an import, the inputs come from the service's list, which does not show all of them. So an input that both
     // the old and the new inputs lack is no error.
     const isImport = Object.keys(olds).length > 0 && readInput(olds, name) === undefined;
     return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
@@ -111,14 +111,14 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
     const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");
     if (isSecret) return { property: "", reason: `${name}${item} ${reason}` };
-    // The engine can look up the value of a property, but not of a list item: the reason names the item.
+    // The engine looks up the value of the property, and can't look up a list item. So only the reason names the item.
     return { property: name, reason: item ? `${item} ${reason}` : reason };
   });
 }
 
 /**
- * The failure if both forms of the script are given. A script that is not known yet is not counted, since it
- * may turn out to be left out ("preview is a preview", G10).
+ * Returns a failure if both forms of the script are given. A script that is not known yet does not count as given, since
+ * it may turn out to be left out ("preview is a preview", G10).
  */
 function scriptErrors(news: PropertyMap): CheckFailure[] {
   const scripts = [readInput(news, "userData"), readInput(news, "userDataBase64")];
@@ -133,7 +133,7 @@ function scriptErrors(news: PropertyMap): CheckFailure[] {
     : [];
 }
 
-/** Returns the value of an input. Undefined if it is null or left out. */
+/** Returns the value of an input, or undefined if the input is null or left out. */
 function readInput(inputs: PropertyMap, name: InputName): PropertyValue | undefined {
   const value = inputs[name];
   return value === undefined || reveal(value) === null ? undefined : value;

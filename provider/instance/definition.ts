@@ -37,6 +37,7 @@ function isBase64(value: string): boolean {
   return compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
 }
 
+/** The description of an Instance in the schema and the docs. */
 export const instanceDescription =
   "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
   "Instances are billed hourly (not with a test token). The service has no update call, so a " +
@@ -119,7 +120,7 @@ const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString() });
 /** The inputs as Create receives them. All values are known, and Check has filled in the name. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 
-/** Parses the inputs of a Create. @throws ZodError if the value is anything else. */
+/** Parses the inputs of a Create. @throws ZodError if they are wrong or incomplete. */
 export function parseInstanceArgs(value: unknown): InstanceArgs {
   return instanceArgs.parse(value);
 }
@@ -162,6 +163,7 @@ export const outputs: Readonly<Record<string, Output>> = {
   },
 };
 
+/** The descriptions of the fields of a network in the output `networks`. */
 export const networkDescriptions = {
   type: "Kind of network, for example `private`.",
   ipv4: "IPv4 address on that network.",

@@ -127,7 +127,7 @@ test("a script that was too large for the state is recorded in place by the next
   expect(detailed).toEqual({ userData: "add" });
 });
 
-test("an imported instance of another name than the program's is a replacement", () => {
+test("an imported instance with another name than the program's is replaced", () => {
   const detailed = changedInputs({
     oldInputs: propertyMap({ name: "old" }),
     oldOutputs: propertyMap({ name: "old" }),
@@ -136,7 +136,7 @@ test("an imported instance of another name than the program's is a replacement",
   expect(detailed).toMatchObject({ name: "update-replace", flavorId: "add" });
 });
 
-test("a program with the name that the list shows asks for no other server", () => {
+test("a program with the name that the list shows changes nothing", () => {
   const sides = (more: Values, name = "web-a2c4") => ({
     oldInputs: inputsOf({ name: "web-1f3d" }),
     oldOutputs: propertyMap({ ...inputsOf({ name: "web-a2c4" }), ...more }),
@@ -163,9 +163,9 @@ test("any inputs are equal to themselves", () => {
 
 const urn = urnOf("web");
 
-/** Calls Diff in an update, for an instance that was created with the settings of `made`. */
-function diffOf(world: Scene, news: Values, made = world) {
-  const origin = originToState(made.session.connection.place());
+/** Calls Diff in an update, for an instance that was created with the settings of `creator`. */
+function diffOf(world: Scene, news: Values, creator = world) {
+  const origin = originToState(creator.session.connection.place());
   world.session.state.beginUpdate(urn);
   return diffInstance(world.session, {
     urn,
@@ -276,15 +276,18 @@ test("an instance of another account is not replaced if the replacement would de
 test.each([
   [{ deletePolicy: "retain" }, "leaves it behind"],
   [{ destroyPath: "/v2/instances/{id}" }, undefined],
-])("with %j, a replacement says what will stay behind (G4)", async (args, words) => {
-  const world = existing(args);
-  const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
-  expect(deleteBeforeReplace).toBe(false);
-  expect(world.messages.warnings).toEqual(words ? [expect.stringContaining(words)] : []);
-  expect(world.service.calls).toEqual([]);
-});
+])(
+  "with %j, Diff warns of the instance that a replacement leaves behind, if any (G4)",
+  async (args, words) => {
+    const world = existing(args);
+    const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
+    expect(deleteBeforeReplace).toBe(false);
+    expect(world.messages.warnings).toEqual(words ? [expect.stringContaining(words)] : []);
+    expect(world.service.calls).toEqual([]);
+  },
+);
 
-test("drift that a refresh has read is no replacement yet, and is not called one (G4)", async () => {
+test("during a refresh, a changed name is drift, and Diff does not warn of a replacement (G4)", async () => {
   const world = existing();
   world.session.state.beginUpdate(urn);
   world.session.state.beginRefresh(urn);
@@ -337,7 +340,7 @@ test.each([
   },
 );
 
-test("an import that does not match is left to the engine, which replaces nothing then", async () => {
+test("if an import does not match the program, Diff prints nothing, since the engine refuses the import", async () => {
   const world = existing();
   world.session.state.beginUpdate(urn);
   const { detailed } = await diffInstance(world.session, {

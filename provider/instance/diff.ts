@@ -1,5 +1,5 @@
 /**
- * The Diff call of an Instance. It reports which inputs changed, before the change is made ("a change is
+ * The Diff call of an Instance. It reports which inputs changed, before anything is done ("a change is
  * shown before it happens", G5). No input can be changed in place, so each change replaces the instance,
  * unless the input is one that an import could not read. Diff also warns of what a replacement would leave
  * behind, and refuses a replacement whose Delete would fail ("Delete tells the truth", G4).
@@ -30,12 +30,12 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const replacingInputs = replacedInputs(changed);
   if (session.run.stateless) refuseChangeWithoutStack(request.id, changed);
   if (isOfUpdate(session, request) && replacingInputs.length > 0) {
-    const isSure = replacingInputs.some((name) => !isUnsure(name, request.news));
+    const isCertain = replacingInputs.some((name) => !mayBeUnchanged(name, request.news));
     const advice = renameAdvice(request, replacingInputs);
-    if (isSure) await refuseStuckReplacement(session, request, advice);
-    const warning = replacementWarning(session, request, isSure);
-    for (const text of [warning, deletePolicy === "fail" ? undefined : advice]) {
-      if (text !== undefined) session.ctx.messages.warning(text, request.urn);
+    if (isCertain) await refuseStuckReplacement(session, request, advice);
+    const warning = replacementWarning(session, request, isCertain);
+    for (const message of [warning, deletePolicy === "fail" ? undefined : advice]) {
+      if (message !== undefined) session.ctx.messages.warning(message, request.urn);
     }
   } else if (isOfUpdate(session, request)) {
     const { id, oldOutputs } = request;
@@ -80,11 +80,14 @@ function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
   );
 }
 
-/** The warning for a replacement. Undefined if none is needed. */
+/**
+ * Returns the warning for a replacement, or undefined if none is needed. `isCertain` says that the replacement does not
+ * depend on values that are not known yet.
+ */
 function replacementWarning(
   { settings: { deletePolicy, tokenKind } }: Session,
   { id, oldOutputs }: DiffRequest,
-  isSure: boolean,
+  isCertain: boolean,
 ): string | undefined {
   switch (deletePolicy) {
     case "destroy":
@@ -92,14 +95,14 @@ function replacementWarning(
     case "retain":
       return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${describeRetained(oldOutputs, tokenKind)}`;
     case "fail":
-      // A sure replacement was not refused, so the instance is gone already.
-      return isSure
+      // A certain replacement was not refused, so the instance is gone already.
+      return isCertain
         ? undefined
         : `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`;
   }
 }
 
-/** How to avoid a replacement whose only cause is that the instance was renamed at the service. Undefined for others. */
+/** Returns how to avoid a replacement whose only cause is a rename at the service, or undefined for any other cause. */
 function renameAdvice(
   { id, oldOutputs, news }: DiffRequest,
   replacingInputs: readonly InputName[],
@@ -115,7 +118,7 @@ function renameAdvice(
 type ChangedInputs = Partial<Record<InputName, DiffKind>>;
 type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
 
-/** Returns the inputs that changed, and how. An "add" is recorded in place. Every other change replaces the instance. */
+/** Returns the inputs that changed, and how. An "add" only changes the state. Every other change replaces the instance. */
 export function changedInputs(sides: Sides): ChangedInputs {
   const isSameScript = hasSameUserData(sides.oldInputs, sides.news);
   const changed: ChangedInputs = {};
@@ -134,20 +137,20 @@ export function replacedInputs(changed: ChangedInputs): InputName[] {
 
 /**
  * Returns the inputs that an import could not read and that the program now asserts. They are recorded in
- * the outputs, in place.
+ * the outputs, and the instance stays.
  */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name] === "add");
 }
 
 /** Whether the input may turn out to be unchanged. The script has two inputs, and both must be known to be sure. */
-function isUnsure(name: InputName, news: PropertyMap): boolean {
+function mayBeUnchanged(name: InputName, news: PropertyMap): boolean {
   const isScript = traitsOf(name).comparison === "bytes";
   const inputsToKnow = isScript ? (["userData", "userDataBase64"] as const) : [name];
   return inputsToKnow.some((input) => hasUnknown(news[input]));
 }
 
-/** How one input changed. Undefined if it did not. */
+/** Returns how one input changed, or undefined if it did not change. */
 function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): DiffKind | undefined {
   const before = valueOrUndefined(oldInputs[name]);
   const after = valueOrUndefined(news[name]);
@@ -166,7 +169,7 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   return isUnread(name, oldOutputs) ? "add" : undefined;
 }
 
-/** The value without its secrecy. Undefined for null and for an empty list, since neither is sent to the service. */
+/** Returns the value without its secrecy, or undefined for null and an empty list, since neither is sent to the service. */
 function valueOrUndefined(value: PropertyValue | undefined): PropertyValue | undefined {
   if (value === undefined) return undefined;
   const revealed = reveal(value);
@@ -174,7 +177,7 @@ function valueOrUndefined(value: PropertyValue | undefined): PropertyValue | und
   return isEmpty ? undefined : revealed;
 }
 
-/** A list as a set, so that its order does not matter. */
+/** Returns a list as a set, so that its order does not matter. */
 function asSet(value: PropertyValue): unknown {
   return isList(value) ? new Set(value) : value;
 }
@@ -188,7 +191,7 @@ function hasSameUserData(olds: PropertyMap, news: PropertyMap): boolean {
   return before.equals(after);
 }
 
-/** The bytes of the script. UTF-8 text gets Unix line endings. Undefined if there is no script. */
+/** Returns the bytes of the script, or undefined if there is none. UTF-8 text gets Unix line endings. */
 function scriptOf(inputs: PropertyMap): Buffer | undefined {
   const stringOrUndefined = (value: PropertyValue | undefined) =>
     typeof value === "string" ? value : undefined;
@@ -208,8 +211,8 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
  * Refuses a replacement whose Delete would fail. The preview fails then, before a second server is created
  * and before a dependent resource is removed (G4).
  *
- * @throws OperationFailed if the Delete would fail or may fail, if the instance lives elsewhere, or if the token is
- *   refused.
+ * @throws OperationFailed if the Delete would fail or may fail, if the state names another service, token kind or account
+ *   than the configuration, or if the token is refused.
  */
 async function refuseStuckReplacement(
   session: Session,
@@ -246,7 +249,7 @@ async function refuseStuckReplacement(
   ]);
 }
 
-/** How the state names another service, token kind or account than the configuration. Undefined if it does not. */
+/** Says which other service, token kind or account than the configuration the state names. Undefined if it names none. */
 function differenceFrom({ oldOutputs }: DiffRequest, now: Origin): string | undefined {
   const recordedOrigin = originFromState(oldOutputs);
   return recordedOrigin && originDifference(recordedOrigin, now);
@@ -257,8 +260,8 @@ function warnIfOutOfReach(session: Session, request: DiffRequest): void {
   const { id, urn } = request;
   const difference = differenceFrom(request, session.connection.place());
   if (!difference) return;
-  const text = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails`;
-  session.warnOnce("out of reach", text, urn);
+  const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails`;
+  session.warnOnce("out of reach", message, urn);
 }
 
 /** @throws OperationFailed if the state names another service, token kind or account than the configuration. */

@@ -22,18 +22,18 @@ const empty = propertyMap({});
 
 /** The outputs in the state after a create with the settings of this scene, and a first listing of the instance. */
 function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
-  const place = world.session.connection.place();
-  return outputsWithItem(acceptedOutputs(world), { id: "i-1", name: "web", status }, place);
+  const origin = world.session.connection.place();
+  return outputsWithItem(acceptedOutputs(world), { id: "i-1", name: "web", status }, origin);
 }
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
   readInstance(world.session, { ...common, inputs, outputs });
-const importIt = ({ session }: Scene) =>
+const importInstance = ({ session }: Scene) =>
   readInstance(session, { ...common, inputs: undefined, outputs: undefined });
 const get = ({ session }: Scene) =>
   readInstance(session, { ...common, inputs: empty, outputs: empty });
 
-test("a refresh brings status and address, renews the origin, and keeps the rest", async () => {
+test("a refresh updates status, address and origin, and keeps the rest", async () => {
   const world = scene();
   world.service.accountAnswer = () => ({ id: "acc-1" });
   world.service.has("i-1", { name: "web", status: "OFFLINE" });
@@ -98,7 +98,7 @@ test("a refresh notes a new status or address as drift, but not the end of a wai
   expect(state.takeDrift("i-1")).toEqual([]);
 });
 
-test("gone is a proof of two listings, and an empty answer (G3)", async () => {
+test("an instance that two listings lack is gone, and the result is empty (G3)", async () => {
   const world = scene();
   expect(await refresh(world)).toBeUndefined();
   expect(world.service.count("list")).toBe(2);
@@ -117,7 +117,7 @@ test("listings without a common id prove nothing: the state stays, with one warn
   expect(listings).toBe(2);
 });
 
-test("absent from an incomplete listing: the state stays, with one warning (G3)", async () => {
+test("if an incomplete listing lacks the instance, the state stays, with one warning (G3)", async () => {
   const world = scene();
   world.service.unreadable = 1;
   const outputs = stateOf(world);
@@ -174,7 +174,7 @@ test("with another account, Read fails and names both (G3)", async () => {
   );
 });
 
-test("with another token, gone also needs another instance of ours in the listing (G3)", async () => {
+test("with another token, an instance is gone only if a listing shows another instance recorded with the first token (G3)", async () => {
   const made = scene();
   const outputs = stateOf(made);
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
@@ -187,7 +187,7 @@ test("with another token, gone also needs another instance of ours in the listin
   expect(await refresh(world, outputs)).toBeUndefined();
 });
 
-test("an instance made with the other token is no witness for that tenant (G3)", async () => {
+test("a listed instance that was recorded with the new token does not prove that the tenant is the same (G3)", async () => {
   const made = scene();
   const outputs = stateOf(made);
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
@@ -211,7 +211,7 @@ test("with another token, an instance that is listed is found, and its origin re
 test("an instance that is still PROVISIONING stays marked as unfinished (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
-  for (const read of [refresh(world), importIt(world)]) {
+  for (const read of [refresh(world), importInstance(world)]) {
     expect(await errorOf(read)).toMatchObject({
       id: "i-1",
       state: { outputs: { __unfinished: true } },
@@ -243,10 +243,10 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
   );
 });
 
-test("an import knows what the list shows, and claims nothing else", async () => {
+test("an import has what the list shows, and null for the rest", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const read = await importIt(world);
+  const read = await importInstance(world);
   expect(read?.inputs).toEqual({ name: "web" });
   expect(read?.outputs).toMatchObject({ status: "ACTIVE", networks: [], flavorId: null });
   expect(world.messages.warnings).toEqual([]);
@@ -255,27 +255,27 @@ test("an import knows what the list shows, and claims nothing else", async () =>
 test("an import of an instance without a status prints nothing about the status", async () => {
   const world = scene();
   world.service.has("i-1", { status: undefined });
-  await importIt(world);
+  await importInstance(world);
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an import and a get of an id that does not exist fail, and name the id if a name was given", async () => {
+test("an import or a get of an unknown id fails, and names the right id if the name was given", async () => {
   const world = scene();
   const message =
     'no instance that this live token shows at https://api.example.com/v2 has the id "i-1". ';
   const advice = "Check the id, compute:baseUrl and the token.";
-  expect((await errorOf(importIt(world))).message).toBe(message + advice);
+  expect((await errorOf(importInstance(world))).message).toBe(message + advice);
   expect((await errorOf(get(world))).message).toBe(message + advice);
   world.service.has("i-7", { name: "i-1" });
-  expect((await errorOf(importIt(world))).message).toBe(
+  expect((await errorOf(importInstance(world))).message).toBe(
     `${message}Give the id of the instance with this name: i-7.`,
   );
 });
 
-test("an import of an instance that may exist although no listing shows it fails", async () => {
+test("an import fails if no listing shows the instance but it may exist", async () => {
   const world = scene();
   world.service.unreadable = 1;
-  expect((await errorOf(importIt(world))).message).toContain("may still exist");
+  expect((await errorOf(importInstance(world))).message).toContain("may still exist");
 });
 
 test("`Instance.get` of an instance that is PROVISIONING succeeds and shows it", async () => {
@@ -338,7 +338,7 @@ test("an instance that was listed right after its creation does not count as gon
   expect(await refresh(world, settled)).toBeUndefined();
 });
 
-test("how the 202 spells the name is no baseline: the list's spelling is no drift", async () => {
+test("if the list spells the name differently from the 202, that is no drift", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web-main" });
   const inputs = inputsOf({ name: "Web-Main" });
@@ -359,21 +359,21 @@ test("how the 202 spells the name is no baseline: the list's spelling is no drif
   expect((await refresh(world, read?.outputs, inputs))?.inputs["name"]).toBe("renamed");
 });
 
-test("an import carries the stamp of its run, a refresh that of the state, and a `.get()` none", async () => {
+test("the outputs of an import have the stamp of its session, those of a refresh the stamp in the state, and those of `.get()` none", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  expect((await importIt(world))?.outputs["__run"]).toBe(world.session.id);
+  expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
   expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
 });
 
-test("an import proves no state: its own stamp may never have been saved", async () => {
+test("outputs with the session's own stamp do not prove that a state held the instance, since they may never have been saved", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  const read = await importIt(world);
+  const read = await importInstance(world);
   world.session.state.observe("i-1", read?.outputs ?? empty);
   expect(world.session.state.hasId("i-1")).toBe(true);
   expect(world.session.state.isProven("i-1")).toBe(false);
@@ -383,13 +383,13 @@ test("an import proves no state: its own stamp may never have been saved", async
 test("a refresh settles the record of an instance that it proves gone, but an import does not", async () => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  await errorOf(importIt(world));
+  await errorOf(importInstance(world));
   expect(settled).not.toHaveBeenCalled();
   await refresh(world);
   expect(settled.mock.calls).toEqual([[world.session.settings, "i-1", "gone"]]);
 });
 
-test("a script that was too large for the outputs of an unfinished instance is there again", async () => {
+test("a refresh restores a script that was too large for the outputs of an unfinished instance", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
   const { userData: _, ...outputs } = stateOf(world);

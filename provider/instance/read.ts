@@ -24,11 +24,13 @@ import {
 } from "./state";
 
 /**
- * Returns the instance as the service lists it. If no listing shows it, returns undefined if it is proven gone,
- * and otherwise what the state holds.
+ * Returns the instance as the service lists it. If no listing shows the instance, a refresh returns undefined if the
+ * instance is proven gone, and otherwise what the state holds.
  *
- * @throws InstanceUnfinished if the state or the list has it as not ready. NotFound if an import or `.get()` has an id
- *   that no instance has. OperationFailed if it lives elsewhere, if neither the listings nor a state show it, or if the token is refused. RequestError if a request fails.
+ * @throws InstanceUnfinished if the list, or else the state, has the instance as not ready, but never for `.get()`. NotFound
+ *   if an import or `.get()` has an id that no instance has. OperationFailed if the state names another service, token kind
+ *   or account, if neither the listings nor a state show the instance, or if the token is refused. RequestError if a request
+ *   fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;
@@ -38,7 +40,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   switch (existence.kind) {
     case "gone":
       if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
-      // An id that a person typed may be another tenant's. Only with a recorded origin is this a proof.
+      // Without a recorded origin (the service and the token), the instance may be another tenant's, and still exist.
       if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
       return undefined;
     case "unproven":
@@ -71,12 +73,12 @@ function refresh(
   item: ListItem,
   origin: Origin,
 ): ReadResponse {
-  // The outputs of an unfinished instance may lack large inputs, so the inputs fill the gaps.
+  // The outputs of an unfinished instance may lack large inputs, so they are taken from the inputs.
   const known = propertyMap({
     ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
     ...before,
   });
-  // A new name is drift only if a listing has shown another name before: the service may spell names its own way.
+  // A listed name is drift only if an earlier listing had another one, since the service may spell names its own way.
   const { name } = item;
   const hasSameName = before[unlistedKey] === true || name === stringProperty(before, "name");
   const state =
@@ -88,7 +90,7 @@ function refresh(
   const changed = ["status", "ipv4"].filter(
     (name) => stringProperty(before, name) !== stringProperty(outputs, name),
   );
-  // The end of a wait is no drift.
+  // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(id, before[unfinishedKey] === true ? [] : changed);
   checkStatus(session, { urn, id, inputs: state.inputs, outputs }, before);
   return { id, inputs: state.inputs, outputs };
@@ -105,7 +107,7 @@ function importInstance(
   const { name } = item;
   const inputs = propertyMap({ name });
   const outputs = stamped(outputsOfItem(item, origin), session.id);
-  // The name as a record of the ledger may have it: plain, or hashed.
+  // A record of the ledger has the name in plain text or hashed.
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
   ledger.markImported(settings, urn, id, recordedNames);
   state.observe(id, outputs);
@@ -113,15 +115,14 @@ function importInstance(
   return { id, inputs, outputs };
 }
 
-/** `.get()` shows the instance, and accepts any status. */
+/** Returns the instance for `.get()`, whatever its status. */
 function get({ id }: ReadRequest, item: ListItem, origin: Origin): ReadResponse {
   const outputs = outputsOfItem(item, origin);
   return { id, inputs: propertyMap({ name: item.name }), outputs };
 }
 
 /**
- * No listing shows the instance, which does not prove that it is gone (G3). A refresh keeps the state as it
- * is.
+ * Returns the state as it is, for a refresh. No listing shows the instance, but that does not prove that it is gone (G3).
  *
  * @throws InstanceUnfinished if the state has the instance as unfinished, and OperationFailed if the Read is
  *   not a refresh.

@@ -32,6 +32,7 @@ async function unfinishedOf(waiting: Promise<unknown>): Promise<InstanceUnfinish
 
 /** From this clock time on, the service lists the instance with this status and an address. */
 const becomes = ({ service, clock }: Scene, status: string, ms = 0) => {
+  // Called before each page; undefined keeps the page.
   service.page = () => {
     if (clock.now() >= ms && service.instances.has("i-1"))
       service.set("i-1", { status, ipv4_public: "203.0.113.9" });
@@ -65,7 +66,7 @@ test("an instance with an undocumented status is unfinished, and the status is n
   expect(error.state.outputs["status"]).toBe("REBOOTING");
 });
 
-test("a time-out keeps the instance, and says for how long it was PROVISIONING", async () => {
+test("a time-out keeps the instance, and says after how long it was still PROVISIONING", async () => {
   const world = scene();
   const error = await unfinishedOf(wait(world, 20));
   expect(error.message).toContain("i-1 was still PROVISIONING when the operation's 20 s");
@@ -80,7 +81,7 @@ test("a time-out while the listings fail says so", async () => {
   );
 });
 
-test("Ctrl-C keeps the instance at once", async () => {
+test("Ctrl-C ends the wait at once, and the instance is kept", async () => {
   const world = scene();
   const ended = wait(world);
   world.cancel();
@@ -118,24 +119,29 @@ test("after a defect in the wait, the instance is kept too", async () => {
 
 test("an instance that disappears is unfinished, so that the next `pulumi up` searches for it first", async () => {
   const world = scene();
+  // The first listing has no fault.
   world.service.listFaults.push(undefined, () => world.service.instances.clear());
   expect((await unfinishedOf(wait(world))).message).toContain("missing from two complete listings");
 });
 
-test("an instance that no listing can show is ready, with a warning and without an address", async () => {
+test("an instance beyond the pages that the service shows counts as ready, with a warning and without an address", async () => {
   const world = scene();
   const ended = wait(world);
   for (let n = 0; n < 300; n++)
     world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });
+  // Stands for an instance that the cut-off lists do not show.
   world.service.instances.delete("i-1");
   const outputs = await ended;
   expect(outputs["ipv4"]).toBeNull();
   expect("__unfinished" in outputs).toBe(false);
-  expect(world.messages.warnings).toEqual([expect.stringContaining("do not reach it")]);
+  expect(world.messages.warnings).toEqual([
+    expect.stringContaining("are cut off before they show it"),
+  ]);
 });
 
 test("an instance that was listed before it became unlisted keeps what the list showed", async () => {
   const world = scene();
+  // The first listing has no fault.
   world.service.listFaults.push(undefined, () => {
     for (let n = 0; n < 300; n++) {
       world.service.has(`x-${n}`, { status: n < 150 ? "ACTIVE" : "OFFLINE" });

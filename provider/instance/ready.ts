@@ -12,9 +12,10 @@ import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
-import { knownInstanceOf, settlingEnd } from "./existence";
+import { settlingEnd } from "./existence";
 import { WaitProgress } from "./progress";
 import {
+  acceptedKey,
   markFinished,
   outputsWithItem,
   stringProperty,
@@ -29,10 +30,11 @@ export interface PendingInstance {
   inputs: PropertyMap;
   /** The outputs as far as they are known by now. */
   outputs: PropertyMap;
+  /** The service and the token with which the instance was created or found. */
   origin: Origin;
   /**
-   * The mark (`ListingSource.mark`, a number in the order of listings and writes) of the end of the POST. A listing that
-   * began before this mark proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   * The number that the end of the POST has in the session's sequence of listings and writes (`ListingSource.mark`).
+   * A listing that began earlier has a lower number, and proves nothing about the instance. 0 if a listing or the state has shown the instance.
    */
   after: number;
 }
@@ -50,17 +52,17 @@ export async function waitUntilReady(
   const { id, urn, outputs } = instance;
   const progress = new WaitProgress(session.ctx, urn, id);
   try {
-    const verdict = await session.poller.waitWhileProvisioning(id, {
+    const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
-      settledAt: settlingEnd(session, knownInstanceOf(outputs).acceptedAt),
+      settledAt: settlingEnd(session, stringProperty(outputs, acceptedKey)),
       signal,
-      onLook: (listing, problem) => progress.update(listing, problem),
+      onListing: (listing, problem) => progress.update(listing, problem),
     });
-    switch (verdict.kind) {
+    switch (result.kind) {
       case "provisioned":
-        return readyOutputs(session, instance, verdict.item);
+        return readyOutputs(session, instance, result.item);
       case "notListed":
-        return unlistedOutputs(session, instance, verdict.lastSeen);
+        return unlistedOutputs(session, instance, result.lastSeen);
       case "deleted":
         throw unfinishedInstance(
           instance,
@@ -83,13 +85,15 @@ export function readyOutputs(
   item: ListItem,
 ): PropertyMap {
   const outputs = outputsWithItem(instance.outputs, item, instance.origin);
+  // As if it was unfinished before, so that an unknown status is an error.
   checkStatus(session, { ...instance, outputs }, markUnfinished(instance.outputs));
   return outputs;
 }
 
 /**
- * Returns the outputs of an instance that has left PROVISIONING, but that the listings, which are not complete, do
- * not show. Warns once in a session that an instance's status or address is not known.
+ * Returns the outputs of an instance that has left PROVISIONING, but that no listing shows. The list of PROVISIONING
+ * instances was complete and lacks it, while the list of another status was cut off. `lastSeen` is the item of the last
+ * listing that showed it. Warns once in a session.
  */
 function unlistedOutputs(
   session: Session,
@@ -101,17 +105,17 @@ function unlistedOutputs(
     stringProperty(outputs, "ipv4") === undefined ? "its status and ipv4 are" : "its status is";
   session.warnOnce(
     "notListed",
-    `instance ${id} has left PROVISIONING, but the service's listings do not reach it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
+    `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
     urn,
   );
   return markFinished(outputs);
 }
 
 /**
- * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this
- * provider does not know is an error if `before` is marked as unfinished, and otherwise causes a warning.
+ * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this provider does not
+ * know is an error if `before` is marked as unfinished (`unfinishedKey`), and otherwise causes a warning.
  *
- * @param before The outputs as they were before the service was asked.
+ * @param before The outputs as they were before the listing.
  * @throws InstanceUnfinished for an instance that is not ready.
  */
 export function checkStatus(

@@ -33,7 +33,7 @@ const accepted = {
   ],
 };
 
-test("the 202 gives networks and time of creation, and every input stands in the outputs", () => {
+test("the outputs have every input, and the networks and the time of creation from the 202", () => {
   const outputs = outputsOfAccepted(
     inputsOf({ userData: new Secret("x") }),
     accepted,
@@ -65,7 +65,7 @@ test("outputs that a sparse 202 does not show are left out", () => {
   expect("createdAt" in outputs || "privateIpv4" in outputs).toBe(false);
 });
 
-test("a secret name stays one when the service says it again (G8)", () => {
+test("a name that was secret is still a secret when a response repeats it (G8)", () => {
   const inputs = inputsOf({ name: new Secret("web") });
   const outputs = outputsOfAccepted(inputs, accepted, origin, date);
   expect(outputs["name"]).toEqual(new Secret("web"));
@@ -73,14 +73,14 @@ test("a secret name stays one when the service says it again (G8)", () => {
   expect(later["name"]).toEqual(new Secret("web2"));
 });
 
-test("what no response has shown is null once the instance is ready, and is still missing before (G10)", () => {
+test("an output that no response has shown is missing before the instance is ready, and null from then on (G10)", () => {
   const sparse = outputsOfAccepted(inputsOf(), { id: "i-1", networks: [] }, origin, date);
   expect("ipv4" in sparse).toBe(false);
   const outputs = outputsWithItem(sparse, { id: "i-1", status: "ACTIVE" }, origin);
   expect(outputs).toMatchObject({ ipv4: null, privateIpv4: null, createdAt: null });
 });
 
-test("the list adds the address, and what only the 202 showed is kept", () => {
+test("a listing adds the address, and the outputs that only the 202 showed are kept", () => {
   const before = markUnfinished(outputsOfAccepted(inputsOf(), accepted, origin, date));
   const item = { id: "i-1", name: "web", status: "ACTIVE", ipv4_public: "203.0.113.9" };
   const outputs = outputsWithItem(before, item, { ...origin, tokenHash: "renewed" });
@@ -115,7 +115,7 @@ test("the types say which outputs may be null", () => {
   for (const name of optional) expect(properties[name]?.description).toMatch(/\bnull\b/i);
 });
 
-test("asserted inputs are recorded, and are not unread any more", () => {
+test("inputs that the program asserts are recorded, and no longer count as unread", () => {
   const imported = outputsOfItem({ id: "i-1", name: "web" }, origin);
   const news = inputsOf({ userData: new Secret("x") });
   const outputs = outputsWithAsserted(imported, news, ["flavorId", "userData"]);

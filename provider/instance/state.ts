@@ -27,14 +27,14 @@ export const unfinishedKey = "__unfinished";
 export const acceptedKey = "__accepted";
 
 /**
- * The key of an output that is true until a listing has shown the instance. The 202 may spell the name
- * differently from the list, and that difference is no drift.
+ * The key of an output that is true until a listing has shown the instance. The 202 (the response to the POST) may spell the
+ * name differently from the list, and that difference is no drift.
  */
 export const unlistedKey = "__unlisted";
 
 /**
  * The key of an output that is true if the outputs were made from a listing alone (import, `.get()`). An input that is
- * null in such outputs is not known, and is not known to be unset.
+ * null in such outputs may be set at the service, which does not show it.
  */
 const readKey = "__read";
 
@@ -45,7 +45,10 @@ const readKey = "__read";
  */
 const renamedFromKey = "__renamedFrom";
 
-/** Every input, and null if it is unset. So the state shows which inputs an instance was created without, and a change is shown before it happens (G5). */
+/**
+ * Returns every input, or null if it is unset. So the state shows which inputs an instance was created without, and a
+ * change is shown before it happens (G5).
+ */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
 }
@@ -59,7 +62,7 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
   });
 }
 
-/** Returns the outputs from the 202, the only response that shows `networks` and `createdAt`. */
+/** Returns the outputs from the 202 to the POST, the only response that shows `networks` and `createdAt`. */
 export function outputsOfAccepted(
   inputs: PropertyMap,
   accepted: Accepted,
@@ -86,13 +89,17 @@ export function outputsOfAccepted(
  * `networks` is empty.
  */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
-  const unread = inputsAsOutputs(propertyMap({}));
-  return outputsWithItem(propertyMap({ ...unread, networks: [], [readKey]: true }), item, origin);
+  const unknownInputs = inputsAsOutputs(propertyMap({}));
+  return outputsWithItem(
+    propertyMap({ ...unknownInputs, networks: [], [readKey]: true }),
+    item,
+    origin,
+  );
 }
 
 /**
- * Whether the outputs do not say what the input is. They do not after an import, until a program asserts the input, nor
- * if the input was too large for the state of an unfinished instance.
+ * Whether the outputs do not show the value of the input. That is so after an import, until the program's value is recorded,
+ * and if the input was too large for the state of an unfinished instance.
  */
 export function isUnread(name: InputName, outputs: PropertyMap): boolean {
   return (
@@ -163,8 +170,8 @@ export function renamed(
   const names = propertyMap({ requested: inputs["name"], listed: outputs["name"] });
   const { [renamedFromKey]: recorded } = outputs;
   const renamedFrom = isMap(recorded) ? recorded : names;
-  const isBack = stringProperty(renamedFrom, "listed") === listed;
-  const name = isBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
+  const isRenamedBack = stringProperty(renamedFrom, "listed") === listed;
+  const name = isRenamedBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
   return {
     inputs: propertyMap({ ...inputs, name }),
     outputs: propertyMap({
@@ -174,7 +181,7 @@ export function renamed(
   };
 }
 
-/** Whether the program asked for this name before the instance was renamed at the service. */
+/** Whether this is the name that the program asked for before the instance was renamed at the service. */
 export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undefined): boolean {
   const { [renamedFromKey]: renamedFrom } = outputs;
   if (!isMap(renamedFrom)) return false;
@@ -196,7 +203,7 @@ export function outputsWithAsserted(
   });
 }
 
-/** Returns the property if it is a string, without its secrecy. Undefined otherwise. */
+/** Returns the property without its secrecy if it is a string, and undefined otherwise. */
 export function stringProperty(map: PropertyMap | undefined, key: string): string | undefined {
   const value = reveal(map?.[key] ?? null);
   return typeof value === "string" ? value : undefined;

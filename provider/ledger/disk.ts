@@ -1,6 +1,6 @@
 /**
- * The ledger's operations on files, folders and locks. The files and folders that the operations make can be read only by
- * the user who runs the plugin.
+ * The ledger's operations on files, folders and locks. Only the user who runs the plugin can read the files and folders that
+ * the operations make (on Windows: as the parent folder allows).
  */
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
@@ -12,7 +12,7 @@ import type * as sqliteModule from "node:sqlite";
 export interface Disk {
   /** Returns the names in a folder. @throws if the folder can't be read */
   list(folder: string): string[];
-  /** Returns the size in bytes and the time of the last write. Returns undefined if the file does not exist. */
+  /** Returns the size in bytes and the time of the last write. Returns undefined if nothing has this path. */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
   /** Makes a folder and its parents, unless the folder exists. */
   makeFolder(folder: string): void;
@@ -126,8 +126,8 @@ function makeOneFolder(folder: string): void {
 const busyCode = 5;
 
 /**
- * Takes a lock. The lock is SQLite's lock on a database, which is an empty file. Only SQLite may open that file, since
- * closing any handle of a file on a POSIX system releases all locks that the process has on the file.
+ * Takes a lock. The lock is SQLite's lock on a database, which is an empty file. Once the file exists, only SQLite may open
+ * it, since closing any handle of a file on a POSIX system releases all locks that the process has on the file.
  */
 function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
   let database: sqliteModule.DatabaseSync | undefined;
@@ -148,7 +148,9 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
     return { release };
   } catch (error) {
     release();
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 === busyCode) return "held";
+    const { errcode = 0 } = error as { errcode?: number };
+    const primaryCode = errcode & 0xff; // The low byte. The rest is SQLite's extended code.
+    if (primaryCode === busyCode) return "held";
     return make || fs.existsSync(path) ? "failed" : "missing";
   }
 }

@@ -265,7 +265,7 @@ test("a session that only reads makes no files", async () => {
 test("only the user can read the files", async () => {
   const { openSession, folder, files } = makeLedgerFolder();
   await openSession().begin(newRecord("web"));
-  expect(files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
+  expect(files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of files()) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
@@ -430,7 +430,7 @@ test("`settle` writes once to a dead session's file, but not during a live sessi
   const after = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
   expect(after.startsWith(before)).toBe(true);
   expect(shared.records).toMatchObject([{ stage: "settled", settled: "discarded" }]);
-  expect(shared.files()).toEqual(["s1.jsonl", "s1.lock", "take.lock"]);
+  expect(shared.files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
 });
 
 test("a settled record stays settled, whatever its session writes afterwards", async () => {
@@ -536,8 +536,8 @@ test("a record of a session without a lock is `unlockable`, and is not taken ove
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
   const shared = makeLedgerFolder();
   const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
-  rmSync(join(shared.folder, "take.lock"));
-  mkdirSync(join(shared.folder, "take.lock"));
+  rmSync(join(shared.folder, "common.lock"));
+  mkdirSync(join(shared.folder, "common.lock"));
   const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
   expect(ledger.read().find(({ record }) => record.key === key)).toMatchObject({

@@ -1,20 +1,20 @@
 /**
  * Finds out which sessions are alive. A session that writes records holds a lock until it ends, if files can be
- * locked. A session that tests the lock of another takes it for a moment, so it holds a common lock during the test.
- * Otherwise, of two tests at once, one could take a dead session for alive. The ledger uses this file.
+ * locked. To test another session's lock, a session takes that lock for a moment. A second tester would then see it held,
+ * and count a dead session as alive. So each test holds the common lock. The ledger uses this file.
  */
 import { join } from "node:path";
 import type { Disk, Lock, LockFailure } from "./disk";
 
-/** Whether a session is alive. "unknown" if files can't be locked, or if one of the two locks could not be tested. */
+/** Whether a session is alive. "unknown" if the common lock was not obtained, or the session's lock could not be tested. */
 export type Liveness = "alive" | "dead" | "unknown";
 
 /** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxWaitMs = 2000;
 /** The name of the common lock's file, without `.lock`. */
-const commonLockName = "take";
+const commonLockName = "common";
 
-/** The sessions that have written to one ledger folder. */
+/** The sessions that have written records to one ledger folder. */
 export class Sessions {
   readonly #folder: string;
   readonly #ownSessionId: string;
@@ -46,9 +46,9 @@ export class Sessions {
 
   /** Takes the lock of this session. Returns undefined if files can't be locked. */
   lockOwn(): Lock | undefined {
-    const lock = this.#lock(this.#ownSessionId, true);
+    const lock = this.#lock(this.#ownSessionId, { make: true });
     if (typeof lock === "object") return lock;
-    // With a lock file but no lock, other sessions would take this session for dead.
+    // If the lock file exists but is not locked, other sessions count this session as dead.
     this.removeLock(this.#ownSessionId);
     return undefined;
   }
@@ -59,11 +59,11 @@ export class Sessions {
   }
 
   /**
-   * Runs `work` under the common lock, or without the lock if files can't be locked. Returns undefined, without
-   * running `work`, if another session holds the common lock for too long.
+   * Runs `work` while this session holds the common lock, or without the lock if files can't be locked; `isLocked` says
+   * which. Returns undefined, without running `work`, if another session holds the common lock for too long.
    */
   runLocked<T>(work: (isLocked: boolean) => T): T | undefined {
-    const lock = this.#takeCommonLock(true);
+    const lock = this.#takeCommonLock({ make: true });
     if (lock === "held") return undefined;
     try {
       return work(typeof lock === "object");
@@ -72,12 +72,12 @@ export class Sessions {
     }
   }
 
-  /** Returns whether each of these sessions is alive. Makes no file. */
+  /** Returns whether each of these sessions is alive. Makes no lock file. */
   livenessOf(sessionIds: ReadonlySet<string>): Map<string, Liveness> {
     const liveness = new Map<string, Liveness>([...sessionIds].map((id) => [id, "dead"]));
     const untested = [...sessionIds].filter((id) => !this.#dead.has(id));
     if (untested.length === 0) return liveness;
-    const lock = this.#takeCommonLock(false);
+    const lock = this.#takeCommonLock({ make: false });
     const isLocked = typeof lock === "object";
     for (const id of untested) liveness.set(id, isLocked ? this.testLiveness(id) : "unknown");
     if (isLocked) lock.release();
@@ -91,26 +91,29 @@ export class Sessions {
   testLiveness(sessionId: string): Liveness {
     if (sessionId === this.#ownSessionId) return "alive";
     if (this.#dead.has(sessionId)) return "dead";
-    const lock = this.#lock(sessionId, false);
+    const lock = this.#lock(sessionId, { make: false });
     if (lock === "held") return "alive";
     if (lock === "failed") return "unknown";
-    // A dead session's file with records is removed before the lock file. So a session that has the first but not the
-    // second could not lock files.
+    // Pruning removes the records file before the lock file. So a session with a records file but no lock file could not
+    // lock files.
     if (lock === "missing" && this.#disk.stat(this.filePath(sessionId))) return "unknown";
     if (typeof lock === "object") lock.release();
     this.#dead.add(sessionId);
     return "dead";
   }
 
-  #takeCommonLock(make: boolean): Lock | LockFailure {
-    const lock = this.#lock(commonLockName, make, this.#waitMs);
-    // A wait blocks the process. So after a wait that did not get the lock, the next attempts do not wait. Once the lock
-    // is free again, attempts may wait again.
+  #takeCommonLock({ make }: { make: boolean }): Lock | LockFailure {
+    const lock = this.#lock(commonLockName, { make, waitMs: this.#waitMs });
+    // A wait blocks the process. So after a wait that did not get the lock, the next attempts do not wait. Once an attempt
+    // has found the lock free, attempts may wait again.
     this.#waitMs = lock === "held" ? 0 : maxWaitMs;
     return lock;
   }
 
-  #lock(name: string, make: boolean, waitMs = 0): Lock | LockFailure {
+  #lock(
+    name: string,
+    { make, waitMs = 0 }: { make: boolean; waitMs?: number },
+  ): Lock | LockFailure {
     return this.#disk.lock(this.#lockPath(name), { make, waitMs });
   }
 

@@ -135,7 +135,7 @@ test("no removed file comes back if files are pruned while other processes settl
       .filter(({ record }) => record.stage !== "settled"),
   ).toEqual([]);
   await new Child("four", "prune", "1").ended;
-  expect(readdirSync(folder).sort()).toEqual(["four0.jsonl", "four0.lock", "start", "take.lock"]);
+  expect(readdirSync(folder).sort()).toEqual(["common.lock", "four0.jsonl", "four0.lock", "start"]);
 });
 
 test("two processes that write to one ledger without a pause damage no record", async () => {
@@ -155,5 +155,5 @@ test("two processes that write to one ledger without a pause damage no record", 
   for (const { record } of shared) expect(record).toMatchObject({ settled: "state" });
   expect(entries.filter(({ inFlight }) => inFlight)).toEqual([]);
   expect(warnings).toEqual([]);
-  expect(existsSync(join(folder, "take.lock"))).toBe(true);
+  expect(existsSync(join(folder, "common.lock"))).toBe(true);
 });

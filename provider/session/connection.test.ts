@@ -155,7 +155,7 @@ test.each([
     for (let n = 0; n < 2; n++) expect(await renew(liveToken)).toBeUndefined();
     expect(messages.all).toEqual([
       expect.stringMatching(
-        /^warning the service refused the token, and there is no new one: the file .* \(COMPUTE_API_TOKEN_FILE\) /,
+        /^warning the service refused the token, and no other can be used: the file .* \(COMPUTE_API_TOKEN_FILE\) /,
       ),
     ]);
     expect(messages.all[0]).toContain(why);

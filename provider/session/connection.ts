@@ -15,9 +15,9 @@ import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
 
-/** How long a new token is searched for in the token's file after a 401. */
+/** After a 401, the token's file is searched this long for a new token. */
 const newTokenMs = 2000;
-/** The time between two reads of the file in this search. */
+/** The pause between two reads of the file in this search. */
 const rereadMs = 250;
 /** How long the check of a new token may take. */
 const checkSeconds = 10;
@@ -31,14 +31,14 @@ export class Connection {
   readonly #ctx: ProviderContext;
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
-  /** Whether this session has seen the instance with this id, in a listing or as its own. */
+  /** Whether this session has seen the instance with this id, in its latest listing or as its own. */
   readonly #isKnown: (id: string) => boolean;
   #api: Promise<ComputeApi> | undefined;
-  /** The check of the token: still running, successful, or failed for good. Undefined if the next call must check. */
+  /** The check of the token, which is running, has succeeded, or has failed for good. Undefined if the next call must check. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** Whether an origin was made. From then on, the session belongs to the tenant of the token that it had then. */
+  /** Whether `open` has given out an origin. From then on, the session belongs to the tenant of the token that it had then. */
   #hasOrigin = false;
   /** The search for a new token that is under way. */
   #renewal: Promise<string | undefined> | undefined;
@@ -115,8 +115,8 @@ export class Connection {
   }
 
   /**
-   * Reads the file until it has another usable token, but for about `newTokenMs` at most. The program that writes the file
-   * may replace the token a moment later than the service.
+   * Reads the file again and again until it has another usable token, for about `newTokenMs` at most. The program that
+   * writes the file may replace the token a moment later than the service does.
    */
   async #searchNewToken(file: string): Promise<string | undefined> {
     const { clock, messages } = this.#ctx;
@@ -124,11 +124,12 @@ export class Connection {
     for (;;) {
       const hadOrigin = this.#hasOrigin;
       const found = await this.#readNewToken(file);
-      // If another call has made the session's first origin meanwhile, the new token has to be of the same tenant.
+      // Another call has made the first origin meanwhile, so read again, this time with the check of the tenant.
       if (hadOrigin !== this.#hasOrigin) continue;
       if ("token" in found) {
         this.#token = found.token;
-        // No origin has the hash of the old token yet, so origins, digests and hashed names can all use the new one.
+        // Nothing was hashed with the old token yet. Later, the settings keep the first token, so that all hashes of a
+        // session agree.
         if (!this.#hasOrigin) this.#settings.apiToken = found.token;
         messages.info(
           `the service refused the token; the run continues with the new one in ${file}`,
@@ -148,22 +149,24 @@ export class Connection {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
     const { tokenKind } = this.#settings;
-    const describe = (problem: string) => tokenFileProblem(file, problem);
-    if (content.token === this.#token) return describe("still holds the refused token");
+    const problemWith = (problem: string) => tokenFileProblem(file, problem);
+    if (content.token === this.#token) return problemWith("still holds the refused token");
     const newKind = tokenKindOf(content.token);
     // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
     if (newKind !== tokenKind) {
-      return describe(`holds a ${newKind} token now, but this run began with a ${tokenKind} one`);
+      return problemWith(
+        `holds a ${newKind} token now, but this run began with a ${tokenKind} one`,
+      );
     }
     const doubt = this.#hasOrigin ? await this.#doubtOfTenant(content.token) : undefined;
     return doubt === undefined
       ? content
-      : describe(`holds another token now, ${doubt}. Run again to use it`);
+      : problemWith(`holds another token now, ${doubt}. Run again to use it`);
   }
 
   /**
-   * Returns why the token may be of another tenant than this session, as a clause. Undefined if the listing with the token
-   * shows an instance that this session has seen.
+   * Returns why the token may be of another tenant than this session, as a clause. Undefined if a listing with the
+   * token shows an instance that this session has seen, in its latest listing or as its own.
    */
   async #doubtOfTenant(token: string): Promise<string | undefined> {
     const api = await this.#createApi(token);
@@ -183,7 +186,7 @@ export class Connection {
     if (this.#lastProblem === problem) return;
     this.#lastProblem = problem;
     this.#ctx.messages.warning(
-      `the service refused the token, and there is no new one: ${problem}`,
+      `the service refused the token, and no other can be used: ${problem}`,
     );
   }
 
@@ -216,7 +219,7 @@ export class Connection {
   }
 
   async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
-    // Loaded with the first request: many previews send no request, and loading undici would slow down every start.
+    // The client is loaded with the first request, because many previews send none, and loading undici takes time.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;

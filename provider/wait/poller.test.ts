@@ -9,8 +9,11 @@ const never = new AbortController().signal;
 /** Waits for an instance. `problems` has the problem of each look, or undefined for a look without one. */
 function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
-  const onLook = (_: unknown, problem: string | undefined) => void problems.push(problem);
-  return { verdict: session.poller.waitWhileProvisioning(id, { after, signal, onLook }), problems };
+  const onListing = (_: unknown, problem: string | undefined) => void problems.push(problem);
+  return {
+    verdict: session.poller.waitWhileProvisioning(id, { after, signal, onListing }),
+    problems,
+  };
 }
 
 /** From this clock time on, every listed instance is ACTIVE. */
@@ -140,7 +143,7 @@ test("an error in one wait's callback ends neither the poller nor the other wait
   const broken = world.session.poller.waitWhileProvisioning("i-1", {
     after: 0,
     signal: never,
-    onLook: () => {
+    onListing: () => {
       throw defect;
     },
   });

@@ -17,7 +17,7 @@ interface Wait {
   afterMark: number;
   state: WaitState;
   /** Called after each look with the listing, or with the message of a transient error. */
-  onLook: (listing: Listing | undefined, problem: string | undefined) => void;
+  onListing: (listing: Listing | undefined, problem: string | undefined) => void;
   resolve: (result: WaitResult) => void;
   reject: (error: unknown) => void;
 }
@@ -66,7 +66,7 @@ export class Poller {
    * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
    * is repeated.
    *
-   * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
    */
   async waitWhileProvisioning(
     id: string,
@@ -77,14 +77,14 @@ export class Poller {
       settledAt?: number;
       signal: AbortSignal;
       /** Called after each look with the listing, or with the message of a transient error. */
-      onLook: Wait["onLook"];
+      onListing: Wait["onListing"];
     },
   ): Promise<WaitResult> {
     const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
-    const { after, settledAt = 0, signal, onLook } = options;
+    const { after, settledAt = 0, signal, onListing } = options;
     const state = new WaitState(id, this.#pollIntervalMs, settledAt);
     const startedAt = this.#clock.now();
-    const wait: Wait = { startedAt, afterMark: after, state, onLook, resolve, reject };
+    const wait: Wait = { startedAt, afterMark: after, state, onListing, resolve, reject };
     this.#waits.add(wait);
     // The new wait may need an earlier look than the poller has planned for the other waits.
     this.#nextLook = Math.min(this.#nextLook, this.#nextLookFor(startedAt));
@@ -143,14 +143,15 @@ export class Poller {
       listing = await this.#listings.get({ notBefore }, new AbortController().signal);
     } catch (error) {
       this.#forEachWait((wait) => {
-        if (error instanceof RequestError && error.transient) wait.onLook(undefined, error.message);
+        if (error instanceof RequestError && error.transient)
+          wait.onListing(undefined, error.message);
         else wait.reject(error);
       });
       return 1;
     }
     this.#forEachWait((wait) => {
       if (listing.beginMark <= wait.afterMark) return;
-      wait.onLook(listing, undefined);
+      wait.onListing(listing, undefined);
       const result = wait.state.judge(listing);
       if (result) wait.resolve(result);
     });

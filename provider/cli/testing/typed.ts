@@ -2,6 +2,7 @@
 import { Redactor } from "../../redaction";
 import { run } from "../run";
 
+/** The result of a command line. */
 export interface Typed {
   /** The exit code. */
   code: number;
@@ -11,6 +12,7 @@ export interface Typed {
   warnings: string[];
 }
 
+/** Runs a command line with this environment. */
 export async function typed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Typed> {
   const redactor = new Redactor();
   const lines: string[] = [];
