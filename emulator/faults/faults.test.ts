@@ -275,6 +275,17 @@ describe("the instance that a POST makes", () => {
     expect(await newCaller().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
   });
 
+  test("is the only thing that a fault of an instance or a listing is used up by", async () => {
+    const ending = emulator.control.fault({ kind: "endsAs", status: "OFFLINE" });
+    const omitting = emulator.control.fault({ kind: "omitItem" });
+    await newCaller().ask("GET", "/account");
+    expect([ending.hits, omitting.hits]).toEqual([0, 0]);
+    await newCaller().create("web");
+    clock.advance(11);
+    expect(await newCaller().statuses()).toEqual([]);
+    expect(await newCaller().statuses()).toEqual(["OFFLINE"]);
+  });
+
   test("ends in a status that the API document does not list and no filter finds", async () => {
     onCreate({ kind: "endsAs", status: "RESCUE" });
     await newCaller().create("odd");

@@ -9,6 +9,8 @@ import type { LoggedRequest } from "../requestLog";
 import {
   faultScript,
   isDeliveryFault,
+  isInstanceFault,
+  isListFault,
   type Fault,
   type FaultKind,
   type FaultScript,
@@ -81,6 +83,13 @@ export class ScriptedFault implements FaultHandle {
   /** Returns whether the fault applies to this request, and counts the request if it does. */
   take(request: LoggedRequest): boolean {
     if (this.isSpent || !isMatch(this.#match, request)) return false;
+    // A fault that no request of this kind can meet is not used up by it.
+    if (isInstanceFault(this.fault) && request.method !== "POST") return false;
+    if (
+      isListFault(this.fault) &&
+      !(request.method === "GET" && request.path.endsWith("/instances"))
+    )
+      return false;
     if (this.#skipsLeft > 0) {
       this.#skipsLeft--;
       return false;

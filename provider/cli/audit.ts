@@ -325,9 +325,17 @@ function findPendingCreates(
   const secondPending = pendingInStates(second);
   const isUnderWay = (urn: string) =>
     creates.some(({ live, record }) => live && record.urn === urn);
+  // Pulumi keeps a pending create that a later run has continued, until `pulumi refresh --clear-pending-creates`.
+  const heldNames = second.managed.flatMap(({ name, resources }) =>
+    resources.map(({ stack, urn }) => ({ name, stack, urn })),
+  );
+  const isHeld = (stack: string, urn: string, name: string | undefined) =>
+    heldNames.some((it) => it.stack === stack && it.urn === urn && it.name === name);
   const stateCreates = pendingInStates(first).filter(
-    ({ stack, urn }) =>
-      secondPending.some((it) => it.stack === stack && it.urn === urn) && !isUnderWay(urn),
+    ({ stack, urn, name }) =>
+      secondPending.some((it) => it.stack === stack && it.urn === urn) &&
+      !isUnderWay(urn) &&
+      !isHeld(stack, urn, name),
   );
   const ledgerCreates = creates
     .filter(({ isHere, live }) => isHere && !live)
@@ -399,7 +407,7 @@ function printReport(
       describeInstance(it),
       ...it.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
     ]),
-    "Keep one resource of each instance. Take the others out of their programs, and then out of their states: `pulumi state delete --force <urn> --stack <stack>` (--force, because an import protects the resource).",
+    "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete --force <urn> --stack <stack>` (--force, because an import protects the resource).",
   );
   const rowOf = ({ urn, name, at, id, stack }: PendingCreate) => [
     ...[urn, name && `"${name}"`, at && `started ${at}`, id],
@@ -424,12 +432,12 @@ function printReport(
   printSection(
     "Not decided",
     report.undecided.map(({ what, why }) => [`${what}: ${why}`]),
-    "Run `audit` again later, or after the cause is fixed.",
+    "Run `audit` again later, or with settings that reach them.",
   );
   printSection(
     "Not compared",
     report.notComparable.map(({ id, stack, why }) => [id, stack, why]),
-    "Run `audit` with their base URL and token, too. --stack NAME reads both from a stack.",
+    "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both.",
   );
   print("");
   print(outcomes[exitCode].verdict);

@@ -70,8 +70,14 @@ function listPending({ env, print, warn }: Terminal): void {
     if (unlockable) {
       print("  its run may not have ended: files can't be locked here, so this is not known");
     }
-    // `pulumi up` does not resume a create whose id an engine may have saved (`replied`), nor a create without a stack.
-    if (stage !== "replied" && !stateless) print("  take it over: pulumi up");
+    // The state may have the instance of a create whose id an engine has received (`replied`).
+    if (!stateless) {
+      print(
+        stage === "replied"
+          ? "  first: pulumi up, which continues with the instance if the state has it"
+          : "  take it over: pulumi up",
+      );
+    }
     print(`  take it over by hand: ${importCommand(record, id ?? "<id>")}`);
     print(
       `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,

@@ -56,11 +56,12 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
   }
   if (settings.deletePolicy === "fail") {
+    const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
     throw new OperationFailed([
       `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
       "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\``,
-      "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
+      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
+      `  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
     ]);
   }
   // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.

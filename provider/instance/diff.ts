@@ -260,7 +260,7 @@ function warnIfOutOfReach(session: Session, request: DiffRequest): void {
   const { id, urn } = request;
   const difference = differenceFrom(request, session.connection.place());
   if (!difference) return;
-  const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails`;
+  const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
   session.warnOnce("out of reach", message, urn);
 }
 

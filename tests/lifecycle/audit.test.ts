@@ -145,6 +145,18 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   });
 });
 
+test("a pending operation of a create that a later run has continued is not reported", async () => {
+  await withWorld({}, async (world) => {
+    world.service.control.insert({ id: "i-1", name: "web" });
+    for (const pending of ["web", "db"]) {
+      const state = { held: [{ name: "web", id: "i-1" }], pending: [pending] };
+      const { code, openCreates } = await auditData(world, fakePulumi(world, { a: state }));
+      expect(code).toBe(pending === "web" ? 0 : 1);
+      expect(openCreates).toHaveLength(code as number);
+    }
+  });
+});
+
 test("an instance that the settings of its own stack do not reach is not decided", async () => {
   await withWorld({}, async (world) => {
     const held = [{ name: "paid", id: "i-paid", origin: { tokenKind: "live" } }] as const;
