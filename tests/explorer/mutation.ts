@@ -15,7 +15,7 @@ import type { Rules } from "./slice";
 export interface Mutant {
   /** The rule that is left out, in words. */
   rule: string;
-  /** The name of the slice in which a promise must break. */
+  /** The name of the slice in which a history must break an invariant. */
   slice: string;
   /** The code of the protocol that contains the rule. */
   from: string;
