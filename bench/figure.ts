@@ -54,6 +54,7 @@ function spread(values: readonly number[]): Spread {
   return { min: Math.min(...values), median: median(values), runs: values.length };
 }
 
+/** Returns the middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -61,7 +62,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? below : (below + above) / 2;
 }
 
-/** For each contestant, a function that measures one run. Undefined for a peer that this machine does not have. */
+/** What is compared: by name, a function that measures one run. Undefined for a peer that this machine does not have. */
 type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
 type Samples<C extends Contestants> = {
   [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];

@@ -11,6 +11,7 @@ import type { Tools } from "../tools";
 const goPeer = "a Go provider that answers at once";
 const stockPeer = "a stock provider that answers at once";
 
+/** Measures one instance, and many at once. */
 export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
   return [
     ...(await oneInstance(tools, quick ? 1 : 9)),

@@ -59,7 +59,7 @@ test("the packages that the Registry tries to install have names that it accepts
     expect(name).toMatch(/^[A-Za-z0-9._@/-]+$/);
 });
 
-test("the pages of the Registry are those two", () => {
+test("the pages for the Registry are the overview and the installation page", () => {
   expect(pages.filter(isOnRegistry).map(({ name }) => name)).toEqual([
     overview.name,
     installation.name,
@@ -127,7 +127,7 @@ test("each chooser has a tab for each language, and its shortcodes are well form
   }
 });
 
-/** What breaks where the Registry shows a page: relative images, relative links in HTML, links to Markdown files. */
+/** Matches what breaks on the Registry: relative images, relative links in HTML, and links to Markdown files. */
 const breaking = [
   /<img[^>]+src=["'](\.|\/|[^h])/,
   /!\[[^\]]*\]\((\.|\/)/,

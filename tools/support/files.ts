@@ -24,7 +24,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
 /** Returns the SHA-256 of the parts, in hexadecimal. */
 export function hashOf(parts: Iterable<string | Uint8Array>): string {
   const hash = createHash("sha256");
-  // The lengths are hashed too, so that the same bytes in other parts have another hash.
+  // The lengths are hashed, too, so that the same bytes, divided in another way, have another hash.
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
 }
