@@ -62,7 +62,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? below : (below + above) / 2;
 }
 
-/** What is compared: by name, a function that measures one run. Undefined for a peer that this machine does not have. */
+/**
+ * What is compared: by name, a function that measures one run. Undefined for a peer that this machine does not have.
+ */
 type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
 type Samples<C extends Contestants> = {
   [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];
@@ -101,7 +103,9 @@ export function amount(value: number, unit: Unit): string {
   return `${round(value)} ${unit}`;
 }
 
-/** Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers. */
+/**
+ * Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers.
+ */
 export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

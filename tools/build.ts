@@ -117,7 +117,7 @@ function sdkSources(): string[] {
   return files.map((file) => `${sdk}/${file}`);
 }
 
-/** Returns the launcher for a POSIX shell. It uses `exec`, so that the process that the engine starts is the provider itself. */
+/** Returns the launcher for a POSIX shell. Its `exec` makes the process that the engine starts the provider. */
 function shellLauncher(node: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node it was built with. Made by \`npm run build\`.

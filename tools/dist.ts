@@ -44,7 +44,7 @@ const toolSources = [
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
 ];
 
-/** Builds a platform's executable unless it is up to date, and returns its path. Downloads the platform's Node if needed. */
+/** Builds a platform's executable unless it is up to date, and returns its path. May download its Node. */
 export async function ensureExecutable(platform = thisPlatform()): Promise<string> {
   const path = executableOf(platform);
   await ensureProduct({

@@ -1,7 +1,7 @@
 /**
- * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then it explores
- * the protocol without each of its rules in turn (mutants). Without any rule, some promise must break. It prints the
- * outcome of each.
+ * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then it
+ * explores the protocol without each of its rules in turn (mutants). Without any rule, some promise must break. It
+ * prints the outcome of each.
  *
  *   --slice NAME            explores only this slice
  *   --deep                  adds one fault to each slice, and explores also the slices that take minutes

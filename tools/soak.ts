@@ -1,7 +1,8 @@
 /**
- * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten minutes
- * by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the end whether
- * the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which Windows does not have.
+ * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten
+ * minutes by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the
+ * end whether the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which
+ * Windows does not have.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -21,11 +22,13 @@ const restMs = 30_000;
 
 /** The share by which memory may grow from the second third of the lines to the last third. */
 const maxGrowth = 0.1;
-/** How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log. */
+/**
+ * How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log.
+ */
 const maxKeptOpen = 5;
 /**
- * How many files the plugin may have open: for each instance, one connection that is kept and one for its POST, which never
- * shares a connection, so that no instance is created twice (G2), and some files that are not sockets.
+ * How many files the plugin may have open: for each instance, one connection that is kept and one for its POST, which
+ * never shares a connection, so that no instance is created twice (G2), and some files that are not sockets.
  */
 const maxOpen = 2 * waveSize + 50;
 

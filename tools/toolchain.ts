@@ -29,7 +29,7 @@ export interface ToolchainOptions {
   languages?: readonly Language[];
   /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of an installed one. */
   oldest?: boolean;
-  /** A download of the official archive that has begun already. Resolves when it has ended, even if it failed. Never rejects. */
+  /** A download of the official archive that has begun. Resolves at its end, even if it failed. Never rejects. */
   begun?: Promise<void>;
   /** Prints a line, such as the one that names the Pulumi CLI in use. */
   say?: (line: string) => void;

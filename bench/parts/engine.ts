@@ -1,6 +1,6 @@
 /**
- * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have no
- * service to call.
+ * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have
+ * no service to call.
  */
 import { dirname } from "node:path";
 import { figure, seconds, takeTurns, type Figure } from "../figure";

@@ -1,4 +1,6 @@
-/** Tests the templates for `pulumi new`. Each makes a project that runs, with the settings that its questions ask for. */
+/**
+ * Tests the templates for `pulumi new`. Each makes a project that runs, with the settings that its questions ask for.
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

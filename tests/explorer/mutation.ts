@@ -1,4 +1,6 @@
-/** Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it. */
+/**
+ * Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { transformSync } from "esbuild";

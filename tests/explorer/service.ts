@@ -144,8 +144,8 @@ function listingMoves(scene: Scene): Move[] {
 }
 
 /**
- * Results of the search for an id, which is one step here. The real search (find.ts) waits for the settling time itself, and
- * reports an instance as gone only if that is proven.
+ * Results of the search for an id, which is one step here. The real search (find.ts) waits for the settling time
+ * itself, and reports an instance as gone only if that is proven.
  */
 function searchMoves(scene: Scene, id: string): Move[] {
   const { model, world, run, call } = scene;

@@ -34,7 +34,9 @@ export interface Instance {
   listed: boolean;
   /** Whether its settling time is over. */
   settled: boolean;
-  /** Whether its POST got no answer, and the service has not carried that POST out yet. Listings never show it before. */
+  /**
+   * Whether its POST got no answer, and the service has not carried that POST out yet. Listings never show it before.
+   */
   isMadeLate: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;

@@ -254,8 +254,8 @@ function isSystemError(error: unknown): boolean {
 }
 
 /**
- * Appends in place if the buffer is large enough, and otherwise in a new buffer of twice the size. This keeps many small
- * appends cheap.
+ * Appends in place if the buffer is large enough, and otherwise in a new buffer of twice the size. This keeps many
+ * small appends cheap.
  */
 function appended(bytes: Buffer, more: Buffer): Buffer {
   const size = bytes.length + more.length;

@@ -10,8 +10,8 @@ const halfAnHourSeconds = 1800;
 /** The inputs of each instance, by resource name. */
 const instanceInputs = program(40);
 /**
- * How much memory each instance may keep: its id and its ledger record stay, so that no instance is lost (G1) or created
- * twice (G2). The simulated disk is in memory as well.
+ * How much memory each instance may keep: its id and its ledger record stay, so that no instance is lost (G1) or
+ * created twice (G2). The simulated disk is in memory as well.
  */
 const maxBytesEach = 10_000;
 

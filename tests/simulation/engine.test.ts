@@ -92,8 +92,8 @@ class RecordedRuns {
   }
 
   /**
-   * Expects the calls since the last comparison to be those of the real engine in this operation. With `firstOnly`, only
-   * those of its first session.
+   * Expects the calls since the last comparison to be those of the real engine in this operation. With `firstOnly`,
+   * only those of its first session.
    */
   expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
     const before = this.log.slice(0, this.#compared);

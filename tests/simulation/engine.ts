@@ -54,7 +54,9 @@ export class Stack {
 export interface EngineContext {
   /** Awaited before and after calls and before saves. Never resolves after the engine has been killed. */
   pause(): Promise<void>;
-  /** Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does. */
+  /**
+   * Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does.
+   */
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
   /** Returns the id of a new provider resource. */

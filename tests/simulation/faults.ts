@@ -1,7 +1,4 @@
-/**
- * The faults of a request in the simulation. `acted` says whether the service does what the request asks for before the
- * fault.
- */
+/** The faults of a request in the simulation. `acted`: the service has done what was asked before the fault. */
 import type { InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
 /** What goes wrong with one request. */
@@ -79,8 +76,8 @@ export const listFaults: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * A complete list without an existing instance. A run has it at most once, because after two such lists the instance counts
- * as gone by the API document (G3: an instance is never wrongly reported as deleted).
+ * A complete list without an existing instance. A run has it at most once, because after two such lists the instance
+ * counts as gone by the API document (G3: an instance is never wrongly reported as deleted).
  */
 export const hidingFaults: Readonly<Record<string, Fault>> = {
   "an empty list": { kind: "body", text: '{"object":"list","data":[],"has_more":false}' },

@@ -49,7 +49,7 @@ export interface RunPlan {
    * only the last save does, as with PULUMI_SKIP_CHECKPOINTS.
    */
   saves: "each step" | "at the end" | "the first only";
-  /** How many milliseconds after the previous run has begun this one begins. Undefined if it waits for the end of that run. */
+  /** How long after the beginning of the previous run this run begins. Undefined if it waits for the end of that run. */
   besideAfterMs: number | undefined;
   /** What a person does before this run: at the portal of the service, or to the clocks. */
   before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
@@ -70,7 +70,7 @@ export interface History {
   /** Whether `compute:cursorParameter` is set, with which a listing has more than one page. */
   hasCursor: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
-  /** The number of other instances that the token lists. With more than 100 of them and no cursor, no listing is complete. */
+  /** The number of other instances of the token. If more than 100, no listing without a cursor is complete. */
   otherInstances: number;
   provisioningSeconds: number;
   /** The longest time between the creation of an instance and the first listing that shows it. */

@@ -127,12 +127,12 @@ export class PluginProcess {
   /** For each call under way, a function that rejects it. */
   readonly #rejections = new Set<() => void>();
 
-  /** Sends the signal that an engine sends at its end. The process is killed once its calls have ended, or some seconds later. */
+  /** Sends the signal of an engine's end. The process dies once its calls have ended, or some seconds later. */
   signal(): void {
     this.#endWithin(afterSignalMs, false);
   }
 
-  /** Models the death of the engine: nobody reads responses any more. A POST under way may still end, so that its id is recorded. */
+  /** Models the death of the engine: nobody reads responses any more. A POST under way may still end. */
   orphan(): void {
     this.hasEngine = false;
     this.#endWithin(afterEngineMs, true);

@@ -1,6 +1,7 @@
 /**
  * Tests hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right (G7)
- * although a listing without a cursor shows only 100 instances (docs/scaling.md, section "A thousand instances without a cursor").
+ * although a listing without a cursor shows only 100 instances (docs/scaling.md, section "A thousand instances without
+ * a cursor").
  */
 import { expect, test } from "@jest/globals";
 import { isUnfinished } from "./machine";

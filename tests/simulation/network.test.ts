@@ -19,7 +19,9 @@ import { Timeline } from "./timeline";
 
 /** The number of requests that the fault applies to: all tries of a GET. */
 const times = 4;
-/** Longer than any jump of the clock that advances by itself, so that this time-out never fires while a socket works. */
+/**
+ * Longer than any jump of the clock that advances by itself, so that this time-out never fires while a socket works.
+ */
 const requestTimeoutMs = 3_600_000;
 const insert = { id: "i-0", name: "old" };
 

@@ -107,8 +107,8 @@ export class Network {
   }
 
   /**
-   * Lets the service act unless the fault prevents it. Returns the response, "none" if nothing ever arrives, or "cut" if
-   * the connection ends.
+   * Lets the service act unless the fault prevents it. Returns the response, "none" if nothing ever arrives, or "cut"
+   * if the connection ends.
    */
   #serve(
     sent: SentRequest,

@@ -1,6 +1,6 @@
 /**
- * Tests a slow and overloaded service, which answers one request in five with 503, at random: each instance is created once (G2)
- * and none is lost (G1).
+ * Tests a slow and overloaded service, which answers one request in five with 503, at random: each instance is created
+ * once (G2) and none is lost (G1).
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";

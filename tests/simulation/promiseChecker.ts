@@ -72,7 +72,7 @@ export class PromiseChecker {
     return this.#service.control.has(id);
   }
 
-  /** Called with each message that a person reads. If it shows an import command, it names the instances whose ids it has. */
+  /** Called with each message that a person reads. A message with an import command names the ids in it. */
   onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
     for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
@@ -142,7 +142,9 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
-  /** Called when a state is saved, with the ids before and after. An instance that it drops must be gone or let go (3). */
+  /**
+   * Called when a state is saved, with the ids before and after. An instance that it drops must be gone or let go (3).
+   */
   onSave(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
@@ -160,8 +162,8 @@ export class PromiseChecker {
   }
 
   /**
-   * Called at the end. Every existing instance must be in a state, or have been named or let go, or the next create must
-   * be able to find it (1).
+   * Called at the end. Every existing instance must be in a state, or have been named or let go, or the next create
+   * must be able to find it (1).
    */
   onEnd(records: readonly LedgerRecord[]): void {
     const held = this.#stacks.flatMap(({ ids }) => ids);

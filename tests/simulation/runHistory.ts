@@ -327,8 +327,8 @@ class HistoryRun {
   /** Does what a person does before this run. */
   async #actBefore({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks change together, and only after the settling time of every instance. A machine whose clock is an hour
-      // ahead would take a new instance for an old one.
+      // All clocks change together, and only after the settling time of every instance. A machine whose clock is an
+      // hour ahead would take a new instance for an old one.
       await this.#waitForAllRuns();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {

@@ -1,4 +1,6 @@
-/** Checks that the licences of the packages in the plugin, and of the modules that the Go SDK needs, are ones we accept. */
+/**
+ * Checks that the licences of the packages in the plugin, and of the modules that the Go SDK needs, are ones we accept.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

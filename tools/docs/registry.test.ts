@@ -1,6 +1,6 @@
 /**
- * Repeats the rules by which the Pulumi Registry (github.com/pulumi/registry) admits a community package, as far as they
- * can be checked before a release:
+ * Repeats the rules by which the Pulumi Registry (github.com/pulumi/registry) admits a community package, as far as
+ * they can be checked before a release:
  *
  * - tools/resourcedocsgen/cmd/metadata.go: the name, version, publisher and category of the schema, and front matter;
  * - scripts/ci/community-package/*.py, which check a pull request: which names, versions and links are safe, and which
@@ -106,7 +106,11 @@ test("the installation page has SDKs, the plugin's command, and settings from co
     expect(commands.some((block) => block.text.includes(command))).toBe(true);
 });
 
-/** Returns the languages of each chooser. @throws if a shortcode has the delimiters of another, which breaks the page */
+/**
+ * Returns the languages of each chooser.
+ *
+ * @throws if a shortcode has the delimiters of another, which breaks the page
+ */
 function languagesOf({ name, text }: Page): string[] {
   const shortcodes = [...text.matchAll(/\{\{.*?\}\}/g)].map(([shortcode]) => shortcode);
   const wellFormed =

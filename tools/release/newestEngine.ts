@@ -38,7 +38,11 @@ export async function newestPulumi(
   return { version, url, sha256 };
 }
 
-/** Runs the core tests with the newest Pulumi CLI, and sets the exit code. @throws {ToolError} if it can't be downloaded */
+/**
+ * Runs the core tests with the newest Pulumi CLI, and sets the exit code.
+ *
+ * @throws {ToolError} if it can't be downloaded
+ */
 export async function tryNewestEngine(): Promise<void> {
   const release = await newestPulumi();
   // The folder is not .tools/bin, because `onPath` ignores what is there.

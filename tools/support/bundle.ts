@@ -10,7 +10,7 @@ interface Bundle {
   inputs: readonly string[];
 }
 
-/** Leaves the emulator out of a bundle that imports it. It is a file beside the bundle, which is loaded when it is needed. */
+/** Leaves the emulator out of a bundle that imports it. The bundle loads it from a file beside it when needed. */
 const emulatorBeside: Plugin = {
   name: "emulator-beside",
   setup(build) {

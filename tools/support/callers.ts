@@ -27,7 +27,9 @@ export class Callers {
     files.forEach(visit);
   }
 
-  /** Returns the names of the entries that can reach the node, sorted. They may include too many entries, but lack none. */
+  /**
+   * Returns the names of the entries that can reach the node, sorted. They may include too many entries, but lack none.
+   */
   entriesOf(node: ts.Node): string[] {
     const reached = new Set<Part>([partOf(node)]);
     const entries = new Set<string>();

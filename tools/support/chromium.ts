@@ -1,7 +1,7 @@
 /**
- * Controls a Chromium without a window, which shows one of our pages for a test or a picture. This file uses Chromium's own
- * protocol (https://chromedevtools.github.io/devtools-protocol/), because each package that does so would be a large
- * download for `npm start`.
+ * Controls a Chromium without a window, which shows one of our pages for a test or a picture. This file uses Chromium's
+ * own protocol (https://chromedevtools.github.io/devtools-protocol/), because each package that does so would be a
+ * large download for `npm start`.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -143,7 +143,9 @@ export class BrowserPage {
   }
 }
 
-/** Starts the Chromium at `path`, and returns an empty page. Disposing of the page ends Chromium and deletes its files. */
+/**
+ * Starts the Chromium at `path`, and returns an empty page. Disposing of the page ends Chromium and deletes its files.
+ */
 export async function startChromium(path: string): Promise<BrowserPage & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const profile = mkdtempSync(join(tmpdir(), "compute-chromium-"));

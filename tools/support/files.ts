@@ -35,8 +35,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Returns a field of an error. `instanceof Error` is false for errors of Node in tests, because jest gives each test file
- * its own `Error`.
+ * Returns a field of an error. `instanceof Error` is false for errors of Node in tests, because jest gives each test
+ * file its own `Error`.
  */
 export function fieldOf(error: unknown, name: string): unknown {
   return typeof error === "object" && error !== null

@@ -16,8 +16,8 @@ export function runTool<Config extends ParseArgsConfig>(
 }
 
 /**
- * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a defect,
- * so it is printed with its stack.
+ * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a
+ * defect, so it is printed with its stack.
  */
 export function runWithArguments(main: (args: string[]) => Promise<void>): void {
   const [script = "", ...args] = process.argv.slice(1);

@@ -1,4 +1,6 @@
-/** Tests the download of the Pulumi CLI with a local server, which serves, cuts, changes, refuses or delays an archive. */
+/**
+ * Tests the download of the Pulumi CLI with a local server, which serves, cuts, changes, refuses or delays an archive.
+ */
 import { afterAll, expect, jest, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import {
@@ -44,7 +46,7 @@ interface Setup {
   begin?: (archive: string) => Promise<void>;
 }
 
-/** Downloads from a server that answers in this way. Returns the CLI, the requested paths, the messages, and the files left. */
+/** Downloads from a server with these answers. Returns the CLI, the requests, the messages, and the files left. */
 async function download(answer: RequestListener, { sha256 = "0".repeat(64), url, begin }: Setup) {
   const requestedPaths: string[] = [];
   const server = createServer((request, response) => {

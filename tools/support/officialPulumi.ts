@@ -32,7 +32,8 @@ export interface OfficialPulumiOptions extends Timeouts {
 
 /**
  * Returns the path of the CLI in an unpacked release, and downloads the release if it is not there. Undefined if the
- * CLI can't be downloaded: no checksum is pinned for the platform, or the download fails. `say` is then called with the reason.
+ * CLI can't be downloaded: no checksum is pinned for the platform, or the download fails. `say` is then called with the
+ * reason.
  *
  * @throws {ToolError} if the archive does not have the pinned checksum
  */
@@ -134,7 +135,9 @@ async function unpack(archive: string, target: string): Promise<void> {
   }
 }
 
-/** Returns the message of the innermost cause, because the outer messages (`fetch failed`, `terminated`) give no reason. */
+/**
+ * Returns the message of the innermost cause, because the outer messages (`fetch failed`, `terminated`) give no reason.
+ */
 function reasonOf(error: unknown): string {
   const cause = fieldOf(error, "cause");
   if (cause !== undefined) return reasonOf(cause);

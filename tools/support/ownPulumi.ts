@@ -2,7 +2,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes the folders `home` and `state` in `folder`, and returns the environment variables with which Pulumi uses them. */
+/**
+ * Makes the folders `home` and `state` in `folder`, and returns the environment variables with which Pulumi uses them.
+ */
 export function ownPulumi(folder: string): NodeJS.ProcessEnv {
   const [home, state] = [join(folder, "home"), join(folder, "state")];
   for (const path of [home, state]) mkdirSync(path, { recursive: true });

@@ -62,8 +62,9 @@ function archivePath(address, folder = archiveFolder) {
 }
 
 /**
- * Downloads a file. There is nothing at `file` until it is complete. `answerTimeoutMs` limits the wait for the head of the
- * answer, and `idleTimeoutMs` each wait for more bytes. `onProgress` is called with the share that has arrived, from 0 to 1.
+ * Downloads a file. There is nothing at `file` until it is complete. `answerTimeoutMs` limits the wait for the head of
+ * the answer, and `idleTimeoutMs` each wait for more bytes. `onProgress` is called with the share that has arrived,
+ * from 0 to 1.
  *
  * @typedef {{ ok: boolean, status: number, headers: { get(name: string): string | null }, body: unknown }} Answer
  * @typedef {{ answerTimeoutMs?: number, idleTimeoutMs?: number }} Timeouts

@@ -1,4 +1,4 @@
-/** Tests which Pulumi CLI is used. The CLIs are fakes that print a version: on PATH, in a home folder, downloaded or built. */
+/** Tests which Pulumi CLI is used: a fake one on PATH, in a home folder, downloaded or built. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -29,9 +29,9 @@ export interface PulumiSupply {
 }
 
 /**
- * Returns the first usable CLI, in this order: the one on PATH; the newest one that Pulumi's installers left in the home
- * folder; one that was built here earlier; the official one; one that is built now. `say` is called with the reason why a
- * CLI is not used.
+ * Returns the first usable CLI, in this order: the one on PATH; the newest one that Pulumi's installers left in the
+ * home folder; one that was built here earlier; the official one; one that is built now. `say` is called with the
+ * reason why a CLI is not used.
  */
 export async function ensurePulumi(
   supply: PulumiSupply,
@@ -53,7 +53,9 @@ export async function ensurePulumi(
   return { ...(await supply.build()), isBuiltHere: true };
 }
 
-/** Returns the paths of the CLIs that `curl -fsSL https://get.pulumi.com | sh` and the Automation API have installed. */
+/**
+ * Returns the paths of the CLIs that `curl -fsSL https://get.pulumi.com | sh` and the Automation API have installed.
+ */
 function inHome(home: string): string[] {
   const name = `pulumi${exe}`;
   const folder = join(home, ".pulumi");

@@ -11,8 +11,8 @@ import { constants, gunzipSync } from "node:zlib";
 /** The passphrase of all stacks in these tests. */
 export const passphrase = "test";
 /**
- * The salt of all stacks without a settings file of their own. The key of these stacks, which is derived from passphrase
- * and salt, is derived only once.
+ * The salt of all stacks without a settings file of their own. The key of these stacks, which is derived from
+ * passphrase and salt, is derived only once.
  */
 export const encryptionSalt =
   "v1:oYXw745B8XY=:v1:h327IGqQLyEp4wdo:hdmZWxt749m3Lu+V24bLq1tok29Emw==";

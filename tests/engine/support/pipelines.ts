@@ -99,7 +99,7 @@ export function githubScripts(workflow: string, name: string, contexts: Strings)
   });
 }
 
-/** Returns the command that the action pulumi/actions runs for a preview. Undefined for steps that run no Pulumi command. */
+/** Returns the command that the action pulumi/actions runs for a preview. Undefined for other steps. */
 function previewOf({ with: inputs = {} }: Step): string | undefined {
   if (inputs["command"] !== "preview") return undefined;
   return `exec pulumi -C ${inputs["work-dir"] ?? "."} preview --stack ${inputs["stack-name"]}`;

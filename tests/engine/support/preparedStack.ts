@@ -34,7 +34,7 @@ export function prepareStack(pulumi: string, path: string | undefined): void {
     env: { PATH: path, HOME: folder, ...ownPulumi(folder), PULUMI_CONFIG_PASSPHRASE: passphrase },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes a stack of its own.
+  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes a new one.
   if (existsSync(selectionOf(folder))) process.env[folderVariable] = folder;
 }
 

@@ -1,4 +1,6 @@
-/** Finds and kills processes of this machine, for the tests that kill an engine or a plugin and check what still runs. */
+/**
+ * Finds and kills processes of this machine, for the tests that kill an engine or a plugin and check what still runs.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -52,8 +54,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Whether a process is a zombie: it has ended, but no parent has collected it. In a container, the first process may never
- * collect orphans.
+ * Whether a process is a zombie: it has ended, but no parent has collected it. In a container, the first process may
+ * never collect orphans.
  */
 function isZombie(pid: number): boolean {
   try {

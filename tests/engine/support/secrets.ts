@@ -62,8 +62,8 @@ interface Clue {
 
 /**
  * The clues by their four bytes, as an integer. A needle has at least eight bytes. Wherever it begins in a file, one of
- * its first four clues is at a multiple of four. So one lookup for every four bytes of a file finds all of the thousands
- * of needles.
+ * its first four clues is at a multiple of four. So one lookup for every four bytes of a file finds all of the
+ * thousands of needles.
  */
 const clues = new Map<number, Clue[]>();
 /** Has a 1 at the slot of each clue. It rules out most values faster than the map. */

@@ -75,7 +75,9 @@ export const plugin = join(root, "bin", executable);
  */
 const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
 
-/** Delays garbage collection in the engine until 512 MiB are in use, since it takes a tenth of the time of a command. */
+/**
+ * Delays garbage collection in the engine until 512 MiB are in use, since it takes a tenth of the time of a command.
+ */
 const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
 
 /** The part of a Pulumi.yaml that names the folder of a plugin. */

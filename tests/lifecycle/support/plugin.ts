@@ -53,8 +53,8 @@ export class Plugin {
   }
 
   /**
-   * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than real
-   * time the clock of the plugin runs, which does not make sockets faster. `env` is added to the environment.
+   * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than
+   * real time the clock of the plugin runs, which does not make sockets faster. `env` is added to the environment.
    */
   static async start(
     home: string,
@@ -142,8 +142,8 @@ export class Plugin {
 }
 
 /**
- * The clock of a plugin that can die. After its death, no sleep ends, and `date` throws. A create needs the date for its
- * record before it sends its POST, so a dead plugin sends no POST.
+ * The clock of a plugin that can die. After its death, no sleep ends, and `date` throws. A create needs the date for
+ * its record before it sends its POST, so a dead plugin sends no POST.
  */
 class PluginClock implements Clock {
   readonly #speed: number;

@@ -1,4 +1,6 @@
-/** Checks the Go, Java and TypeScript blocks of the documentation with their compilers, and the C# blocks without one. */
+/**
+ * Checks the Go, Java and TypeScript blocks of the documentation with their compilers, and the C# blocks without one.
+ */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";

@@ -1,6 +1,6 @@
 /**
- * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the emulator,
- * and the preview must create an Instance.
+ * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
+ * emulator, and the preview must create an Instance.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

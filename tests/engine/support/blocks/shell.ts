@@ -1,6 +1,6 @@
 /**
- * Checks the shell blocks of the documentation. Each command must exist, with its subcommands and flags. Harmless commands
- * also run in a shell, with a stack of their own and the emulator.
+ * Checks the shell blocks of the documentation. Each command must exist, with its subcommands and flags. Harmless
+ * commands also run in a shell, with a stack of their own and the emulator.
  */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -235,8 +235,8 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
 }
 
 /**
- * Returns the problem of a `pulumi do` command. Its help is made from the schema of the plugin. Without a resource type or
- * function (`compute:…`), nothing is checked.
+ * Returns the problem of a `pulumi do` command. Its help is made from the schema of the plugin. Without a resource type
+ * or function (`compute:…`), nothing is checked.
  */
 async function doProblem([schemaToken = "", ...args]: readonly string[]): Promise<
   string | undefined

@@ -23,8 +23,8 @@ import { describeAnswer, describeCall, type LogLine } from "./callLog";
 const [plugin = "", log = "", ...args] = process.argv.slice(2);
 /**
  * How long a failed answer is held back. When an engine dies, its connection and the plugin's stdin close at the
- * same time, and the closed stdin makes the plugin fail its calls. Because of the delay, this process notices the closed
- * connection first, and logs those answers as lost.
+ * same time, and the closed stdin makes the plugin fail its calls. Because of the delay, this process notices the
+ * closed connection first, and logs those answers as lost.
  */
 const failureDelayMs = 50;
 

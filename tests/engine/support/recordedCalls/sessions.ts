@@ -1,6 +1,6 @@
 /**
- * Turns a log of calls into readable strings: the calls of each session, in order. The log is the recorder's, or that of the
- * simulation's model of the engine (recordCalls.ts).
+ * Turns a log of calls into readable strings: the calls of each session, in order. The log is the recorder's, or that
+ * of the simulation's model of the engine (recordCalls.ts).
  */
 import type { LogLine } from "./callLog";
 
@@ -131,7 +131,9 @@ function outcome({ method = "", answer, afterCancel = false }: Call): string {
   return ` → ${answer ?? "lost"}${isLate ? ", after Cancel" : ""}`;
 }
 
-/** Keeps the calls about the provider in place. Sorts the calls between them by resource, because resources run at once. */
+/**
+ * Keeps the calls about the provider in place. Sorts the calls between them by resource, because resources run at once.
+ */
 function inOrder(calls: readonly Call[]): string[] {
   const stretches: Call[][] = [[]];
   for (const call of calls) {
@@ -146,7 +148,7 @@ function inOrder(calls: readonly Call[]): string[] {
   });
 }
 
-/** Returns the call without its resource and its outcome. In recordedCalls.json, `proves` says by this key what it proves. */
+/** Returns the call without its resource and outcome. It is the key of a sentence in recordedCalls.json. */
 export function kindOf(text: string): string {
   const [call = ""] = text.split(" → ");
   return call.replace(/^(\w+) [^(]+?(?= \(|$)/, "$1");
