@@ -1,4 +1,4 @@
-/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer or with a limit. */
+/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer (another provider) or a limit. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tools/support/paths";

@@ -1,6 +1,6 @@
 /**
  * Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. `engine.ts`
- * adds these moves to its own.
+ * adds these moves to its own. In all events, `now` is 0 (see world.ts).
  */
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Existence } from "../../provider/instance/existence";
@@ -144,7 +144,7 @@ function listingMoves(scene: Scene): Move[] {
 }
 
 /**
- * Results of the search for an id, which is one step here. The real search (find.ts) waits for the settling time
+ * Results of the search for an id, which is one step here. The real search (`existenceOf`) waits for the settling time
  * itself, and reports an instance as gone only if that is proven.
  */
 function searchMoves(scene: Scene, id: string): Move[] {

@@ -78,7 +78,7 @@ export interface Call {
   key: string | undefined;
   /** The id of the instance that the POST under way has created. Undefined until the service has acted on it. */
   idMadeByPost: string | undefined;
-  /** The id of the instance, once the protocol has accepted it. */
+  /** The id of the instance: once the protocol has accepted it, or from the start if it is known to be unfinished. */
   id: string | undefined;
   /** After an unclear POST, the ids of the instances that it can't have created. `finish` names all others. */
   before: readonly string[] | undefined;

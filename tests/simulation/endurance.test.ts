@@ -24,11 +24,11 @@ interface Created {
 }
 
 /** Creates all instances of the program at once, then reads all of them, then deletes all of them. */
-async function wave({ stack }: Simulation, calls: Calls, n: number): Promise<void> {
+async function wave({ stack }: Simulation, calls: Calls, index: number): Promise<void> {
   const created = await Promise.all(
     Object.entries(instanceInputs).map(async ([name, news]): Promise<Created> => {
       const urn = stack.urnOf(name);
-      const randomSeed = new Uint8Array(32).fill(n);
+      const randomSeed = new Uint8Array(32).fill(index);
       const { inputs } = await calls.check({ urn, olds: propertyMap({}), news, randomSeed });
       const request = { urn, inputs, timeoutSeconds: 0, preview: false };
       return { urn, inputs, ...(await calls.create(request)) };

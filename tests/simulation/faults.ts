@@ -1,4 +1,4 @@
-/** The faults of a request in the simulation. `acted`: the service has done what was asked before the fault. */
+/** The faults of a request in the simulation. `acted`: the service did what was asked, before the fault. */
 import type { InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
 /** What goes wrong with one request. */

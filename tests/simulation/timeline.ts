@@ -1,6 +1,6 @@
 /**
  * The virtual time of the simulation. Events happen one after another. Before each event, everything that is ready to
- * run has run. Nothing waits for real time, so the same seed gives the same history however busy the
+ * run has run. Nothing waits for real time, so the same seed produces the same history however busy the
  * machine is.
  */
 

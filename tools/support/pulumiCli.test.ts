@@ -68,7 +68,7 @@ test("the CLI that curl installed is found, too", async () => {
   expect(await find()).toMatchObject({ path });
 });
 
-test("a CLI that is too old or does not run is not used, and that is said", async () => {
+test("a CLI that is too old or does not run is not used, and a message says so", async () => {
   const old = writeCli("onPath/pulumi", "v3.179.0");
   const broken = writeCli("home/.pulumi/bin/pulumi", "this is no version");
   const downloaded = writeCli("official/pulumi", "v3.258.0");
