@@ -1,4 +1,4 @@
-/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer or with a limit. */
+/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer (another provider) or a limit. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tools/support/paths";
@@ -54,6 +54,7 @@ function spread(values: readonly number[]): Spread {
   return { min: Math.min(...values), median: median(values), runs: values.length };
 }
 
+/** Returns the middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -61,7 +62,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? below : (below + above) / 2;
 }
 
-/** For each contestant, a function that measures one run. Undefined for a peer that this machine does not have. */
+/**
+ * What is compared: by name, a function that measures one run. Undefined for a peer that this machine does not have.
+ */
 type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
 type Samples<C extends Contestants> = {
   [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];
@@ -100,7 +103,9 @@ export function amount(value: number, unit: Unit): string {
   return `${round(value)} ${unit}`;
 }
 
-/** Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers. */
+/**
+ * Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers.
+ */
 export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

@@ -42,7 +42,7 @@ export async function startPlugin(executable: string) {
   return {
     client,
     pid: child.pid,
-    /** The time from the start of the process to its answer to GetPluginInfo. */
+    /** The time in milliseconds from the start of the process to its answer to GetPluginInfo. */
     answerMs,
 
     /** Configures our own plugin. `settings` are added to the settings that every benchmark needs. */

@@ -1,4 +1,6 @@
-/** Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, the peers. */
+/**
+ * Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, and the peers (other providers to compare with).
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -22,10 +22,10 @@ const testing = `${sdk}/bin/testing`;
 
 /** The oldest Node that the plugin and the emulator of the npm package run on. */
 export const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
-/** The oldest Node that the entry points run on, which say so if the Node is older than `pluginTarget`. */
+/** The oldest Node that the entry points run on. If the Node is older than `pluginTarget`, they say so and end. */
 export const entryTarget = "node18";
 
-/** A change of these files changes the products. */
+/** The products are made again if one of these files changes. */
 const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
 
 /** Builds the plugin unless it is up to date, and returns the path of its launcher. */
@@ -117,7 +117,7 @@ function sdkSources(): string[] {
   return files.map((file) => `${sdk}/${file}`);
 }
 
-/** Returns the launcher for a POSIX shell. The launcher uses `exec`, so that the process which the engine starts is the provider itself. */
+/** Returns the launcher for a POSIX shell. Its `exec` makes the process that the engine starts the provider. */
 function shellLauncher(node: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node it was built with. Made by \`npm run build\`.

@@ -38,13 +38,13 @@ import { ensureProduct } from "./support/products";
 import { runTool, say } from "./support/main";
 import { root } from "./support/paths";
 
-/** A change of these files changes the products. */
+/** The products are made again if one of these files changes. */
 const toolSources = [
   ...["tools/dist.ts", "tools/support/bundle.ts", "package-lock.json", "metadata.json"],
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
 ];
 
-/** Builds a platform's executable unless it is up to date, and returns its path. Takes seconds once the platform's Node is downloaded. */
+/** Builds a platform's executable unless it is up to date, and returns its path. May download its Node. */
 export async function ensureExecutable(platform = thisPlatform()): Promise<string> {
   const path = executableOf(platform);
   await ensureProduct({
@@ -127,14 +127,14 @@ async function main(wanted: readonly Platform[]): Promise<void> {
     written.push(archive);
   }
   const { inputs } = await makeParts();
-  const bill = join(root, "dist", `${pluginName}-v${metadata.version}.cdx.json`);
-  writeWhole(bill, `${JSON.stringify(sbom(wanted, inputs), null, 2)}\n`);
-  const sums = join(root, "dist", "SHA256SUMS");
+  const billFile = join(root, "dist", `${pluginName}-v${metadata.version}.cdx.json`);
+  writeWhole(billFile, `${JSON.stringify(sbom(wanted, inputs), null, 2)}\n`);
+  const checksumsFile = join(root, "dist", "SHA256SUMS");
   writeWhole(
-    sums,
-    [...written, bill].map((path) => `${digest(path)}  ${basename(path)}\n`).join(""),
+    checksumsFile,
+    [...written, billFile].map((path) => `${digest(path)}  ${basename(path)}\n`).join(""),
   );
-  say([bill, sums].map((path) => relative(root, path)).join("\n"));
+  say([billFile, checksumsFile].map((path) => relative(root, path)).join("\n"));
   const { name, version } = metadata;
   for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
     say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);

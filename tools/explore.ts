@@ -1,6 +1,7 @@
 /**
- * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then it explores
- * the protocol without each of its rules in turn (mutants), which must break a promise. It prints the outcome of each.
+ * `npm run explore`: explores every history of the create protocol, for limited sets of events (slices). Then it
+ * explores the protocol without each of its rules in turn (mutants). Without any rule, some promise must break. It
+ * prints the outcome of each.
  *
  *   --slice NAME            explores only this slice
  *   --deep                  adds one fault to each slice, and explores also the slices that take minutes
@@ -33,13 +34,13 @@ function report(slice: Slice): number {
   );
 }
 
-/** Explores the protocol without each rule. @throws {ToolError} if no promise breaks without one of the rules */
+/** Explores the protocol without each rule in turn. @throws {ToolError} if no promise breaks without one of them */
 function reportMutants(): void {
   const mutants = readMutants();
   const survived: string[] = [];
   for (const mutant of mutants) {
     const slice = sliceOf(mutant.slice);
-    // Two faults are usually enough to break a promise.
+    // Two faults usually suffice to break a promise, and fewer faults take less time.
     const smallSlice = { ...slice, maxFaults: Math.min(2, slice.maxFaults) };
     const violation =
       explore(smallSlice, rulesWithout(mutant)).violation ??

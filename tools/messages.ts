@@ -1,6 +1,6 @@
 /**
  * `npm run messages`: prints every sentence in the source of the plugin, for a review of words, tone and next steps.
- * The command searches the syntax trees, so it finds all sentences. After each sentence it names what can lead to it:
+ * The command finds them in the syntax trees. After each sentence it names what can lead to it:
  * the calls of the engine, the commands of the plugin, or its start. The engine calls configure, check and diff in each
  * preview and up; create and update in up; read in refresh, in import, and in the up of an unfinished instance; delete
  * in destroy and up; invoke and list for functions and `pulumi do`.

@@ -27,7 +27,9 @@ const ps1 = `\x1b[32m${prompt}\x1b[39m `;
 const captureEveryMs = 60;
 const timeoutMs = 120_000;
 
-/** A signal to this process aborts this controller. Then the run ends early, and closes and deletes all it opened. */
+/**
+ * Aborted by a signal to this process. The run then ends early, after it has closed and deleted everything it opened.
+ */
 const interruption = new AbortController();
 
 async function main(): Promise<void> {
@@ -109,7 +111,7 @@ async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
     await page.waitFor('document.querySelectorAll("#instances .ACTIVE").length === 1');
     await page.click(storm);
     await page.waitFor('document.querySelector("#requests .bad") !== null');
-    // The port of `npm run emulator`, so that the picture does not differ each time.
+    // Shows the port of `npm run emulator`, so that the picture is the same each time.
     const address = "http://127.0.0.1:8420/v2";
     await page.evaluate(`document.querySelector("#address").textContent = "${address}"`);
     const text = String(await page.evaluate("document.body.innerText"));
@@ -160,7 +162,11 @@ async function openScene(toolchain: Toolchain, example: string) {
     env,
     origin: emulator.origin,
     writeFile,
-    /** Runs commands in one terminal, and returns all screens. Each must print its `outcome`. */
+    /**
+     * Runs commands in one terminal, and returns all screens.
+     *
+     * @throws {ToolError} if a command does not print its `outcome`
+     */
     async record(commands: readonly (readonly [line: string, outcome: string])[]) {
       await using terminal = await openTerminal(project, env);
       const frames: Frame[] = [];
@@ -186,7 +192,7 @@ async function openScene(toolchain: Toolchain, example: string) {
   };
 }
 
-/** Starts tmux as a terminal without a screen. It has its own socket, so that no person's settings apply. */
+/** Starts tmux as a terminal without a screen. It has its own socket and no settings file. */
 async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   const tmux = (...args: readonly string[]) =>
     captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
@@ -198,10 +204,10 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   const capture = async (isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> => {
     const frames: Frame[] = [];
     const start = Date.now();
-    for (let before: string | undefined; ; await sleep(captureEveryMs)) {
+    for (let previous: string | undefined; ; await sleep(captureEveryMs)) {
       const screen = (await tmux("capture-pane", "-e", "-p")).trimEnd();
       const at = Date.now();
-      if (screen === before && screen !== frames.at(-1)?.screen) {
+      if (screen === previous && screen !== frames.at(-1)?.screen) {
         frames.push({ screen, at });
         const lines = plainText(screen).split("\n");
         if (isLast(lines.map((line) => line.trimEnd()))) return frames;
@@ -210,7 +216,7 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
         throw new ToolError(`No prompt after ${timeoutMs / 1000} s. The screen:\n${screen}`);
       }
       interruption.signal.throwIfAborted();
-      before = screen;
+      previous = screen;
     }
   };
 

@@ -36,7 +36,7 @@ if (!isInstalled()) {
 }
 run(packagedNode() ?? currentNode(), download?.isEnded === false ? download : undefined);
 
-/** Whether node_modules holds what package-lock.json names, according to npm's own record. */
+/** Whether node_modules has what package-lock.json names, according to npm's own record. */
 function isInstalled() {
   const installed = readPackages(join(nodeModules, ".package-lock.json"));
   return Object.entries(readPackages(join(root, "package-lock.json"))).every(([path, wanted]) => {
@@ -69,17 +69,17 @@ async function install() {
 }
 
 /**
- * Begins to download the Pulumi CLI for `npm start`, if there is none on this machine. Undefined if it must wait for the
- * installed packages. tools/support/officialPulumi.ts checks and unpacks the archive, and downloads it again if this
- * download fails.
+ * Begins to download the Pulumi CLI for `npm start` if there is none on this machine, and returns the state of the
+ * download. Undefined if nothing is downloaded now. tools/support/officialPulumi.ts checks and unpacks the archive, and
+ * downloads it again if this download fails.
  */
 function beginDownload() {
   const { archiveAddress, archivePath, pinnedPulumi, thisPlatform } = pulumiArchive;
   const folders = [...(process.env.PATH ?? "").split(delimiter), join(homedir(), ".pulumi", "bin")];
-  // No checksum is pinned for Windows, so no name needs an ending.
+  // No checksum is pinned for Windows, so the name of the CLI needs no `.exe`.
   const files = folders.map((folder) => join(folder, "pulumi"));
   const others = [join(homedir(), ".pulumi", "versions"), join(root, ".tools", "bin")];
-  // Many versions of Node ignore the proxy. The installed packages honour it.
+  // Many versions of Node ignore a proxy. Then tools/start.ts downloads the CLI, with a package that uses the proxy.
   const hasProxy = Object.entries(process.env).some(
     ([key, value]) => /^(https?|all)_proxy$/i.test(key) && value,
   );
@@ -104,18 +104,20 @@ function beginDownload() {
   return state;
 }
 
-/** The Node that package-lock.json pins for this platform. */
+/** Returns the path of the Node that package-lock.json pins for this platform. Undefined if there is none. */
 function packagedNode() {
   const packages = Object.entries(readPackages(join(nodeModules, ".package-lock.json")));
   const [path, entry] = packages.find(([, it]) => isNodeForHere(it)) ?? [];
   return path && join(root, path, entry.bin.node);
 }
 
+/** Whether a package is the Node for this platform. */
 function isNodeForHere({ bin, os, cpu }) {
   const matches = (value, here) => [value].flat().includes(here);
   return Boolean(bin?.node) && matches(os, process.platform) && matches(cpu, process.arch);
 }
 
+/** Returns the path of the Node that runs this file. Ends with an error if that Node is too old. */
 function currentNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   const [oldestMajor, oldestMinor] = oldestNode.split(".").map(Number);
@@ -128,6 +130,7 @@ function currentNode() {
   );
 }
 
+/** Runs the tool, and ends as the tool ends. */
 function run(node, download) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
@@ -136,7 +139,7 @@ function run(node, download) {
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
   if (download) {
-    // The tool hears how much has arrived, and from the end of the channel that the download has ended.
+    // Each message to the tool is the share that has arrived. The channel is closed when the download has ended.
     download.onProgress = (share) => child.connected && child.send(share);
     download.ended.then(() => child.connected && child.disconnect());
   }

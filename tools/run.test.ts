@@ -1,4 +1,7 @@
-/** tools/run.mjs in a clone without node_modules, with an npm and a server of the test's own, and the arguments of npm start. */
+/**
+ * Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. Also tests the arguments of
+ * `npm start`.
+ */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,7 +29,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs `npm start` in the clone. Its npm does `install`, and its tools/start.ts `start`; both are JavaScript. */
+/**
+ * Runs `npm start` in the clone. `install` is the JavaScript that its npm runs, and `start` that of its tools/start.ts.
+ */
 async function runStart(install: string, start: string, env: NodeJS.ProcessEnv): Promise<string> {
   const link = `require("node:fs").symlinkSync(${JSON.stringify(join(root, "node_modules"))}, "node_modules")`;
   writeFileSync(
@@ -47,7 +52,7 @@ async function runStart(install: string, start: string, env: NodeJS.ProcessEnv):
   return stdout;
 }
 
-test("npm start downloads the Pulumi CLI while npm installs and the tool works, which learns of the end", async () => {
+test("npm start downloads the Pulumi CLI while npm installs and the tool works. The tool is notified of the end", async () => {
   const archive = Promise.withResolvers<ServerResponse>();
   const server = createServer((request, response) => {
     if (request.url === "/installing") {
@@ -67,7 +72,7 @@ test("npm start downloads the Pulumi CLI while npm installs and the tool works, 
   const list = `console.log(JSON.stringify(require("node:fs").readdirSync(${JSON.stringify(downloads)})));`;
   try {
     const printed = await runStart(
-      // npm ends only after the archive has been asked for.
+      // npm ends only after the archive has been requested.
       `await fetch("${url}/installing", { signal: AbortSignal.timeout(60_000) })`,
       // The archive ends only after the tool has started.
       `${list} await fetch("${url}/working"); await parentDownload(); ${list}`,
@@ -94,9 +99,9 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
   ],
   ["a proxy, which many versions of Node ignore", () => ({ https_proxy: "http://127.0.0.1:9" })],
 ])("with %s, nothing is downloaded beside the installation", async (_, prepare) => {
-  let asked = 0;
+  let requests = 0;
   const server = createServer((_, response) => {
-    asked++;
+    requests++;
     response.end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -105,7 +110,7 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
     const start = `await parentDownload(); console.log("started");`;
     const env = { COMPUTE_PULUMI_MIRROR: url, ...prepare() };
     expect(await runStart("", start, env)).toBe("started\n");
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
   } finally {
     server.close();
   }
@@ -115,8 +120,8 @@ test.each([
   [["--diff"], /^The command comes first.* `npm start -- up --diff`\. The commands: up, preview, /],
   [["up", "--wach"], /^Did you mean --watch\?/],
   [["destory"], /^There is no command "destory"\. Choose one of these: up, preview, /],
-])("npm start -- %j says what to type, before it does anything", async (args, says) => {
+])("npm start -- %j says what to type, before it does anything", async (args, message) => {
   const { code, printed } = await runToolProcess("start", args);
-  expect(printed).toMatch(says);
+  expect(printed).toMatch(message);
   expect(code).toBe(1);
 });

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --minutes 30`: plays random histories of runs in which anything can go wrong. It runs the whole
- * provider on a virtual clock, with a network, disks and an engine in memory, with new seeds, on every core. It prints how
- * many histories it played. If a promise is broken, it prints the command that plays that history again.
+ * provider on a virtual clock, with a network, disks and an engine in memory, with new seeds, on every core. It prints
+ * how many histories it played. If a promise is broken, it prints the command that plays that history again.
  *
  *   --histories N             plays this many histories, instead of a number of minutes
  *   --from SEED               begins with this seed, to repeat a search
@@ -17,7 +17,7 @@ import { bundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
-/** The histories that one process plays from one seed. */
+/** The number of histories that one process plays from one seed. */
 const batchSize = 1000;
 /** A process ends after this many batches, because Node keeps every AbortSignal of a killed plugin in memory. */
 const batchesPerProcess = 10;
@@ -72,9 +72,10 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
   return sum;
 }
 
-/** Loads the player only to print a history, since that takes longer than the rest of the start. */
+/** Loads the code that plays a history, only when needed: it takes longer than the rest of the start. */
 const loadPlayer = () => import("../tests/simulation/search.js");
 
+/** Plays the history at this path again, and prints it. @throws {ToolError} if it breaks a promise */
 async function playAgain(seed: number, path: string): Promise<void> {
   const { search, tell } = await loadPlayer();
   const { broken } = await search(seed, batchSize, path);

@@ -1,7 +1,8 @@
 /**
- * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten minutes
- * by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the end whether
- * the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which Windows does not have.
+ * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten
+ * minutes by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the
+ * end whether the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which
+ * Windows does not have.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -14,18 +15,20 @@ import { runTool, say, ToolError } from "./support/main";
 const destroyPath = "/v2/instances/{id}";
 const waveSize = 40;
 const sampleEveryMs = 3000;
-/** Samples for each printed line. The smallest of them is the memory after a garbage collection. */
+/** The number of samples for each printed line. The smallest of them is about the memory after a garbage collection. */
 const samplesPerLine = 10;
-/** The rest at the end is longer than the plugin keeps an unused connection. */
+/** The rest at the end. It is longer than the plugin keeps an unused connection. */
 const restMs = 30_000;
 
 /** The share by which memory may grow from the second third of the lines to the last third. */
 const maxGrowth = 0.1;
-/** How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log. */
+/**
+ * How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log.
+ */
 const maxKeptOpen = 5;
 /**
- * For each instance, one connection that is kept and one for its POST, which never shares a connection (G2), and some
- * files that are not sockets.
+ * How many files the plugin may have open: for each instance, one connection that is kept and one for its POST, which
+ * never shares a connection, so that no instance is created twice (G2), and some files that are not sockets.
  */
 const maxOpen = 2 * waveSize + 50;
 
@@ -85,7 +88,7 @@ async function main(minutes: string): Promise<void> {
   say("FLAT: no leak of memory or open files.");
 }
 
-/** Creates, reads, diffs and destroys instances, all at once, as the engine does. Returns the number of instances. */
+/** Creates, reads, diffs and deletes `waveSize` instances, all at the same time. Returns their number. */
 async function wave({ client }: Plugin): Promise<number> {
   const ids = new Set<string>();
   const each = async (name: string) => {

@@ -1,6 +1,6 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
- * downloads the official ones, or builds them from Go modules where the network refuses. As soon as programs in
+ * downloads the official ones, or builds them from Go modules if the download fails. As soon as programs in
  * TypeScript can run, the command prints the PATH for a shell of your own. Then it builds the hosts of the other
  * languages that are missing, and the generators of the SDKs. A second run builds nothing.
  *
@@ -25,19 +25,20 @@ import { pinnedPulumi } from "./support/pulumiArchive.cjs";
 import { ensurePulumi, type PulumiCli } from "./support/pulumiCli";
 
 export interface ToolchainOptions {
-  /** The languages of the programs that will run; all by default. */
+  /** The languages of the programs that will run. The default is all. */
   languages?: readonly Language[];
   /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of an installed one. */
   oldest?: boolean;
-  /** A download of the official archive that has begun already. Settles when it has ended, well or not. */
+  /** A download of the official archive that has begun. Resolves at its end, even if it failed. Never rejects. */
   begun?: Promise<void>;
-  /** Prints the line that says which Pulumi CLI is used. */
+  /** Prints a line, such as the one that names the Pulumi CLI in use. */
   say?: (line: string) => void;
 }
 
 export interface Toolchain {
-  /** The absolute path of the Pulumi CLI, and its version: "3.258.0". */
+  /** The absolute path of the Pulumi CLI. */
   pulumi: string;
+  /** The version of the Pulumi CLI, such as "3.258.0". */
   version: string;
   /** The folders of Node, the Pulumi CLI and its language hosts, in the order for PATH. */
   binDirs: readonly string[];
@@ -83,21 +84,23 @@ async function findOrMakePulumi(
   );
 }
 
-/** Links a host into the folder of the engine, which warns about hosts in other folders. */
+/** Links a host into the folder of the Pulumi CLI, which warns about hosts in other folders. */
 function linkBeside(pulumi: string, host: string): void {
   const link = join(dirname(pulumi), host);
   const temporary = `${link}.${process.pid}`;
   linkSync(join(toolsBin, host), temporary);
   renameSync(temporary, link);
-  // A rename to a link of the same file does nothing, so `temporary` may still be there.
+  // If `link` exists already as a link to the same file, the rename does nothing, and `temporary` is still there.
   rmSync(temporary, { force: true });
 }
 
+/** Whether a language host is beside the Pulumi CLI or on PATH. */
 function isInstalled(name: string, pulumi: string): boolean {
   const candidates = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
   return candidates.some((path) => existsSync(path)) || onPath(name) !== undefined;
 }
 
+/** Returns the path as messages show it: relative if it is in this repository. */
 function describe(path: string): string {
   const fromRoot = relative(root, path);
   return fromRoot.startsWith("..") ? path : fromRoot;

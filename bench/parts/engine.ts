@@ -1,6 +1,6 @@
 /**
- * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have no
- * service to call.
+ * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have
+ * no service to call.
  */
 import { dirname } from "node:path";
 import { figure, seconds, takeTurns, type Figure } from "../figure";
@@ -11,6 +11,7 @@ import type { Tools } from "../tools";
 const goPeer = "a Go provider that answers at once";
 const stockPeer = "a stock provider that answers at once";
 
+/** Measures one instance, and many at once. */
 export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
   return [
     ...(await oneInstance(tools, quick ? 1 : 9)),

@@ -5,6 +5,7 @@ import { inputsOf, startPlugin, urnOf } from "../plugin";
 import { requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
 
+/** Measures refreshes of hundreds of instances. The least possible number of requests is one for each page. */
 export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const size of quick ? [300] : [300, 1000]) {

@@ -9,6 +9,7 @@ const goPeer = "a Go provider on pulumi-go-provider";
 const stockPeer = "the server of @pulumi/pulumi/provider";
 const single = "the single executable";
 
+/** Measures starts of our plugin and of the peers in turn. */
 export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
   const samples = await takeTurns(quick ? 3 : 21, {
     ours: () => start(tools.ours),
@@ -40,6 +41,7 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
   ];
 }
 
+/** Starts a plugin, and calls Check once. */
 async function start({ executable }: { executable: string }) {
   await using plugin = await startPlugin(executable);
   await plugin.client.check({ urn: urnOf("web"), news: inputsOf("web") });

@@ -5,8 +5,9 @@ import { inputsOf, startPlugin, urnOf } from "../plugin";
 import { noLimit, requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
 
+/** What one run of creates has measured. */
 interface Wait {
-  /** The time from the first call to the last answer. */
+  /** The time from the first call of Create to the last answer. */
   wallSeconds: number;
   /** The time from the first call until the last instance was ready at the service. No provider can be quicker. */
   limitSeconds: number;
@@ -16,7 +17,7 @@ interface Wait {
   latenessMs: number;
 }
 
-/** Creates this many instances at once, and waits for all of them. */
+/** Creates `size` instances at once, and waits for all of them. */
 async function createAndWait(
   tools: Tools,
   size: number,
@@ -35,7 +36,7 @@ async function createAndWait(
   const created = await Promise.all(
     names.map(async (name) => {
       const { id } = await plugin.client.create({ urn: urnOf(name), inputs: inputsOf(name) });
-      return { id, at: Date.now() };
+      return { id, answeredAt: Date.now() };
     }),
   );
   const end = Date.now();
@@ -47,7 +48,7 @@ async function createAndWait(
     wallSeconds: (end - start) / 1000,
     limitSeconds: (Math.max(...readyAt.values()) - start) / 1000,
     listings,
-    latenessMs: median(created.map(({ id, at }) => at - (readyAt.get(id) ?? NaN))),
+    latenessMs: median(created.map(({ id, answeredAt }) => answeredAt - (readyAt.get(id) ?? NaN))),
   };
 }
 

@@ -110,7 +110,7 @@ async function killedDuringCreate(backend: Backend): Promise<Fixture> {
 }
 
 for (const kind of [file, postgres, s3]) {
-  describeUnless(kind.hindrance?.(), kind.title, () => {
+  describeUnless(kind.skipReason?.(), kind.title, () => {
     let server: BackendServer;
     beforeAll(async () => {
       server = await kind.start();

@@ -54,7 +54,7 @@ for (const check of new Set(Object.values(checks))) {
   const checked = samples.filter(({ language }) => checks[language] === check);
   const [first] = checked;
   if (!first) continue;
-  describeUnless(check.hindrance?.(), first.language, () => {
+  describeUnless(check.skipReason?.(), first.language, () => {
     if (check.leftOut !== undefined) test.skip(`all blocks: ${check.leftOut}`, () => undefined);
     const problems = new Map<Sample, string[]>(checked.map((sample) => [sample, []]));
     beforeAll(async () =>

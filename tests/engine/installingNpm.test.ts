@@ -11,13 +11,13 @@ import { pages } from "../../tools/docs/pages";
 import { captured, firstLine } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { testUnless } from "../../tools/support/unless";
-import { guests, hindrance, installed, WorkingCopy } from "./support/installing";
+import { languages, missingTools, installed, WorkingCopy } from "./support/installing";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
 // The first run spends most of its time on downloads.
-const skipReason = hindrance(guests.TypeScript);
+const skipReason = missingTools(languages.TypeScript);
 const testHere = testUnless.bind(undefined, skipReason);
 
 const plugin = `pulumi-resource-${metadata.name}`;
@@ -29,7 +29,7 @@ let modules: string;
 
 beforeAll(async () => {
   if (skipReason !== undefined) return;
-  ({ project: program } = await installed(guests.TypeScript));
+  ({ project: program } = await installed(languages.TypeScript));
   modules = join(program, "node_modules");
 });
 
@@ -113,7 +113,7 @@ testHere("`npx pulumi-compute emulator` starts the service, without the reposito
 testHere("the test in docs/testing.md passes with the package that npm installs", async () => {
   const page = pages.find(({ name }) => name === "docs/testing.md");
   const block = page && blocksOf(page).find(({ language }) => language === "typescript");
-  using copy = new WorkingCopy(await installed(guests.TypeScript));
+  using copy = new WorkingCopy(await installed(languages.TypeScript));
   const { project: cwd } = copy;
   writeFileSync(join(cwd, "program.test.ts"), block?.text ?? "");
   appendFileSync(join(cwd, "Pulumi.yaml"), pluginsAt(directory));
@@ -129,7 +129,7 @@ const older =
   "Object.defineProperty(process.versions,'node',{value:'22.18.0'})";
 
 testHere("npm warns that a Node is too old for the plugin of the package", async () => {
-  using copy = new WorkingCopy(await installed(guests.TypeScript));
+  using copy = new WorkingCopy(await installed(languages.TypeScript));
   const env = { ...process.env, NODE_OPTIONS: `--import=${older}` };
   const options = { cwd: copy.project, env, encoding: "utf8" } as const;
   const { stderr } = spawnSync("npm", ["install", "--dry-run", "--prefer-offline"], options);

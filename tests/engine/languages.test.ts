@@ -14,7 +14,13 @@ import { installCommand, sdkNamed } from "../../tools/release/pack";
 import { root, toolsDir } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { filledIn } from "./support/blocks/shell";
-import { guests, hindrance, installBlock, installed, type Guest } from "./support/installing";
+import {
+  languages,
+  missingTools,
+  installBlock,
+  installed,
+  type Language,
+} from "./support/installing";
 import { Fixture } from "./support/fixture";
 import { required } from "./support/programs";
 import { isOldest, plugin, tokens } from "./support/stack";
@@ -27,9 +33,9 @@ async function pluginInstallation(): Promise<string> {
 }
 
 // The first run spends most of its time on downloads.
-for (const [name, language] of Object.entries<Guest>(guests)) {
+for (const [name, language] of Object.entries<Language>(languages)) {
   const title = `in an empty folder, the commands of docs/install.md bring the ${name} example up, unchanged by a second up and a refresh, and destroyed`;
-  testUnless(hindrance(language), title, async () => {
+  testUnless(missingTools(language), title, async () => {
     const { project, env } = await installed(language);
     const bare = { baseUrl: undefined, token: null, namesPlugin: false };
     await using fixture = await Fixture.create({ program: project, env, ...bare });
@@ -75,10 +81,10 @@ for (const [name, language] of Object.entries<Guest>(guests)) {
 const programFiles = { TypeScript: "index.ts", Python: "__main__.py", Go: "main.go" } as const;
 
 for (const [name, file] of Object.entries(programFiles)) {
-  const language = guests[name as keyof typeof programFiles];
+  const language = languages[name as keyof typeof programFiles];
   const reason = isOldest
     ? "the oldest engine ignores the inputs of the file"
-    : hindrance(language);
+    : missingTools(language);
   const title = `the ${name} program that \`pulumi import\` writes is complete, and up replaces nothing`;
   testUnless(reason, title, async () => {
     const { project, env } = await installed(language);

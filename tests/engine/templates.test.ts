@@ -1,4 +1,6 @@
-/** The templates for `pulumi new`: each makes a project that runs, with the settings that its questions ask for. */
+/**
+ * Tests the templates for `pulumi new`. Each makes a project that runs, with the settings that its questions ask for.
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +13,7 @@ import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
-import { guests, hindrance, type Guest } from "./support/installing";
+import { languages, missingTools, type Language } from "./support/installing";
 
 /** The languages that have a template, and the name of its folder. */
 const templates = {
@@ -20,7 +22,7 @@ const templates = {
   Go: "compute-go",
   Java: "compute-java",
   YAML: "compute-yaml",
-} as const satisfies Partial<Record<keyof typeof guests, string>>;
+} as const satisfies Partial<Record<keyof typeof languages, string>>;
 
 const pathOf = (template: string) => join(root, "templates", template);
 
@@ -31,12 +33,13 @@ interface Question {
   secret?: boolean;
 }
 
+/** Returns the questions of a template, by the setting that the answer becomes. */
 function questionsOf(template: string): Record<string, Question> {
   const project = readFileSync(join(pathOf(template), "Pulumi.yaml"), "utf8");
   return (parse(project) as { template: { config: Record<string, Question> } }).template.config;
 }
 
-/** The defaults of the questions, by the name of the setting. */
+/** Returns the setting and the default of each question that has a default. */
 const defaultsOf = (template: string) =>
   Object.entries(questionsOf(template)).flatMap(([name, question]) =>
     question.default === undefined ? [] : [[name, question.default] as const],
@@ -44,7 +47,7 @@ const defaultsOf = (template: string) =>
 
 let folder: string;
 
-// Not below the repository, in whose node_modules a program would find what it does not ask for.
+// Outside the repository, whose node_modules would hide a dependency that a template forgot to declare.
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), "compute-templates-"))));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -52,8 +55,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function pulumiNew(template: string, ...args: string[]): Promise<string> {
   const home = mkdtempSync(join(folder, `${template}-`));
   const project = join(home, "web");
-  const installed = `resource-${metadata.name}-v${metadata.version}`;
-  cpSync(join(root, "bin"), join(home, "home", "plugins", installed), { recursive: true });
+  const pluginFolder = `resource-${metadata.name}-v${metadata.version}`;
+  cpSync(join(root, "bin"), join(home, "home", "plugins", pluginFolder), { recursive: true });
   const env = {
     PATH: process.env["COMPUTE_TEST_PATH"],
     HOME: home,
@@ -66,11 +69,13 @@ async function pulumiNew(template: string, ...args: string[]): Promise<string> {
   return project;
 }
 
-test("all templates ask the same; only the address and the token have no default", () => {
+test("all templates ask the same questions, and only the address and the token have no default", () => {
   const [first = {}, ...others] = Object.values(templates).map(questionsOf);
   for (const questions of others) expect(questions).toEqual(first);
-  const open = Object.entries(first).filter(([, question]) => question.default === undefined);
-  expect(open.map(([name, { secret = false }]) => [name, secret])).toEqual([
+  const withoutDefault = Object.entries(first).filter(
+    ([, question]) => question.default === undefined,
+  );
+  expect(withoutDefault.map(([name, { secret = false }]) => [name, secret])).toEqual([
     [`${metadata.name}:baseUrl`, false],
     [`${metadata.name}:apiToken`, true],
   ]);
@@ -82,7 +87,7 @@ test.each(Object.entries(templates))("docs/install.md has the command for %s", (
   expect(page).toContain(`\`pulumi new ${address}\``);
 });
 
-test("`pulumi new` saves the defaults, and nothing for an empty answer, which the environment gives", async () => {
+test("`pulumi new` saves the defaults. A question left empty saves nothing: the environment gives that setting", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");
   const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
     config: Record<string, string>;
@@ -91,15 +96,20 @@ test("`pulumi new` saves the defaults, and nothing for an empty answer, which th
   expect(config).toEqual(Object.fromEntries(saved));
 });
 
-for (const [language, template] of Object.entries(templates)) {
-  const guest: Guest = guests[language as keyof typeof templates];
-  const title = `the ${language} template gives a program that comes up and exports the address`;
-  testUnless(hindrance(guest), title, async () => {
+for (const [name, template] of Object.entries(templates)) {
+  const language: Language = languages[name as keyof typeof templates];
+  const title = `the ${name} template gives a program that comes up and exports the address`;
+  testUnless(missingTools(language), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
-    const env = { ...(await guest.env?.(project)), ...(await guest.installPublished?.(project)) };
+    const env = {
+      ...(await language.env?.(project)),
+      ...(await language.installPackedSdk?.(project)),
+    };
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack, service } = fixture;
-    const answers = defaultsOf(template).map(([name, value]) => `--plaintext=${name}=${value}`);
+    const answers = defaultsOf(template).map(
+      ([setting, value]) => `--plaintext=${setting}=${value}`,
+    );
     await stack.succeed("config", "set-all", ...answers);
 
     await stack.succeed("up", "--yes", "--skip-preview");

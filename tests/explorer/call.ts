@@ -21,26 +21,42 @@ import {
 import type { Model, Scene } from "./slice";
 import { settlingMs, type Call, type Row, type Run, type World } from "./world";
 
-const asked = { method: "POST", path: "/v2/instances" };
-export const broken = new RequestError({ kind: "answered", status: 500, cause: "500", ...asked });
-export const cut = new RequestError({ kind: "unanswered", cause: "cut", ...asked });
+/** The request that every error below names. */
+const postRequest = { method: "POST", path: "/v2/instances" };
+// The ways in which a request of the model may fail.
+export const broken = new RequestError({
+  kind: "answered",
+  status: 500,
+  cause: "500",
+  ...postRequest,
+});
+export const cut = new RequestError({ kind: "unanswered", cause: "cut", ...postRequest });
 export const refused = new RequestError({
   kind: "answered",
   status: 400,
   cause: "refused",
-  ...asked,
+  ...postRequest,
 });
-export const limited = new RequestError({ kind: "answered", status: 429, cause: "429", ...asked });
-export const unreachable = new RequestError({ kind: "unreachable", cause: "not sent", ...asked });
+export const limited = new RequestError({
+  kind: "answered",
+  status: 429,
+  cause: "429",
+  ...postRequest,
+});
+export const unreachable = new RequestError({
+  kind: "unreachable",
+  cause: "not sent",
+  ...postRequest,
+});
 export const unsendable = new RequestError({
   kind: "unsendable",
   cause: "unsendable",
   lasting: true,
-  ...asked,
+  ...postRequest,
 });
 export const canceled = new Error("canceled");
 
-/** The engine calls Create. The call runs up to the first point at which something else may happen. */
+/** Begins a Create call of the engine. The call runs up to its first wait. */
 export function beginCall(
   model: Model,
   world: World,
@@ -53,30 +69,30 @@ export function beginCall(
     replaces,
     state: { phase: "readingLedger", earlier: { takeovers: 0 } },
     key: undefined,
-    madeId: undefined,
+    idMadeByPost: undefined,
     id: undefined,
     before: undefined,
     reportedPartial: false,
-    waits: 0,
-    begins: 0,
+    settlingWaits: 0,
+    recordsWritten: 0,
   };
   run.calls.push(call);
   const scene = { model, world, run, call };
-  const known = run.unfinished.find((it) => it.resource === resource);
-  if (known) call.id = known.id;
+  const unfinished = run.unfinished.find((it) => it.resource === resource);
+  if (unfinished) call.id = unfinished.id;
   const { begin } = model.rules;
-  const first = known ? begin({ key: known.key, id: known.id }) : begin();
-  follow(scene, first);
+  const first = unfinished ? begin({ key: unfinished.key, id: unfinished.id }) : begin();
+  carryOutUntilWait(scene, first);
 }
 
 /** Continues the call after the event that it waited for, up to the next wait. */
-export function happens(scene: Scene, event: Event): void {
+export function continueWith(scene: Scene, event: Event): void {
   const { model, run, call } = scene;
-  follow(scene, model.rules.step(model.spec(run, call.resource), call.state, event));
+  carryOutUntilWait(scene, model.rules.step(model.spec(run, call.resource), call.state, event));
 }
 
 /** Carries out transitions until the call waits or ends. */
-function follow(scene: Scene, first: Transition): void {
+function carryOutUntilWait(scene: Scene, first: Transition): void {
   const { model, run, call } = scene;
   const spec = model.spec(run, call.resource);
   let current = first;
@@ -88,14 +104,14 @@ function follow(scene: Scene, first: Transition): void {
       case "readingLedger":
         current = model.rules.step(spec, state, {
           kind: "ledgerRead",
-          entries: entries(scene),
+          entries: ledgerEntries(scene),
           now: 0,
         });
         continue;
       case "writingRecord": {
         const { sameNamedIds } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
-        call.begins++;
+        call.recordsWritten++;
         const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
         const row: Row = {
           ...origin,
@@ -120,7 +136,7 @@ function follow(scene: Scene, first: Transition): void {
         current = model.rules.step(spec, state, {
           kind: "recorded",
           key,
-          entries: entries(scene),
+          entries: ledgerEntries(scene),
         });
         continue;
       }
@@ -160,9 +176,12 @@ function ended(scene: Scene, result: Result): void {
 
 /**
  * Replies with the accepted instance, which is ready or unfinished. `heard` is false if the plugin knows that
- * its engine is gone.
+ * its engine is gone, so that nobody receives the reply.
  */
-export function finish(scene: Scene, ready: boolean, heard = true): void {
+export function finish(
+  scene: Scene,
+  { ready, heard = true }: { ready: boolean; heard?: boolean },
+): void {
   const { run, call } = scene;
   const { id, key, resource, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
@@ -189,6 +208,7 @@ export function finish(scene: Scene, ready: boolean, heard = true): void {
   } else run.unsaved = { resource, id, replaces };
 }
 
+/** Removes the call, which has replied with this id, or without an id. */
 function reply(scene: Scene, id: string | undefined): void {
   const { run, call } = scene;
   checkReply(scene, id);
@@ -211,38 +231,39 @@ function rowOf(scene: Scene, key: string | undefined): Row | undefined {
 }
 
 /** Whether the session that owns a record lives and holds its lock. */
-function isDriven({ runs }: World, row: Row): boolean {
+function isOwnerAlive({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
-function entries(scene: Scene): LedgerEntry[] {
+/** Returns the ledger as the protocol sees it. */
+function ledgerEntries(scene: Scene): LedgerEntry[] {
   const { model, world, run } = scene;
   return ledger(scene).map((record) => {
     const own = record.owner === run.session;
     const unlockable = !own && model.slice.unlockable === true;
-    const live = !unlockable && isDriven(world, record);
+    const live = !unlockable && isOwnerAlive(world, record);
     const inFlight = live && !record.ended;
     return { record: { ...record }, inFlight, live, unlockable, own };
   });
 }
 
-/** Does what `Ledger.take` does, and continues the call. */
-export function take(scene: Scene): void {
+/** Does what `Ledger.take` does for the record that the call wants to take over, and continues the call. */
+export function takeOver(scene: Scene): void {
   const { model, world, run, call } = scene;
   const { state } = call;
   if (state.phase !== "takingOver") throw new Error("nothing to take");
   const row = ledger(scene).find((it) => it.key === state.record.key);
   const own = row?.owner === run.session;
-  const free = own
+  const isFree = own
     ? row.ended === true
-    : row !== undefined && !model.slice.unlockable && !isDriven(world, row);
-  const unchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
-  if (!row || !free || !unchanged)
-    return happens(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
+    : row !== undefined && !model.slice.unlockable && !isOwnerAlive(world, row);
+  const isUnchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
+  if (!row || !isFree || !isUnchanged)
+    return continueWith(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
   row.owner = run.session;
   delete row.ended;
   call.key = row.key;
-  happens(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
+  continueWith(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
 }
 
 // ── Side effects ────────────────────────────────────────────────────────────────────────────────────────
@@ -309,6 +330,7 @@ function noteNamed({ world, run }: Scene, id: string): void {
   if (instance) instance.namedBy = run.session;
 }
 
+/** Notes the instances that the error message of a failed create names. */
 function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
   switch (failure.kind) {
     case "pending": {
@@ -334,7 +356,7 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 
 // ── What a listing shows ─────────────────────────────────────────────────────────────────────────
 
-/** The instances that a complete listing shows at this moment. */
+/** Returns the ids of the instances that a complete listing surely shows now. */
 export function shownIn({ model, world, run, call }: Scene): string[] {
   const { tokenHash } = model.spec(run, call.resource).origin;
   return world.instances
@@ -342,7 +364,7 @@ export function shownIn({ model, world, run, call }: Scene): string[] {
     .map((it) => it.id);
 }
 
-/** The listing of these instances, with what the session and the ledger know now. */
+/** Returns a listing that shows these instances, with what the session and the ledger know now. */
 export function observationOf(
   scene: Scene,
   shown: readonly string[],
@@ -360,6 +382,6 @@ export function observationOf(
     isNamedByEngine: (id) => run.namedByEngine.includes(id),
     isInState: (id) => run.proven.includes(id),
     isSettling: (record) => (record as Row).young,
-    entries: entries(scene),
+    entries: ledgerEntries(scene),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Lists what may happen next in a world. Engines begin a run, call the provider, save, delete and end, in order
- * or not. People do their acts. `explore.ts` uses this file.
+ * Lists what may happen next in a world. An engine begins a run, calls the provider, saves, deletes and ends, or is
+ * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isPending } from "../../provider/ledger/record";
 import { beginCall } from "./call";
@@ -8,10 +8,10 @@ import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Plan, Scene } from "./slice";
 import {
-  isTimely,
+  dependsOnTime,
   newInstance,
   passTime,
-  type Held,
+  type StateEntry,
   type Row,
   type Run,
   type World,
@@ -21,7 +21,7 @@ import {
 export interface Change {
   /** The step in words, for a history. */
   say: string;
-  /** The fault that it costs, if any. */
+  /** The fault that it uses up (`Slice.maxFaults`), if any. */
   fault?: Fault | undefined;
   do: (world: World) => void;
 }
@@ -47,14 +47,14 @@ export function changes(model: Model, world: World): Change[] {
   const posting = world.runs.some((run) =>
     run.calls.some(({ state }) => state.phase === "posting"),
   );
-  if ((model.slice.slowPosts || !posting) && isTimely(world))
+  if ((model.slice.slowPosts || !posting) && dependsOnTime(world))
     all.push({ say: "the settling time passes", do: passTime });
-  if (world.instances.some((it) => it.overdue)) {
+  if (world.instances.some((it) => it.isMadeLate)) {
     all.push({
       say: "the service acts on the late POST",
       do: (copy) => {
         for (const it of copy.instances)
-          Object.assign(it, { overdue: false, listed: !it.overdue && it.listed });
+          Object.assign(it, { isMadeLate: false, listed: !it.isMadeLate && it.listed });
       },
     });
   }
@@ -116,13 +116,14 @@ function describe({ machine, stack, replace, token, program }: Plan): string {
   return ` (${parts.filter(Boolean).join(", ")})`;
 }
 
-function stackOf(model: Model, world: World, run: Run): Held[] {
+/** Returns the state of the stack that the run works on. */
+function stackOf(model: Model, world: World, run: Run): StateEntry[] {
   const held = world.stacks[model.plan(run).stack ?? 0];
   if (!held) throw new Error("no such stack");
   return held;
 }
 
-/** What a run may do next, and how it may be ended. */
+/** What a run may do next, and how it may be interrupted. */
 function changesOfRun(model: Model, world: World, run: Run, index: number): Change[] {
   const { session } = run;
   const found: Change[] = [];
@@ -135,10 +136,10 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
         if (copiedRun) what(copy, copiedRun);
       },
     });
-  const gone = (copy: World, copiedRun: Run) => copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
+  const endRun = (copy: World, copiedRun: Run) => copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
 
   if (run.engine === "gone") {
-    add("the plugin ends", gone);
+    add("the plugin ends", endRun);
     return found;
   }
   const { unsaved, retry } = run;
@@ -163,18 +164,18 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
 
   const busy = run.calls.length > 0;
   const idle = !busy && !unsaved && !retry;
-  if (run.canceled && idle) add("the engine ends", gone);
+  if (run.canceled && idle) add("the engine ends", endRun);
   // A crash matters only after something was written, sent or replied.
-  const visible =
+  const leavesTraces =
     unsaved !== undefined ||
     run.calls.some(
       ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
     );
-  if (!visible) return found;
+  if (!leavesTraces) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, copiedRun) => (copiedRun.canceled = true), "ctrl-C");
   add("Ctrl-C twice", (_, copiedRun) => leave(copiedRun, true), "ctrl-C twice");
   add("the engine is killed", (_, copiedRun) => leave(copiedRun, false), "engine killed");
-  add("the runner is killed", gone, "runner killed");
+  add("the runner is killed", endRun, "runner killed");
   if (busy) {
     add(
       "the next engine attaches",
@@ -184,12 +185,12 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
       },
       "attached anew",
     );
-    add("the plugin is killed", gone, "plugin killed");
+    add("the plugin is killed", endRun, "plugin killed");
   }
   return found;
 }
 
-/** The engine ends, and loses what it had not saved. The plugin lives a little longer. */
+/** The engine ends, and loses what it has not saved. The plugin process may continue until the settling time passes. */
 function leave(run: Run, canceled: boolean): void {
   run.engine = "gone";
   run.canceled ||= canceled;
@@ -198,6 +199,7 @@ function leave(run: Run, canceled: boolean): void {
   run.todo = [];
 }
 
+/** Adds a step to those of a run. */
 type Add = (say: string, what: (copy: World, copiedRun: Run) => void, fault?: Fault) => void;
 
 /** What the engine does next on its own: create, compare, delete, or end. */
@@ -212,7 +214,7 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
       copiedRun.todo = copiedRun.todo.filter((it) => it !== resource);
       beginCall(model, copy, copiedRun, resource, held !== undefined);
     };
-    // A session runs only one create of a name at a time.
+    // A session runs only one create for each instance name at a time.
     const blocked = names.includes(model.spec(run, resource).name);
     if (held === undefined) {
       if (!blocked) add(`the engine creates ${what}`, begin);
@@ -242,8 +244,11 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
   }
 }
 
-/** A call with an instance's outputs. The stamp of an earlier session in them proves that a state held it. */
-function carry(model: Model, world: World, run: Run, { id, stamp }: Held): void {
+/**
+ * Notes a call that brings an instance's outputs. Their stamp is the id of the session that made them. The stamp of
+ * another session proves that a state held the instance, so its records are then settled.
+ */
+function noteOutputs(model: Model, world: World, run: Run, { id, stamp }: StateEntry): void {
   if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
@@ -253,15 +258,15 @@ function carry(model: Model, world: World, run: Run, { id, stamp }: Held): void 
   }
 }
 
-/** The engine calls Diff. A resource without changes needs nothing more. */
-function diff(model: Model, world: World, run: Run, resource: number, held: Held): void {
-  carry(model, world, run, held);
+/** The engine calls Diff. A resource without changes needs no further step. */
+function diff(model: Model, world: World, run: Run, resource: number, held: StateEntry): void {
+  noteOutputs(model, world, run, held);
   const { digest = "as asked" } = model.resource(run, resource);
   const changed = world.instances.find((it) => it.id === held.id)?.digest !== digest;
   if (!changed) run.todo = run.todo.filter((it) => it !== resource);
 }
 
-/** The engine saves a reply in the state. */
+/** The engine saves a reply in the state. A stateless run has no state, so its instance is let go. */
 function save(model: Model, world: World, run: Run): void {
   const { unsaved } = run;
   if (!unsaved) return;
@@ -283,13 +288,13 @@ function save(model: Model, world: World, run: Run): void {
   });
 }
 
-/** The engine calls Delete for a replaced instance. */
+/** The engine calls Delete for a replaced instance. An instance that this run has taken over is not destroyed. */
 function remove(model: Model, world: World, run: Run, id: string): void {
   const held = stackOf(model, world, run);
   const entry = held.find((it) => it.id === id && it.old);
   const instance = world.instances.find((it) => it.id === id);
   if (!entry || !instance) return;
-  carry(model, world, run, entry);
+  noteOutputs(model, world, run, entry);
   const settle = (how: "gone" | "dropped") => {
     for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
       if (row.id === id) Object.assign(row, { stage: "settled", settled: how });
@@ -308,7 +313,7 @@ function remove(model: Model, world: World, run: Run, id: string): void {
 
 // ── People ───────────────────────────────────────────────────────────────────────────────────────
 
-/** What people do between runs. Only a stranger acts during runs, too. */
+/** What people may do between runs. Slices with a stranger let people act during runs, too. */
 function acts(model: Model, world: World): Change[] {
   const mayActDuringRuns = model.slice.acts?.includes("stranger") === true;
   if (world.acts.length === 0 || (!mayActDuringRuns && world.runs.length > 0)) return [];
@@ -400,7 +405,7 @@ function acts(model: Model, world: World): Change[] {
   if (may("wipe")) {
     add("wipe", "the disk is wiped", (copy) => {
       copy.ledgers = copy.ledgers.map(() => []);
-      for (const it of copy.instances) it.machine = undefined;
+      for (const it of copy.instances) it.recordedOnMachine = undefined;
     });
   }
   return found;

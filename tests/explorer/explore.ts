@@ -1,4 +1,7 @@
-/** Walks every history of a slice, breadth first, and finds the shortest one that breaks an invariant. */
+/**
+ * Walks every history of a slice, breadth first, and finds the shortest one that breaks an invariant.
+ * `tools/explore.ts` uses this file.
+ */
 import { hash } from "node:crypto";
 import { changes } from "./engine";
 import { check, Violation } from "./invariants";
@@ -8,6 +11,7 @@ import { copyOf, keyOf, type World } from "./world";
 /** The result of an exploration. */
 export interface Explored {
   states: number;
+  /** How many levels of the breadth-first walk were explored. */
   depth: number;
   seconds: number;
   violation?: Broken;
@@ -75,6 +79,7 @@ export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explo
   return result();
 }
 
+/** Carries out one step, and checks the invariants. @throws Violation if one is broken */
 function apply(
   model: Model,
   world: World,
@@ -86,6 +91,7 @@ function apply(
   check(model, world);
 }
 
+/** Returns the choices that lead from the first world to the one with this index. */
 function historyOf(index: number, parents: number[], choices: number[]): number[] {
   const history: number[] = [];
   for (let at = index; at > 0; at = parents[at] ?? 0) history.unshift(choices[at] ?? 0);

@@ -1,6 +1,6 @@
 /**
  * The invariants: what must hold in every state of the world. They are: every instance that we created can be
- * found again (1), no resource gets a second instance unnoticed (2), the last reply has the known id (3), and
+ * found again (1), no resource gets a second instance unnoticed (2), the last reply has the id if it is known (3), and
  * no instance of somebody else is taken over or destroyed (4). The explorer checks them at each step.
  */
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
@@ -30,7 +30,9 @@ export function check(model: Model, world: World): void {
     }
   }
   for (const run of world.runs) {
-    if (run.calls.some(({ waits, begins }) => waits > 4 || begins > 7))
+    if (
+      run.calls.some(({ settlingWaits, recordsWritten }) => settlingWaits > 4 || recordsWritten > 7)
+    )
       throw new Violation(endless);
     if (run.unlocked) continue;
     for (const row of world.ledgers.flat()) {
@@ -44,14 +46,15 @@ export function check(model: Model, world: World): void {
 
 /** Whether anything leads to the instance: a state, a call, a record, its name, or a message. */
 function isKnown(model: Model, world: World, it: Instance): boolean {
-  if (it.letGo || it.namedBy !== undefined || it.overdue) return true;
+  if (it.letGo || it.namedBy !== undefined || it.isMadeLate) return true;
   if (world.stacks.some((held) => held.some(({ id }) => id === it.id))) return true;
   for (const run of world.runs) {
-    if (run.calls.some(({ madeId, id }) => madeId === it.id || id === it.id)) return true;
+    if (run.calls.some(({ idMadeByPost, id }) => idMadeByPost === it.id || id === it.id))
+      return true;
     if (run.unsaved?.id === it.id || run.retry?.id === it.id) return true;
   }
-  if (it.machine !== undefined) {
-    for (const row of world.ledgers[it.machine] ?? []) {
+  if (it.recordedOnMachine !== undefined) {
+    for (const row of world.ledgers[it.recordedOnMachine] ?? []) {
       if (row.id === it.id && (isPending(row) || row.stage === "delivered")) return true;
       const unanswered = row.stage === "sending" || row.stage === "unknown";
       if (unanswered && row.made.includes(it.id)) return true;
@@ -61,8 +64,8 @@ function isKnown(model: Model, world: World, it: Instance): boolean {
   return it.kind === "generated" || (it.kind === "explicit" && !it.name.startsWith("renamed"));
 }
 
-/** Checks a new instance: no other instance of its resource may run that was not named before (2). */
-export function checkSecond(scene: Scene, made: Instance): void {
+/** Checks that a created instance is the only one of its resource, apart from those named before or given up (2). */
+export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   const { model, world, run, call } = scene;
   const plan = model.plan(run);
   const spec = model.spec(run, call.resource);
@@ -76,14 +79,15 @@ export function checkSecond(scene: Scene, made: Instance): void {
     }
     const isHere = row?.baseUrl === spec.origin.baseUrl;
     const isSame = row?.scope === spec.scope && isSameResource(row?.urn ?? "", spec.urn);
-    // Under another provider resource, the record may be another stack's whose run is active. Then it is named.
+    // A record of another provider resource may belong to another stack whose run is active. A create does not wait
+    // for such a record, but names its instance.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
     const isOfOtherScope = row?.urn === spec.urn && !isNamed;
     if (row && isPending(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
       throw new Violation(`${made.id} is created although the record of ${it.id} is pending`);
     }
     const held = (world.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
-    const isWithoutRecord = it.machine !== machine;
+    const isWithoutRecord = it.recordedOnMachine !== machine;
     if (
       spec.leftovers === "fail" &&
       it.settled &&
@@ -104,7 +108,7 @@ export function checkSecond(scene: Scene, made: Instance): void {
       continue;
     }
     if (it.namedBy === run.session) continue;
-    // This machine has no record of it, and no listing needs to show it yet, or no search uses its name.
+    // This machine has no record of it, and listings need not show it yet, or no search uses its name.
     if (isWithoutRecord && (!it.settled || it.kind === "proposed")) continue;
     if (call.reportedPartial) continue;
     throw new Violation(
@@ -151,13 +155,13 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
         throw new Violation(`the record ${record.key} is settled, but stops the create`);
       }
       if (why.kind === "turnedUp") checkTurnedUp(run, rows, record, why.ids);
-      const driven = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
-      if (why.kind === "inFlight" && !driven) {
+      const hasCall = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
+      if (why.kind === "inFlight" && !hasCall) {
         throw new Violation("a record counts as in flight, but its create has ended");
       }
       if (
         why.kind === "unlockable" &&
-        driven &&
+        hasCall &&
         !model.slice.unlockable &&
         own?.key !== record.key
       ) {
@@ -223,7 +227,7 @@ export function checkLeftover({ model, world, run, call }: Scene, id: string): v
     throw new Violation(`${id} is reported as a leftover, but the state holds it`);
   if (run.made.includes(id))
     throw new Violation(`${id} is reported as a leftover, but this run created it`);
-  // An instance of the same URN that no state is known to hold may be this stack's, under another provider.
+  // If no state is known to hold an instance of the same URN, it may be this stack's, under another provider resource.
   const { urn } = model.spec(run, call.resource);
   const isUnproven = rows.some(
     ({ stage, urn: its }) => its === urn && (stage === "delivered" || stage === "replied"),
@@ -236,15 +240,15 @@ export function checkLeftover({ model, world, run, call }: Scene, id: string): v
   }
 }
 
-/** Checks that a record which is settled as gone or absent has no running instance. */
+/** Checks that no POST of a settled record has created an instance that still exists. */
 export function checkSettled(world: World, row: Row, how: string): void {
   for (const id of row.made) {
-    if (!world.instances.some((it) => it.id === id && it.alive && !it.overdue)) continue;
+    if (!world.instances.some((it) => it.id === id && it.alive && !it.isMadeLate)) continue;
     throw new Violation(`the record ${row.key} is settled as ${how}, but ${id} exists`);
   }
 }
 
-/** Checks that an import does not settle a record whose POST created another instance that nobody named. */
+/** Checks that an import settles a record only if its POST created no other instance that nobody named. */
 export function checkImported(world: World, row: Row, id: string): void {
   const isNamed = (it: string) =>
     world.instances.some(
@@ -256,7 +260,7 @@ export function checkImported(world: World, row: Row, id: string): void {
   );
 }
 
-/** Checks a reply. The engine keeps only the last one, so it must have the known id (3). */
+/** Checks a reply. The engine keeps only the last reply of a resource, so it must have the known id (3). */
 export function checkReply({ model, world, run, call }: Scene, id: string | undefined): void {
   const earlier = run.unfinished.find((it) => it.resource === call.resource);
   const lives = world.instances.some((it) => it.id === earlier?.id && it.alive);
@@ -276,13 +280,13 @@ export function checkReply({ model, world, run, call }: Scene, id: string | unde
   }
 }
 
-/** Checks that no state or call but the deleting one has a destroyed instance (4). */
+/** Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (4). */
 export function checkDestroyed(world: World, run: Run, id: string): void {
   const holders = world.stacks.flat().filter((it) => it.id === id);
-  const driven = world.runs.some(
+  const hasCall = world.runs.some(
     ({ engine, calls }) => engine === "alive" && calls.some((call) => call.id === id),
   );
-  if (holders.length > 1 || driven) {
+  if (holders.length > 1 || hasCall) {
     throw new Violation(`${run.session} destroys ${id}, but another state or call has it`);
   }
 }

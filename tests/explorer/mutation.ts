@@ -1,4 +1,6 @@
-/** Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it. */
+/**
+ * Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
@@ -15,7 +17,7 @@ import type { Rules } from "./slice";
 export interface Mutant {
   /** The rule that is left out, in words. */
   rule: string;
-  /** The name of the slice in which a promise must break. */
+  /** The name of the slice in which a history must break an invariant. */
   slice: string;
   /** The code of the protocol that contains the rule. */
   from: string;

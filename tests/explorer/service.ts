@@ -1,4 +1,7 @@
-/** Lists what may happen next to a Create call: responses, listings (also late and partial ones), and its end. */
+/**
+ * Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. `engine.ts`
+ * adds these moves to its own. In all events, `now` is 0 (see world.ts).
+ */
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Existence } from "../../provider/instance/existence";
 import {
@@ -6,89 +9,95 @@ import {
   canceled,
   cut,
   finish,
-  happens,
+  continueWith,
   ledger,
   limited,
   observationOf,
   refused,
   shownIn,
-  take,
+  takeOver,
   unreachable,
   unsendable,
 } from "./call";
-import { checkSecond, Violation } from "./invariants";
+import { checkIsOnlyInstance, Violation } from "./invariants";
 import type { Fault, Scene } from "./slice";
-import { accepted, newInstance, type Instance } from "./world";
+import { newInstance, shownOf, type Instance } from "./world";
 
-/** One thing that may happen next to a call. */
+/** One thing that a Create call may meet next. */
 export interface Move {
   /** The step in words, for a history. */
   say: string;
-  /** The fault that it costs, if any. */
+  /** The fault that it uses up (`Slice.maxFaults`), if any. */
   fault?: Fault;
   do: (scene: Scene) => void;
 }
 
-/** Returns what may happen next to this call. Does not change `scene`. */
+/** Returns what this Create call may meet next. Does not change `scene`. */
 export function movesOfCall(scene: Scene): Move[] {
   const { run, call } = scene;
-  const moves =
-    call.id === undefined || call.state.phase !== "ended" ? waiting(scene) : finishing(scene);
+  // In the phase "ended", the protocol has ended, but the reply is still to come.
+  const moves = call.state.phase === "ended" ? movesBeforeReply(scene) : movesOfProtocol(scene);
   if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
-  const isUnderWay = call.state.phase === "posting" && call.madeId !== undefined;
-  const stop = (it: Scene) => happens(it, { kind: "stopped", why: canceled });
+  const hasServiceActed = call.state.phase === "posting" && call.idMadeByPost !== undefined;
+  const stop = (it: Scene) => continueWith(it, { kind: "stopped", why: canceled });
   if (run.canceled || run.engine === "gone") {
-    // Ctrl-C ends each wait. Only a POST under way may continue for its grace period.
-    if (run.canceled && !isUnderWay) return [{ say: "is stopped", do: stop }];
-    if (!isUnderWay) moves.push({ say: "is stopped", do: stop });
-  } else if (!isUnderWay) moves.push({ say: "times out", fault: "timeout", do: stop });
+    // Ctrl-C ends each wait. Only a POST on which the service has acted may continue for its grace period. Before
+    // that, the POST counts as not sent.
+    if (run.canceled && !hasServiceActed) return [{ say: "is stopped", do: stop }];
+    if (!hasServiceActed) moves.push({ say: "is stopped", do: stop });
+  } else if (!hasServiceActed) moves.push({ say: "times out", fault: "timeout", do: stop });
   return moves;
 }
 
-/** What may happen to a call whose instance is accepted. */
-function finishing({ run }: Scene): Move[] {
-  const nobody: Move = {
+/** How a call may reply whose instance the protocol has accepted. */
+function movesBeforeReply({ run }: Scene): Move[] {
+  const unheardReply: Move = {
     say: "ends without an engine to answer",
-    do: (scene) => finish(scene, false, false),
+    do: (scene) => finish(scene, { ready: false, heard: false }),
   };
   return [
-    ...(run.engine === "gone" ? [nobody] : []),
-    { say: "answers: ready", do: (scene) => finish(scene, true) },
-    { say: "answers: unfinished", fault: "unfinished", do: (scene) => finish(scene, false) },
+    ...(run.engine === "gone" ? [unheardReply] : []),
+    { say: "answers: ready", do: (scene) => finish(scene, { ready: true }) },
+    {
+      say: "answers: unfinished",
+      fault: "unfinished",
+      do: (scene) => finish(scene, { ready: false }),
+    },
   ];
 }
 
-/** What may happen to a call that waits for something. */
-function waiting(scene: Scene): Move[] {
+/** What a call may meet while the protocol waits for something. */
+function movesOfProtocol(scene: Scene): Move[] {
   const { state } = scene.call;
   switch (state.phase) {
     case "sleeping": {
       const { then } = state;
-      // A listing before the settling time is over shows nothing that a later listing does not show.
-      if ("until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0) {
-        // The exception is the second of two listings that must lack an instance.
-        if (!("wasMissing" in then)) return [];
-      }
-      return [{ say: "wakes", do: (it) => happens(it, { kind: "slept" }) }];
+      const isBeforeSettlingEnd =
+        "until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0;
+      const isSecondLook = "wasMissing" in then;
+      // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing. The
+      // second of two listings that must lack an instance is not delayed.
+      if (isBeforeSettlingEnd && !isSecondLook) return [];
+      return [{ say: "wakes", do: (it) => continueWith(it, { kind: "slept" }) }];
     }
     case "takingOver":
-      return [{ say: `takes over the record ${state.record.key}`, do: take }];
+      return [{ say: `takes over the record ${state.record.key}`, do: takeOver }];
     case "awaitingPermit":
       return [
         {
           say: "gets permission to send the POST",
-          do: (it) => happens(it, { kind: "permitted", now: 0 }),
+          do: (it) => continueWith(it, { kind: "permitted", now: 0 }),
         },
       ];
     case "takingBaseline":
     case "renewingBaseline":
     case "searchingForRecord":
     case "searchingAfterPost":
-      return looks(scene);
+      return listingMoves(scene);
     case "findingInstance":
-      return searches(scene, state.record.id ?? "");
+      return searchMoves(scene, state.record.id ?? "");
     case "posting":
-      return posts(scene);
+      return postMoves(scene);
     case "readingLedger":
     case "writingRecord":
     case "ended":
@@ -98,47 +107,54 @@ function waiting(scene: Scene): Move[] {
 
 // ── Listings ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Listings that show every listed instance, and any choice of those that are not surely listed yet. */
-function looks(scene: Scene): Move[] {
+/**
+ * Listings that show every listed instance, and any choice of those that are not surely listed yet. Also a partial
+ * listing, and two that fail.
+ */
+function listingMoves(scene: Scene): Move[] {
   const { model, world, run, call } = scene;
   const { tokenHash } = model.spec(run, call.resource).origin;
-  const late = world.instances
-    .filter((it) => it.alive && !it.listed && !it.overdue && it.token === tokenHash)
+  const notYetListed = world.instances
+    .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.token === tokenHash)
     .map(({ id }) => id);
   const moves: Move[] = [];
-  for (let chosen = 0; chosen < 1 << late.length; chosen++) {
-    const ids = late.filter((_, index) => chosen & (1 << index));
+  for (let chosen = 0; chosen < 1 << notYetListed.length; chosen++) {
+    const ids = notYetListed.filter((_, index) => chosen & (1 << index));
     const shown = [...shownIn(scene), ...ids];
     moves.push({
       say: `lists ${shown.join(", ") || "nothing"}`,
       do: (it) => {
         for (const instance of it.world.instances)
           if (ids.includes(instance.id)) instance.listed = true;
-        happens(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
+        continueWith(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
     say: "lists only a part, which is empty",
     fault: "partial",
-    do: (it) => happens(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
+    do: (it) =>
+      continueWith(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
   });
   const fails = (error: typeof broken) => (it: Scene) =>
-    happens(it, { kind: "listingFailed", error, now: 0 });
+    continueWith(it, { kind: "listingFailed", error, now: 0 });
   moves.push({ say: "lists: 500", fault: "listFails", do: fails(broken) });
   moves.push({ say: "lists: 400", fault: "listRefused", do: fails(refused) });
   return moves;
 }
 
-/** Results of the search for an id. That search waits for the settling time itself, and reports only what is proven. */
-function searches(scene: Scene, id: string): Move[] {
+/**
+ * Results of the search for an id, which is one step here. The real search (`existenceOf`) waits for the settling time
+ * itself, and reports an instance as gone only if that is proven.
+ */
+function searchMoves(scene: Scene, id: string): Move[] {
   const { model, world, run, call } = scene;
   const { tokenHash } = model.spec(run, call.resource).origin;
   const instance = world.instances.find((it) => it.id === id);
   const searched =
     (existence: Existence): Move["do"] =>
     (it) =>
-      happens(it, { kind: "searched", existence });
+      continueWith(it, { kind: "searched", existence });
   const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
   const moves: Move[] = [];
   if (instance?.token !== tokenHash)
@@ -148,100 +164,115 @@ function searches(scene: Scene, id: string): Move[] {
     moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
   } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) });
   moves.push({ say: "lists only a part, which is empty", fault: "partial", do: unproven });
-  const failed: Move["do"] = (it) => happens(it, { kind: "listingFailed", error: broken, now: 0 });
-  moves.push({ say: "lists: 500", fault: "listFails", do: failed });
+  const listingFails: Move["do"] = (it) =>
+    continueWith(it, { kind: "listingFailed", error: broken, now: 0 });
+  moves.push({ say: "lists: 500", fault: "listFails", do: listingFails });
   return moves;
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What may happen to a POST: the service acts first, or answers at once. */
-function posts({ call }: Scene): Move[] {
-  if (call.madeId !== undefined) {
+/** First, the service creates an instance and answers in a later step, or the POST ends in this step. */
+function postMoves({ call }: Scene): Move[] {
+  if (call.idMadeByPost !== undefined) {
     return [
-      { say: `POST: 202 ${call.madeId}`, do: (it) => answered(it, accept(it)) },
+      { say: `POST: 202 ${call.idMadeByPost}`, do: (it) => endPost(it, acceptedOutcome(it)) },
       {
         say: "POST: 500, but the service created an instance",
         fault: "500",
-        do: (it) => answered(it, failed("unclear", broken)),
+        do: (it) => endPost(it, failedOutcome("unclear", broken)),
       },
       {
         say: "POST: the answer is cut",
         fault: "cut",
-        do: (it) => answered(it, failed("unclear", cut)),
+        do: (it) => endPost(it, failedOutcome("unclear", cut)),
       },
     ];
   }
-  const outcome =
-    (postOutcome: PostOutcome, sent = true): Move["do"] =>
+  const endsWith =
+    (postOutcome: PostOutcome, { isSent = true } = {}): Move["do"] =>
     (it) => {
-      if (sent) send(it);
-      answered(it, postOutcome);
+      if (isSent) countSentPost(it);
+      endPost(it, postOutcome);
     };
   return [
-    { say: "POST: the service creates an instance", do: (it) => void make(it) },
-    { say: "POST: 500, nothing created", fault: "500", do: outcome(failed("unclear", broken)) },
-    { say: "POST: no answer, nothing created", fault: "cut", do: outcome(failed("unclear", cut)) },
-    { say: "POST: refused", fault: "refused", do: outcome(failed("refused", refused)) },
-    { say: "POST: 429", fault: "429", do: outcome(failed("rateLimited", limited), false) },
+    { say: "POST: the service creates an instance", do: (it) => void createInstance(it) },
+    {
+      say: "POST: 500, nothing created",
+      fault: "500",
+      do: endsWith(failedOutcome("unclear", broken)),
+    },
+    {
+      say: "POST: no answer, nothing created",
+      fault: "cut",
+      do: endsWith(failedOutcome("unclear", cut)),
+    },
+    { say: "POST: refused", fault: "refused", do: endsWith(failedOutcome("refused", refused)) },
+    {
+      say: "POST: 429",
+      fault: "429",
+      do: endsWith(failedOutcome("rateLimited", limited), { isSent: false }),
+    },
     {
       say: "POST: fails before a byte was sent",
       fault: "notSent",
-      do: outcome(failed("notSent", unreachable), false),
+      do: endsWith(failedOutcome("notSent", unreachable), { isSent: false }),
     },
     {
       say: "POST: can't be sent",
       fault: "unsendable",
-      do: outcome(failed("notSent", unsendable), false),
+      do: endsWith(failedOutcome("notSent", unsendable), { isSent: false }),
     },
     {
       say: "POST: no answer, and the service creates the instance much later",
       fault: "overdue",
       do: (it) => {
-        make(it).overdue = true;
-        answered(it, failed("unclear", cut));
+        createInstance(it).isMadeLate = true;
+        endPost(it, failedOutcome("unclear", cut));
       },
     },
     {
       say: "POST: 500, but the service created an instance with another name",
       fault: "renamed",
       do: (it) => {
-        make(it).name = "renamed";
-        answered(it, failed("unclear", broken));
+        createInstance(it).name = "renamed";
+        endPost(it, failedOutcome("unclear", broken));
       },
     },
   ];
 }
 
-function accept({ world, call }: Scene): PostOutcome {
-  const id = call.madeId ?? "";
+function acceptedOutcome({ world, call }: Scene): PostOutcome {
+  const id = call.idMadeByPost ?? "";
   return {
     kind: "accepted",
-    accepted: accepted(id, world.instances.find((it) => it.id === id)?.name),
+    accepted: shownOf(id, world.instances.find((it) => it.id === id)?.name),
   };
 }
 
-function failed(
+function failedOutcome(
   kind: Exclude<PostOutcome["kind"], "accepted">,
   failure: typeof broken,
 ): PostOutcome {
   return { kind, failure };
 }
 
-function answered(scene: Scene, outcome: PostOutcome): void {
-  scene.call.madeId = undefined;
-  happens(scene, { kind: "posted", outcome, now: 0 });
+/** Ends the POST of the call with this outcome. */
+function endPost(scene: Scene, outcome: PostOutcome): void {
+  scene.call.idMadeByPost = undefined;
+  continueWith(scene, { kind: "posted", outcome, now: 0 });
 }
 
-function send(scene: Scene): void {
+/** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
+function countSentPost(scene: Scene): void {
   const row = ledger(scene).find((it) => it.key === scene.call.key);
   if (!row && !scene.model.slice.noDisk)
     throw new Violation("a POST is sent that no record describes");
   if (row && ++row.sent > 2) throw new Violation("a POST is repeated more than once");
 }
 
-/** The service creates what the POST asks for. Its list shows names in lower case. */
-function make(scene: Scene): Instance {
+/** The service creates the instance that the POST asks for. The service lists names in lower case. */
+function createInstance(scene: Scene): Instance {
   const { model, world, run, call } = scene;
   const spec = model.spec(run, call.resource);
   const instance = newInstance(world, {
@@ -256,11 +287,11 @@ function make(scene: Scene): Instance {
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];
-    instance.machine = model.plan(run).machine ?? 0;
+    instance.recordedOnMachine = model.plan(run).machine ?? 0;
   }
-  send(scene);
-  call.madeId = instance.id;
+  countSentPost(scene);
+  call.idMadeByPost = instance.id;
   world.instances.push(instance);
-  checkSecond(scene, instance);
+  checkIsOnlyInstance(scene, instance);
   return instance;
 }

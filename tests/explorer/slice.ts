@@ -7,7 +7,7 @@ import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
 import { settlingMs, type Call, type Run, type World } from "./world";
 
-/** What may go wrong. Each costs one of the slice's faults. */
+/** What may go wrong. Each occurrence uses up one of the slice's `maxFaults`. */
 export type Fault =
   /**
    * Ends of a POST: a 500, no complete answer, a refusal, a 429, a failure before a byte was sent, and a request
@@ -19,11 +19,11 @@ export type Fault =
   | "429"
   | "notSent"
   | "unsendable"
-  /** A POST gets no answer, and the service carries it out after the settling time. */
+  /** A POST gets no answer, and the service carries it out at any later time. */
   | "overdue"
-  /** A POST gets a 500, but makes an instance, which is listed under a name that nobody asked for. */
+  /** A POST gets a 500, but creates an instance, which is listed with a name that nobody asked for. */
   | "renamed"
-  /** A listing that is not complete, one that fails for now, and one that is refused. */
+  /** A listing that is not complete, one that gets a 500, and one that gets a 400. */
   | "partial"
   | "listFails"
   | "listRefused"
@@ -38,7 +38,7 @@ export type Fault =
   | "plugin killed"
   | "engine killed"
   | "runner killed"
-  /** Attach mode: the next engine comes while calls of the last engine are still under way. */
+  /** Attach mode: the next engine connects while calls of the last engine are still under way. */
   | "attached anew";
 
 /** What people do between runs. Each act happens at most once. */
@@ -52,24 +52,33 @@ export interface Resource {
   kind: Protocol.NameKind;
   /** The explicit name. Undefined if the name is generated or proposed. */
   name?: string;
+  /** Whether the name is a secret. */
   secret?: boolean;
+  /** Stands for the inputs. */
   digest?: string;
 }
 
 /** A run as planned: where it runs, its settings, and its program. */
 export interface Plan {
+  /** The index of the machine, which has a ledger of its own. */
   machine?: number;
-  /** Index of the stack. Each stack has its own state and scope. */
+  /** The index of the stack. Each stack has a state and, unless `scope` is set, a provider resource of its own. */
   stack?: number;
   /** The id of the provider resource, if it is not the usual one of the stack. */
   scope?: string;
+  /** Whether it is `pulumi do … --stateless`, which saves no state. */
   stateless?: boolean;
+  /** Stands for the tenant of the API token. */
   token?: string;
   account?: string;
+  /** The address of the service. */
   address?: string;
+  /** Whether the run has `--replace`. */
   replace?: boolean;
   program: Resource[];
+  /** The setting `compute:leftovers`. */
   leftovers?: "warn" | "fail";
+  /** What Delete does: it destroys the instance, leaves it running, or fails. */
   deletePolicy?: "destroy" | "retain" | "fail";
 }
 
@@ -80,14 +89,14 @@ export interface Slice {
   what: string;
   /** The runs, in their order, each with its variants. */
   runs: Plan[][];
-  /** A run may begin while another is under way. */
+  /** Set if a run may begin while another is under way. */
   together?: boolean;
   machines?: number;
   stacks?: number;
   faults: Fault[];
   maxFaults: number;
   acts?: Act[];
-  /** How often error hooks may make the engine ask again in one run. */
+  /** How often error hooks may make the engine repeat creates in one run. Default: 0. */
   hooks?: number;
   /** Set if files can't be locked, so that it is not known whether another session lives. */
   unlockable?: boolean;
@@ -99,7 +108,7 @@ export interface Slice {
   deep?: boolean;
 }
 
-/** The protocol that is explored: the real one, or one without a rule. */
+/** The protocol that is explored: the real one, or one that lacks a rule (`mutation.ts`). */
 export type Rules = Pick<typeof Protocol, "begin" | "step" | "findNewInstances">;
 
 /** A slice with the protocol to explore. */
@@ -111,16 +120,19 @@ export class Model {
     readonly rules: Rules,
   ) {}
 
+  /** Returns the plan of the run. */
   plan({ plan: [run, variant] }: Pick<Run, "plan">): Plan {
     const plan = this.slice.runs[run]?.[variant];
     if (!plan) throw new Error("no such run");
     return plan;
   }
 
+  /** Returns the id of the provider resource. */
   scope(plan: Plan): string {
     return plan.scope ?? `provider-of-stack-${plan.stack ?? 0}`;
   }
 
+  /** Returns a resource of the run's program by its index. */
   resource(run: Pick<Run, "plan">, index: number): Resource {
     const resource = this.plan(run).program[index];
     if (!resource) throw new Error("no such resource");
@@ -136,6 +148,7 @@ export class Model {
       : `${resource} of stack ${plan.stack ?? 0}`;
   }
 
+  /** Returns what the protocol gets for a resource of the run's program. */
   spec(run: Run, index: number): CreateSpec {
     const key = `${run.plan.join()}/${run.session}/${index}`;
     let spec = this.#specs.get(key);
@@ -149,6 +162,7 @@ export class Model {
     const scope = this.scope(plan);
     const { stateless = false, token = "one", account, address = "https://service" } = plan;
     const tag = tagOf(urn, scope);
+    // A generated name ends in random letters. Here, the letters depend on the session only.
     const random = `aaa${run.session
       .replace(/\D/g, "")
       .slice(-1)
@@ -179,7 +193,7 @@ export class Model {
   }
 }
 
-/** One world, with the run and the call that something happens to. */
+/** The place of a step: the world, a run in it, and a call of that run. */
 export interface Scene {
   model: Model;
   world: World;

@@ -8,23 +8,32 @@ const generated: Resource = { resource: "web", urn: urn("web"), kind: "generated
 const explicit: Resource = { resource: "web", urn: urn("web"), kind: "explicit", name: "Web" };
 const proposed: Resource = { resource: "web", urn: urn("web"), kind: "proposed" };
 
+/** A run whose program has only this resource. */
 const up = (resource: Resource, more: Partial<Plan> = {}): Plan => ({
   program: [resource],
   ...more,
 });
 
-const posts: Fault[] = ["500", "cut", "refused", "429", "notSent"];
-const ends: Fault[] = ["ctrl-C", "ctrl-C twice", "plugin killed", "engine killed", "runner killed"];
-const lists: Fault[] = ["partial", "listFails"];
+const postFaults: Fault[] = ["500", "cut", "refused", "429", "notSent"];
+const interruptions: Fault[] = [
+  "ctrl-C",
+  "ctrl-C twice",
+  "plugin killed",
+  "engine killed",
+  "runner killed",
+];
+const listFaults: Fault[] = ["partial", "listFails"];
 
-const other = (resource: Resource, name: string): Resource => ({ ...resource, urn: urn(name) });
+/** The same resource under another name in the program. */
+const renamed = (resource: Resource, name: string): Resource => ({ ...resource, urn: urn(name) });
+/** The same resource with changed inputs. */
 const changed = (resource: Resource): Resource => ({ ...resource, digest: "as asked later" });
 const secret: Resource = { ...explicit, secret: true };
 
 const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
 const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
 
-const kill: Fault[] = ["runner killed"];
+const killed: Fault[] = ["runner killed"];
 
 /** All slices, in the order in which `npm run explore` walks them. */
 export const slices: Slice[] = [
@@ -33,9 +42,9 @@ export const slices: Slice[] = [
     what: "a generated name, two runs, the second one with --replace or without, and every fault",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     faults: [
-      ...posts,
-      ...ends,
-      ...lists,
+      ...postFaults,
+      ...interruptions,
+      ...listFaults,
       "unfinished",
       "timeout",
       "unsendable",
@@ -48,7 +57,7 @@ export const slices: Slice[] = [
     name: "explicit",
     what: "the same with an explicit name, and a person may import",
     runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
-    faults: ["500", "cut", "429", "notSent", ...ends, ...lists, "unfinished"],
+    faults: ["500", "cut", "429", "notSent", ...interruptions, ...listFaults, "unfinished"],
     maxFaults: 2,
     acts: ["import", "discard"],
   },
@@ -56,7 +65,7 @@ export const slices: Slice[] = [
     name: "proposed",
     what: "the same with a name that the engine proposed, and a person may drop the instance from the state",
     runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
-    faults: ["500", "cut", ...ends, "unfinished", "not saved"],
+    faults: ["500", "cut", ...interruptions, "unfinished", "not saved"],
     maxFaults: 3,
     acts: ["state delete", "discard"],
   },
@@ -68,7 +77,7 @@ export const slices: Slice[] = [
       [up(generated, { replace: true })],
       [up(generated), up(generated, { replace: true })],
     ],
-    faults: ["500", "cut", "ctrl-C twice", "engine killed", ...kill],
+    faults: ["500", "cut", "ctrl-C twice", "engine killed", ...killed],
     maxFaults: 2,
   },
   {
@@ -76,7 +85,7 @@ export const slices: Slice[] = [
     what: "the second run on another machine, or on the first whose disk was wiped",
     runs: [[up(generated)], [up(generated, { machine: 1 }), up(generated)]],
     machines: 2,
-    faults: ["500", "cut", "429", "partial", ...kill],
+    faults: ["500", "cut", "429", "partial", ...killed],
     maxFaults: 2,
     acts: ["wipe"],
   },
@@ -93,7 +102,7 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["500", "cut", "429", "partial", ...kill],
+    faults: ["500", "cut", "429", "partial", ...killed],
     maxFaults: 2,
     acts: ["wipe"],
   },
@@ -111,7 +120,7 @@ export const slices: Slice[] = [
     what: "two runs of one stack at once, as after `pulumi cancel`",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     together: true,
-    faults: ["500", "cut", "429", "notSent", ...kill, "engine killed", "timeout"],
+    faults: ["500", "cut", "429", "notSent", ...killed, "engine killed", "timeout"],
     maxFaults: 2,
   },
   {
@@ -119,7 +128,7 @@ export const slices: Slice[] = [
     what: "a run that is killed, and two runs at once that find its record",
     runs: [[up(generated)], [up(generated)], [up(generated)]],
     together: true,
-    faults: ["cut", ...kill],
+    faults: ["cut", ...killed],
     maxFaults: 1,
     deep: true,
   },
@@ -132,14 +141,14 @@ export const slices: Slice[] = [
     ],
     together: true,
     stacks: 2,
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
   },
   {
     name: "stranger",
     what: "somebody else's instance appears, with the explicit or the proposed name",
     runs: [[up(explicit), up(proposed)], [up(explicit)]],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
     acts: ["stranger"],
   },
@@ -147,7 +156,7 @@ export const slices: Slice[] = [
     name: "hooks",
     what: "error hooks make the engine repeat the create twice",
     runs: [[up(generated), up(explicit), up(generated, { replace: true })], [up(generated)]],
-    faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...kill],
+    faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...killed],
     maxFaults: 3,
     hooks: 2,
   },
@@ -169,7 +178,7 @@ export const slices: Slice[] = [
       [up(generated, { deletePolicy: "fail" })],
       [up(generated, { deletePolicy: "fail", replace: true })],
     ],
-    faults: ["500", "cut", "engine killed", ...kill],
+    faults: ["500", "cut", "engine killed", ...killed],
     maxFaults: 2,
     acts: ["portal", "state delete"],
   },
@@ -181,7 +190,7 @@ export const slices: Slice[] = [
       [up(changed(explicit), { deletePolicy: "retain" })],
       [up(explicit), up(changed(explicit))],
     ],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 1,
   },
   {
@@ -196,7 +205,7 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["partial", "500", "cut", ...kill],
+    faults: ["partial", "500", "cut", ...killed],
     maxFaults: 2,
     acts: ["state delete"],
   },
@@ -211,7 +220,7 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["partial", "cut", ...kill],
+    faults: ["partial", "cut", ...killed],
     maxFaults: 2,
     acts: ["state delete"],
   },
@@ -219,7 +228,7 @@ export const slices: Slice[] = [
     name: "changed",
     what: "the program changes between the runs, or the portal removes the instance",
     runs: [[up(generated)], [up(changed(generated)), up(generated)]],
-    faults: ["500", "cut", "partial", "listRefused", "engine killed", ...kill],
+    faults: ["500", "cut", "partial", "listRefused", "engine killed", ...killed],
     maxFaults: 3,
     acts: ["portal"],
   },
@@ -227,7 +236,7 @@ export const slices: Slice[] = [
     name: "secret",
     what: "a secret name, which the program changes",
     runs: [[up(secret)], [up(secret), up({ ...secret, name: "Other" })]],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
   },
   {
@@ -236,19 +245,19 @@ export const slices: Slice[] = [
     runs: [
       [up(generated)],
       [
-        up(other(generated, "site")),
+        up(renamed(generated, "site")),
         up({ ...generated, urn: urn("web", "renamed") }),
         up(generated, { scope: "another" }),
       ],
     ],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
   },
   {
     name: "provider lost",
     what: "a state that is not saved loses the id of its provider resource with it",
     runs: [[up(generated)], [up(generated, { scope: "another" })]],
-    faults: ["not saved", "engine killed", "500", "cut", ...kill],
+    faults: ["not saved", "engine killed", "500", "cut", ...killed],
     maxFaults: 2,
   },
   {
@@ -257,19 +266,19 @@ export const slices: Slice[] = [
     runs: [
       [up(proposed)],
       [
-        up(other(proposed, "site")),
+        up(renamed(proposed, "site")),
         up({ ...proposed, urn: urn("web", "renamed") }),
         up(proposed, { scope: "another" }),
       ],
     ],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
   },
   {
     name: "tokens",
     what: "the second run uses a token of another tenant",
     runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
-    faults: ["500", "cut", "engine killed", ...kill],
+    faults: ["500", "cut", "engine killed", ...killed],
     maxFaults: 2,
   },
   {
@@ -282,7 +291,7 @@ export const slices: Slice[] = [
         up(generated, { address: "https://elsewhere" }),
       ],
     ],
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 2,
   },
   {
@@ -293,21 +302,21 @@ export const slices: Slice[] = [
       [up(explicit, { stateless: true, scope: "another" }), up(explicit, { stateless: true })],
     ],
     together: true,
-    faults: ["500", "cut", ...kill],
+    faults: ["500", "cut", ...killed],
     maxFaults: 1,
   },
   {
     name: "siblings",
     what: "two resources in one program with the same explicit name",
     runs: [[{ program: [explicit, mail] }], [{ program: [explicit, mail] }]],
-    faults: ["cut", ...kill],
+    faults: ["cut", ...killed],
     maxFaults: 1,
   },
   {
     name: "siblings, generated",
     what: "two resources in one program, and a second run",
     runs: [[{ program: [generated, generatedMail] }], [{ program: [generated, generatedMail] }]],
-    faults: ["cut", ...kill],
+    faults: ["cut", ...killed],
     maxFaults: 1,
   },
   {
@@ -322,14 +331,14 @@ export const slices: Slice[] = [
     name: "replaced again",
     what: "an explicit name, --replace twice",
     runs: [[up(explicit)], [up(explicit, { replace: true })], [up(explicit, { replace: true })]],
-    faults: ["cut", ...kill],
+    faults: ["cut", ...killed],
     maxFaults: 2,
   },
   {
     name: "unlockable",
     what: "files can't be locked, so whether another session lives is not known",
     runs: [[up(generated)], [up(generated)]],
-    faults: ["500", "cut", "engine killed", ...kill],
+    faults: ["500", "cut", "engine killed", ...killed],
     maxFaults: 2,
     unlockable: true,
   },
@@ -340,7 +349,7 @@ export const slices: Slice[] = [
       [up(generated), up(proposed)],
       [up(generated), up(proposed)],
     ],
-    faults: ["500", "cut", "engine killed", ...kill],
+    faults: ["500", "cut", "engine killed", ...killed],
     maxFaults: 2,
     slowPosts: true,
   },

@@ -3,38 +3,44 @@
  * exploration is one such world. A step copies the world and changes the copy, and the invariants judge the
  * result. All files of the explorer use this file.
  *
- * Time is abstract. "Now" is always 0. When the settling time passes, it is subtracted from all other times.
+ * Time is abstract. "Now" is always 0. The only time that passes is the settling time, after which listings surely show
+ * a created instance. It is then subtracted from all other times.
  */
 import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
 
-/** An instance that the service has, or that it will create late (`overdue`). */
+/** An instance that the service has, or that it will create late (`isMadeLate`). */
 export interface Instance {
   id: string;
   /** The resource it was created for (`Model.identity`), or "a stranger's" if somebody else created it. */
   resource: string;
+  /** The id of the provider resource of that create. */
   scope: string;
   urn: string;
+  /** How the name was chosen: explicit, generated or proposed. */
   kind: NameKind;
   /** The name as the list shows it. */
   name: string;
+  /** Stands for the inputs that it was created with. */
   digest: string;
-  /** The token of the tenant that it belongs to. */
+  /** Stands for the tenant that it belongs to. */
   token: string;
-  /** The index of the ledger that has its record. Undefined if no ledger has one. */
-  machine: number | undefined;
-  /** Whether nobody has removed it. */
+  /** The index of the machine whose ledger has its record. Undefined if no ledger has one. */
+  recordedOnMachine: number | undefined;
+  /** Whether it still exists: false once a person or a Delete has removed it. */
   alive: boolean;
   /** Whether complete listings surely show it by now. */
   listed: boolean;
   /** Whether its settling time is over. */
   settled: boolean;
-  /** Whether its POST got no answer, and the service will carry that POST out only after the settling time. */
-  overdue: boolean;
+  /**
+   * Whether its POST got no answer, and the service has not carried that POST out yet. Listings never show it before.
+   */
+  isMadeLate: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;
-  /** Whether a person or a Delete dropped it on purpose. */
+  /** Whether it was given up on purpose: by a person, a Delete that retains it, or a stateless create. */
   letGo: boolean;
 }
 
@@ -42,18 +48,19 @@ export interface Instance {
 export interface Row extends LedgerRecord {
   /** Whether the settling time since `at` is not over yet. */
   young: boolean;
-  /** How many POSTs were sent for it. */
+  /** How many POSTs were sent for this record. */
   sent: number;
   /** Ids of the instances that these POSTs created. */
   made: string[];
 }
 
 /** A resource in the state of a stack. */
-export interface Held {
+export interface StateEntry {
   urn: string;
+  /** Which resource a person means (`Model.identity`). */
   resource: string;
   id: string;
-  /** The session that created or imported it. */
+  /** The id of the session that created or imported it. The outputs of an instance have it. */
   stamp: string;
   /** Whether it is replaced already, and still has to be deleted. */
   old: boolean;
@@ -63,27 +70,27 @@ export interface Held {
 export interface Call {
   /** The index of the resource in the program. */
   resource: number;
-  /** Whether the state holds an instance that the new one replaces. */
+  /** Whether the state holds an instance that the created one replaces. */
   replaces: boolean;
   /** The state of the create protocol. */
   state: State;
   /** The key of the record that the call updates. */
   key: string | undefined;
-  /** The id of the instance that the POST under way has created. */
-  madeId: string | undefined;
-  /** The id of the instance, once the protocol has accepted it. */
+  /** The id of the instance that the POST under way has created. Undefined until the service has acted on it. */
+  idMadeByPost: string | undefined;
+  /** The id of the instance: once the protocol has accepted it, or from the start if it is known to be unfinished. */
   id: string | undefined;
-  /** After an unclear POST, the ids of the instances that it can't have created. The last listing needs them. */
+  /** After an unclear POST, the ids of the instances that it can't have created. `finish` names all others. */
   before: readonly string[] | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
-  /** How often it has waited for another run's call for a whole settling time. */
-  waits: number;
+  /** How often it has waited a whole settling time for another run's call. */
+  settlingWaits: number;
   /** How many records it has written. */
-  begins: number;
+  recordsWritten: number;
 }
 
-/** A run of the engine, with its session of the plugin. */
+/** A run of the engine, with its session: the life of one plugin process, or of one engine in attach mode. */
 export interface Run {
   /** The id of the session. */
   session: string;
@@ -94,10 +101,10 @@ export interface Run {
   canceled: boolean;
   /** Whether it has released its lock, although its calls may continue (attach mode). */
   unlocked: boolean;
-  /** Indexes of the resources that the engine has still to deal with. */
+  /** The indexes of the resources in the program that the engine still has to handle. */
   todo: number[];
   calls: Call[];
-  /** A reply that the engine has received and not saved yet. */
+  /** A successful reply that the engine has received and not saved yet. `resource` is an index as in `Call`. */
   unsaved: { resource: number; id: string; replaces: boolean } | undefined;
   /** A failed reply, with an id if the instance is unfinished. An error hook may make the engine ask again. */
   retry: { resource: number; replaces: boolean; id: string | undefined } | undefined;
@@ -107,11 +114,11 @@ export interface Run {
   made: string[];
   /** Ids of the instances that the session has taken over. */
   takenOver: string[];
-  /** Ids that a call of the engine named. */
+  /** The ids of the instances whose outputs the engine has sent in a Diff or Delete. */
   namedByEngine: string[];
   /** Ids of the instances that a state surely held. */
   proven: string[];
-  /** Instances whose create was answered as unfinished. */
+  /** The instances that were replied as unfinished: accepted, but not ready. */
   unfinished: { resource: number; key: string; id: string }[];
 }
 
@@ -121,7 +128,7 @@ export interface World {
   /** One ledger for each machine. */
   ledgers: Row[][];
   /** The state of each stack. */
-  stacks: Held[][];
+  stacks: StateEntry[][];
   runs: Run[];
   /** How many runs have begun. */
   begun: number;
@@ -162,23 +169,23 @@ function keyOfState(state: State): string {
   return key;
 }
 
-/** Returns a string that two worlds share only if they are the same. */
+/** Returns a string that two worlds share only if their futures are the same. */
 export function keyOf(world: World): string {
   const parts: unknown[] = [world.begun, world.faults, world.acts.join()];
   for (const it of world.instances) {
-    const marks =
+    const flags =
       (it.alive ? 1 : 0) |
       (it.listed ? 2 : 0) |
       (it.settled ? 4 : 0) |
       (it.letGo ? 8 : 0) |
-      (it.overdue ? 16 : 0);
-    parts.push("i", it.urn, it.scope, it.name, it.digest, it.machine, marks, it.namedBy);
+      (it.isMadeLate ? 16 : 0);
+    parts.push("i", it.urn, it.scope, it.name, it.digest, it.recordedOnMachine, flags, it.namedBy);
   }
   for (const rows of world.ledgers) {
     parts.push("L");
     for (const row of rows) {
-      const marks = (row.ended ? 1 : 0) | (row.young ? 2 : 0) | (row.sent << 2);
-      parts.push(row.key, row.owner, row.urn, row.scope, row.stage, row.id, row.settled, marks);
+      const flags = (row.ended ? 1 : 0) | (row.young ? 2 : 0) | (row.sent << 2);
+      parts.push(row.key, row.owner, row.urn, row.scope, row.stage, row.id, row.settled, flags);
       parts.push(row.made.join(), row.before.join());
     }
   }
@@ -203,11 +210,11 @@ export function keyOf(world: World): string {
     for (const call of run.calls) {
       parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
       parts.push(
-        call.madeId,
+        call.idMadeByPost,
         call.id,
         call.reportedPartial,
-        call.waits,
-        call.begins,
+        call.settlingWaits,
+        call.recordsWritten,
         call.before?.join(),
       );
     }
@@ -218,7 +225,7 @@ export function keyOf(world: World): string {
 /** Lets the settling time pass. Every created instance is listed then, and all times are moved back. */
 export function passTime(world: World): void {
   for (const it of world.instances) {
-    if (it.overdue) continue;
+    if (it.isMadeLate) continue;
     it.settled = true;
     it.listed = true;
   }
@@ -228,7 +235,7 @@ export function passTime(world: World): void {
   for (const call of world.runs.flatMap((run) => run.calls)) {
     const { state } = call;
     if (state.phase === "sleeping" && state.then.phase === "readingLedger") {
-      if ((state.then.until ?? 0) > 0) call.waits++;
+      if ((state.then.until ?? 0) > 0) call.settlingWaits++;
     }
     call.state = movedBack(call.state);
   }
@@ -242,9 +249,9 @@ function isUnderWay({ runs }: World, { key }: Row): boolean {
 }
 
 /** Whether anything changes when the settling time passes. */
-export function isTimely(world: World): boolean {
+export function dependsOnTime(world: World): boolean {
   return (
-    world.instances.some((it) => it.alive && !it.settled && !it.overdue) ||
+    world.instances.some((it) => it.alive && !it.settled && !it.isMadeLate) ||
     world.ledgers.some((rows) => rows.some((row) => row.young)) ||
     world.runs.some(({ engine }) => engine === "gone") ||
     world.runs.some((run) => run.calls.some(({ state }) => movedBack(state) !== state))
@@ -268,12 +275,12 @@ function movedBack(state: State): State {
   return changed;
 }
 
-/** What the service shows of an accepted instance. */
-export function accepted(id: string, name?: string): Accepted {
+/** What the 202 of a POST shows of the instance. */
+export function shownOf(id: string, name?: string): Accepted {
   return { id, name, networks: [] };
 }
 
-/** Returns the next instance that the service creates. It is a stranger's, unless `more` says otherwise. */
+/** Returns the next instance that the service creates. It belongs to a stranger unless `more` overrides that. */
 export function newInstance({ instances }: World, more: Partial<Instance>): Instance {
   return {
     id: `i${instances.length}`,
@@ -284,11 +291,11 @@ export function newInstance({ instances }: World, more: Partial<Instance>): Inst
     name: "",
     digest: "as asked",
     token: "one",
-    machine: undefined,
+    recordedOnMachine: undefined,
     alive: true,
     listed: false,
     settled: false,
-    overdue: false,
+    isMadeLate: false,
     namedBy: undefined,
     letGo: false,
     ...more,

@@ -1,6 +1,6 @@
 /**
  * A machine's disk in memory, for any number of processes. Each process may be killed at any step. A power cut loses
- * what was not synced, except for folders, because a file system that syncs a file keeps its folders.
+ * what was not synced. It never loses folders, because a file system that syncs a file keeps its folders.
  */
 import { basename, dirname } from "node:path";
 import type { Disk, Lock } from "../../provider/ledger/disk";
@@ -14,13 +14,13 @@ export interface Hooks {
   step(what: string, path: string): void;
   /** Schedules the end of a sync. */
   later(run: () => void): void;
-  /** If `step` throws at an append, the part of the string that is written anyway, from 0 to 1. */
+  /** Returns which part of the string is written if `step` throws at an append, from 0 to 1. Default: nothing. */
   partial?(): number;
 }
 
 /** The disk as one process uses it. */
 export interface ProcessDisk extends Disk {
-  /** Kills the process: releases its locks. Nothing that it still does changes the disk. */
+  /** Kills the process: its locks are released, and nothing that it still does changes the disk. */
   kill(): void;
 }
 
@@ -34,10 +34,12 @@ interface Inode {
 
 type Names = Map<string, Inode>;
 
-/** The files of a folder: now, and as of the last sync that has ended. Syncs are numbered as they begin. */
 interface Folder {
+  /** The files by their names. */
   names: Names;
+  /** The files that survive a power cut: those of the latest sync that has ended. */
   synced: Names;
+  /** The number of that sync. Syncs are numbered as they begin. */
   sync: number;
 }
 
@@ -49,6 +51,7 @@ export class MemoryDisk {
 
   constructor(private readonly clock: { date(): Date }) {}
 
+  /** Returns the disk for one process. */
   processDisk(hooks: Hooks): ProcessDisk {
     const locks = new Set<Lock>();
     let isDead = false;
@@ -58,7 +61,7 @@ export class MemoryDisk {
       try {
         hooks.step(what, path);
       } catch (error) {
-        if (!isFault(error)) disk.kill();
+        if (!isSystemError(error)) disk.kill();
         throw error;
       }
     };
@@ -76,7 +79,7 @@ export class MemoryDisk {
     const opened = (path: string): Inode => {
       const inode = this.#inode(path);
       if (inode) return inode;
-      throw this.#folders.has(path) ? fault("EISDIR", path) : this.#missing(path);
+      throw this.#folders.has(path) ? systemError("EISDIR", path) : this.#missing(path);
     };
     const add = (inode: Inode, bytes: Buffer) => {
       inode.bytes = appended(inode.bytes, bytes);
@@ -96,7 +99,7 @@ export class MemoryDisk {
       },
       makeFolder: (path) => {
         if (disk.stat(path)) return;
-        if (this.#isInFile(path)) throw fault("ENOTDIR", path);
+        if (this.#isInFile(path)) throw systemError("ENOTDIR", path);
         step("makeFolder", path);
         for (let it = path; !this.#folders.has(it) && it !== dirname(it); it = dirname(it)) {
           this.#folders.set(it, { names: new Map(), synced: new Map(), sync: 0 });
@@ -123,7 +126,7 @@ export class MemoryDisk {
         try {
           step("append", path);
         } catch (error) {
-          // A process that was dead before appends nothing.
+          // If the process was dead already, it appends nothing.
           if (!wasDead) add(inode, bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
           throw error;
         }
@@ -194,7 +197,7 @@ export class MemoryDisk {
     }
   }
 
-  /** Returns a copy of the disk without its processes. */
+  /** Returns a copy of the disk without its processes and their locks. */
   copy(): MemoryDisk {
     const copies = new Map<Inode, Inode>();
     const copyOf = (inode: Inode) => {
@@ -214,7 +217,7 @@ export class MemoryDisk {
   #folder(path: string): Folder {
     const folder = this.#folders.get(path);
     if (folder) return folder;
-    throw this.#inode(path) ? fault("ENOTDIR", path) : this.#missing(path);
+    throw this.#inode(path) ? systemError("ENOTDIR", path) : this.#missing(path);
   }
 
   #inode(path: string): Inode | undefined {
@@ -222,7 +225,7 @@ export class MemoryDisk {
   }
 
   #make(path: string): Inode {
-    if (this.#folders.has(path) || this.#inode(path)) throw fault("EEXIST", path);
+    if (this.#folders.has(path) || this.#inode(path)) throw systemError("EEXIST", path);
     const { names } = this.#folder(dirname(path));
     const inode = { bytes: Buffer.alloc(0), synced: 0, mtimeMs: this.clock.date().getTime() };
     names.set(basename(path), inode);
@@ -230,7 +233,7 @@ export class MemoryDisk {
   }
 
   #missing(path: string): Error {
-    return fault(this.#isInFile(path) ? "ENOTDIR" : "ENOENT", path);
+    return systemError(this.#isInFile(path) ? "ENOTDIR" : "ENOENT", path);
   }
 
   #isInFile(path: string): boolean {
@@ -240,15 +243,20 @@ export class MemoryDisk {
   }
 }
 
-function fault(code: string, path: string): Error {
+/** Returns an error as a file system reports it. */
+function systemError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code });
 }
 
-function isFault(error: unknown): boolean {
+/** Whether the error is one of the file system. */
+function isSystemError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
 }
 
-/** Appends in place if the buffer is large enough, else in a new buffer of twice the size. Many appends are cheap. */
+/**
+ * Appends in place if the buffer is large enough, and otherwise in a new buffer of twice the size. This keeps many
+ * small appends cheap.
+ */
 function appended(bytes: Buffer, more: Buffer): Buffer {
   const size = bytes.length + more.length;
   let buffer = bytes.buffer;

@@ -7,34 +7,39 @@ import { Simulation, destroyPath, program } from "./simulation";
 import type { Calls } from "./engine";
 
 const halfAnHourSeconds = 1800;
-const wanted = program(40);
-/** Each instance may leave its id and its ledger record in memory (G1, G2). The simulated disk is in memory as well. */
+/** The inputs of each instance, by resource name. */
+const instanceInputs = program(40);
+/**
+ * How much memory each instance may keep: its id and its ledger record stay, so that no instance is lost (G1) or
+ * created twice (G2). The simulated disk is in memory as well.
+ */
 const maxBytesEach = 10_000;
 
-interface Made {
+/** What a Create has returned, and what it was called with. */
+interface Created {
   urn: string;
   id: string;
   inputs: PropertyMap;
   outputs: PropertyMap;
 }
 
-/** Creates, reads and deletes all instances of the program at once. */
-async function wave({ stack }: Simulation, calls: Calls, n: number): Promise<void> {
-  const made = await Promise.all(
-    Object.entries(wanted).map(async ([name, news]): Promise<Made> => {
+/** Creates all instances of the program at once, then reads all of them, then deletes all of them. */
+async function wave({ stack }: Simulation, calls: Calls, index: number): Promise<void> {
+  const created = await Promise.all(
+    Object.entries(instanceInputs).map(async ([name, news]): Promise<Created> => {
       const urn = stack.urnOf(name);
-      const randomSeed = new Uint8Array(32).fill(n);
+      const randomSeed = new Uint8Array(32).fill(index);
       const { inputs } = await calls.check({ urn, olds: propertyMap({}), news, randomSeed });
       const request = { urn, inputs, timeoutSeconds: 0, preview: false };
       return { urn, inputs, ...(await calls.create(request)) };
     }),
   );
-  const ids = made.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(made.length);
-  const read = made.map((it) => calls.read({ ...it, timeoutSeconds: 0 }));
+  const ids = created.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(created.length);
+  const read = created.map((it) => calls.read({ ...it, timeoutSeconds: 0 }));
   expect((await Promise.all(read)).map((it) => it?.id)).toEqual(ids);
   await Promise.all(
-    made.map(({ urn, id, inputs: oldInputs, outputs: oldOutputs }) =>
+    created.map(({ urn, id, inputs: oldInputs, outputs: oldOutputs }) =>
       calls.delete({ urn, id, oldInputs, oldOutputs, timeoutSeconds: 0 }),
     ),
   );
@@ -53,7 +58,7 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   });
   const heaps: number[] = [];
   while (simulation.seconds < halfAnHourSeconds) {
-    await simulation.over(wave(simulation, calls, heaps.length));
+    await simulation.runUntilEnd(wave(simulation, calls, heaps.length));
     expect(simulation.ids).toEqual([]);
     simulation.service.control.forgetRequests();
     heaps.push(heapAfterCollection());
@@ -61,9 +66,9 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   // All sleeps have ended, and no new one has begun.
   await expect(simulation.until(() => false)).rejects.toThrow("no event is left");
   const waves = heaps.length;
-  const size = Object.keys(wanted).length;
+  const size = Object.keys(instanceInputs).length;
   const third = Math.floor(waves / 3);
-  // The minimum of each third ignores what the runtime keeps only for a while.
+  // Compares the last two thirds. Their minimum ignores what the runtime keeps only for a while.
   const grown = Math.min(...heaps.slice(-third)) - Math.min(...heaps.slice(-2 * third, -third));
   const bytesEach = Math.round(grown / third / size);
   reportFigures("half an hour of virtual time", {

@@ -39,7 +39,7 @@ class RecordedRuns {
     this.#settings = settings;
   }
 
-  /** A new engine, with a new process of the plugin. */
+  /** Returns a new engine, with a new process of the plugin. */
   engine(): Engine {
     const ignore = () => undefined;
     const clock = this.#clock;
@@ -67,11 +67,11 @@ class RecordedRuns {
 
   /** Runs an operation of a new engine to its end. */
   async run(operation: (engine: Engine) => Promise<void>): Promise<void> {
-    await this.over(operation(this.engine()));
+    await this.runUntilEnd(operation(this.engine()));
   }
 
   /** Lets virtual time pass until the operation has ended. */
-  async over(operation: Promise<void>): Promise<void> {
+  async runUntilEnd(operation: Promise<void>): Promise<void> {
     let isOver = false;
     const onEnd = () => void (isOver = true);
     operation.then(onEnd, onEnd);
@@ -80,7 +80,7 @@ class RecordedRuns {
   }
 
   /** Lets virtual time pass until the wait has fetched six more listings. */
-  async polled(): Promise<void> {
+  async waitForListings(): Promise<void> {
     const before = this.service.count("list");
     while (this.service.count("list") < before + 6) await this.#clock.advance(100);
   }
@@ -91,7 +91,10 @@ class RecordedRuns {
     this.#compared = this.log.length;
   }
 
-  /** Expects the calls since the last comparison to be those of the real engine in this operation. */
+  /**
+   * Expects the calls since the last comparison to be those of the real engine in this operation. With `firstOnly`,
+   * only those of its first session.
+   */
   expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
     const before = this.log.slice(0, this.#compared);
     const sessions = sessionsOf(this.log.slice(this.#compared), before);
@@ -173,14 +176,14 @@ test("up of an engine that is killed during the wait", async () => {
   const killed = recording.engine();
   recording.service.posts.length = 0;
   void killed.up(web);
-  await recording.polled();
+  await recording.waitForListings();
   recording.expectCalls("up, engine killed during the wait");
 });
 
 /** Begins an `up`, and presses Ctrl-C once it waits for the instance. */
 async function cancelDuringWait(recording: RecordedRuns, engine: Engine): Promise<void> {
   const up = engine.up(web);
-  await recording.polled();
+  await recording.waitForListings();
   engine.cancel();
-  await recording.over(up);
+  await recording.runUntilEnd(up);
 }

@@ -14,8 +14,9 @@ export interface Held {
   id: string;
   inputs: PropertyMap;
   outputs: PropertyMap;
+  /** Why the instance is unfinished. Empty for a finished one. */
   initErrors: readonly string[];
-  /** Whether the resource has been replaced and is still to be deleted. */
+  /** Whether the resource has been replaced, and still has to be deleted. */
   old: boolean;
 }
 
@@ -31,7 +32,7 @@ export type Program = Readonly<Record<string, PropertyMap>>;
 /** The state of a stack as it was last saved. */
 export class Stack {
   resources: readonly Held[] = [];
-  /** The id of the provider resource. Undefined if the state has none. */
+  /** The id of the provider resource, which a session has as its scope. Undefined if the state has none. */
   scope: string | undefined;
 
   constructor(readonly name: string) {}
@@ -51,12 +52,14 @@ export class Stack {
 
 /** What an engine needs in addition to the plugin. */
 export interface EngineContext {
-  /** Awaited before and after calls and before saves. Never resolves once the engine is dead. */
+  /** Awaited before and after calls and before saves. Never resolves after the engine has been killed. */
   pause(): Promise<void>;
-  /** Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the one at the end does. */
+  /**
+   * Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does.
+   */
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
-  /** The id of a new provider resource. */
+  /** Returns the id of a new provider resource. */
   newScope(): string;
 }
 
@@ -80,11 +83,13 @@ export class Engine {
   readonly #ctx: EngineContext;
   /** The steps done so far, such as "create web". */
   readonly did: string[] = [];
+  /** The failed steps, by resource name. */
   readonly failed: { name: string; error: Error }[] = [];
   /** The ids that this run has begun to replace. */
   readonly replacing = new Set<string>();
-  /** Whether Ctrl-C was pressed. If so, no more steps are begun. */
+  /** Whether Ctrl-C was pressed. Then no further step begins. */
   canceled = false;
+  /** The state of the stack as this run has it in memory. */
   #state: Held[];
   #scope: string | undefined;
 
@@ -118,7 +123,7 @@ export class Engine {
 
   async refresh(options: UpOptions = {}): Promise<void> {
     await this.#configure();
-    await this.#each(this.#live(), (name) => this.#refresh(name, options));
+    await this.#each(this.#currentNames(), (name) => this.#refresh(name, options));
     await this.#end();
   }
 
@@ -138,7 +143,7 @@ export class Engine {
       if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
       const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
       if (!read) throw new Error(`resource ${id} does not exist`);
-      await this.#calls.check(this.#check(urn, read.inputs, read.inputs));
+      await this.#calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
       if (!preview) await this.#hold({ ...read, ...{ name, urn, initErrors: [], old: false } });
     });
     await this.#end();
@@ -152,11 +157,12 @@ export class Engine {
 
   // ── A resource ─────────────────────────────────────────────────────────────────────────────────
 
+  /** Creates, updates, replaces or keeps a resource, so that it matches the program. */
   async #goal(name: string, news: PropertyMap, options: UpOptions): Promise<void> {
     const urn = this.stack.urnOf(name);
     const held = this.#find(name);
     if (held && options.replace?.includes(name)) return this.#replace(held, news, options);
-    const wanted = await this.#checked(urn, held?.inputs ?? emptyMap, news);
+    const wanted = await this.#checkedInputs(urn, held?.inputs ?? emptyMap, news);
     if (!held) return this.#create(name, wanted, options);
     const diff = await this.#diff(held, wanted);
     const kinds = Object.values(diff.detailed);
@@ -167,8 +173,8 @@ export class Engine {
       return void this.did.push(`same ${name}`);
     this.did.push(`update ${name}`);
     const { timeoutSeconds = 0, preview = false } = options;
-    const request = { ...this.#olds(held), news: wanted, timeoutSeconds, preview };
-    await this.#keeping(held, held.inputs, async () => ({
+    const request = { ...this.#oldState(held), news: wanted, timeoutSeconds, preview };
+    await this.#callAndSave(held, held.inputs, async () => ({
       ...{ id: held.id, inputs: wanted },
       outputs: await this.#calls.update(request),
     }));
@@ -176,7 +182,7 @@ export class Engine {
 
   async #replace(held: Held, news: PropertyMap, options: UpOptions, deleteFirst = false) {
     const { name, urn } = held;
-    const fresh = await this.#checked(urn, emptyMap, news);
+    const fresh = await this.#checkedInputs(urn, emptyMap, news);
     this.replacing.add(held.id);
     if (options.preview === true) return this.#create(name, fresh, options);
     if (deleteFirst) await this.#delete(held, options);
@@ -198,7 +204,7 @@ export class Engine {
     const urn = this.stack.urnOf(name);
     const request = { urn, inputs, timeoutSeconds, preview };
     if (preview) return void (await this.#calls.create(request));
-    await this.#keeping({ name, urn }, inputs, async () => ({
+    await this.#callAndSave({ name, urn }, inputs, async () => ({
       ...(await this.#calls.create(request)),
       inputs,
     }));
@@ -206,7 +212,7 @@ export class Engine {
 
   async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
     await this.#ctx.pause();
-    await this.#calls.delete({ ...this.#olds(held), timeoutSeconds });
+    await this.#calls.delete({ ...this.#oldState(held), timeoutSeconds });
     await this.#ctx.pause();
     this.did.push(`delete ${held.name}`);
     this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
@@ -230,10 +236,10 @@ export class Engine {
     const held = this.#find(name);
     if (!held) return;
     const { urn, id, inputs, outputs } = held;
-    /** Diffs the resource that was read with the state, as the engine does to show changes. */
+    /** Compares what was read with the state by a Diff, as the engine does to show changes. */
     const compare = (read: Pick<Held, "id" | "inputs" | "outputs">) =>
       this.#diff({ ...held, ...read }, inputs);
-    await this.#keeping(held, undefined, async () => {
+    await this.#callAndSave(held, undefined, async () => {
       try {
         const read = await this.#read({ urn, id, inputs, outputs }, options);
         this.did.push(`${read ? "read" : "gone"} ${name}`);
@@ -261,20 +267,20 @@ export class Engine {
     await this.#calls.configure({ urn, scope, args: this.#settings });
   }
 
-  #check(urn: string, olds: PropertyMap, news: PropertyMap) {
+  #checkRequest(urn: string, olds: PropertyMap, news: PropertyMap) {
     return { urn, olds, news, randomSeed: this.#ctx.randomSeed() };
   }
 
-  async #checked(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
+  async #checkedInputs(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
     await this.#ctx.pause();
-    const { inputs, failures } = await this.#calls.check(this.#check(urn, olds, news));
+    const { inputs, failures } = await this.#calls.check(this.#checkRequest(urn, olds, news));
     if (failures.length > 0) throw new Error(JSON.stringify(failures));
     return inputs;
   }
 
   async #diff(held: Held, news: PropertyMap): Promise<DiffResponse> {
     await this.#ctx.pause();
-    return this.#calls.diff({ ...this.#olds(held), news });
+    return this.#calls.diff({ ...this.#oldState(held), news });
   }
 
   async #read(
@@ -286,7 +292,7 @@ export class Engine {
     return this.#calls.read({ urn, id, inputs, outputs, timeoutSeconds });
   }
 
-  #olds({ urn, id, inputs, outputs }: Held) {
+  #oldState({ urn, id, inputs, outputs }: Held) {
     return { urn, id, oldInputs: inputs, oldOutputs: outputs };
   }
 
@@ -296,17 +302,18 @@ export class Engine {
     return this.#state.find((it) => it.name === name && !it.old);
   }
 
-  #live(): string[] {
+  /** Returns the names of the resources that are not replaced. */
+  #currentNames(): string[] {
     return this.#state.filter(({ old }) => !old).map(({ name }) => name);
   }
 
   /**
-   * Makes a call, and saves its result in the state. If the call fails with an unfinished instance, that is saved as
-   * well: after a Create or an Update with `hadInputs`, and after a Read with the inputs that the Read returned.
+   * Makes a call, and saves its result in the state. If the call fails with an unfinished instance, that instance is
+   * saved, too. Its inputs are then `inputsIfUnfinished`, or those in the error if that is undefined.
    */
-  async #keeping(
+  async #callAndSave(
     { name, urn }: Pick<Held, "name" | "urn">,
-    hadInputs: PropertyMap | undefined,
+    inputsIfUnfinished: PropertyMap | undefined,
     call: () => Promise<ReadResponse>,
   ): Promise<void> {
     await this.#ctx.pause();
@@ -320,7 +327,7 @@ export class Engine {
       await this.#ctx.pause();
       if (error instanceof InstanceUnfinished) {
         const { id, state, reasons } = error;
-        const inputs = hadInputs ?? state.inputs;
+        const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
         await this.#hold({ name, urn, id, inputs, outputs, initErrors: reasons, old: false });
       }
@@ -328,6 +335,7 @@ export class Engine {
     }
   }
 
+  /** Adds a resource to the state, in place of the one with its name, and saves the state. */
   async #hold(held: Held): Promise<void> {
     await this.#ctx.pause();
     const others = this.#state.filter((it) => it.name !== held.name || it.old);
@@ -345,7 +353,7 @@ export class Engine {
     return this.canceled || this.failed.length > 0;
   }
 
-  /** Runs the steps of all items at once. After a failure or Ctrl-C, no more of them are begun. */
+  /** Runs the steps of all items at once. After a failure or Ctrl-C, no further step begins. */
   async #each<T extends string | Held>(
     items: readonly T[],
     step: (item: T) => Promise<void>,
@@ -358,6 +366,7 @@ export class Engine {
     await Promise.all(items.map(runStep));
   }
 
+  /** Runs a step. If it fails, notes the error. */
   async #attempt(name: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();

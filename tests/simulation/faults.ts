@@ -1,4 +1,4 @@
-/** The faults of a request in the simulation. `acted` says whether the service has acted on the request. */
+/** The faults of a request in the simulation. `acted`: the service did what was asked, before the fault. */
 import type { InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
 /** What goes wrong with one request. */
@@ -22,35 +22,38 @@ export type Fault =
   | { kind: "cutBody" }
   /** The true status with this body. */
   | { kind: "body"; text: string }
-  /** The response of a service whose list or new instance misbehaves. */
+  /** The response of a service that makes a list or a new instance behave in this way. */
   | { kind: "odd"; behaviour: InstanceFault | ListFault };
 
-const both = (name: string, make: (acted: boolean) => Fault): [string, Fault][] => [
+/** A fault in two forms: before the service has acted on the request, and after. */
+const beforeAndAfterActing = (name: string, make: (acted: boolean) => Fault): [string, Fault][] => [
   [`${name} before acting`, make(false)],
   [`${name} after acting`, make(true)],
 ];
+/** A response with this status and the error envelope of the service. */
 const envelope = (status: number, acted: boolean, retryAfter?: string): Fault => ({
   ...{ kind: "status", status, acted, body: "envelope" },
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
+/** A fault of the emulator's lists or instances. */
 const odd = (behaviour: InstanceFault | ListFault): Fault => ({ kind: "odd", behaviour });
 
 /** The faults of any request. */
 export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries([
   ["a refused connection", { kind: "refused" }],
-  ...both("a cut connection", (acted) => ({ kind: "cut", acted })),
-  ...both("no answer", (acted) => ({ kind: "hang", acted })),
+  ...beforeAndAfterActing("a cut connection", (acted) => ({ kind: "cut", acted })),
+  ...beforeAndAfterActing("no answer", (acted) => ({ kind: "hang", acted })),
   ["a slow answer", { kind: "slow", seconds: 20 }],
   ["429", envelope(429, false)],
   ["429 with Retry-After", envelope(429, false, "7")],
   // With the error envelope of the service's API document, these are refusals: the service has done nothing.
   ...[400, 401, 403, 404].map((status): [string, Fault] => [`${status}`, envelope(status, false)]),
   ...[408, 409, 500, 502, 503, 504].flatMap((status) =>
-    both(`${status}`, (acted) => envelope(status, acted)),
+    beforeAndAfterActing(`${status}`, (acted) => envelope(status, acted)),
   ),
   // Without the envelope, the response may be that of any proxy.
   ...[200, 404, 502].flatMap((status) =>
-    both(`a page of HTML with ${status}`, (acted) => ({
+    beforeAndAfterActing(`a page of HTML with ${status}`, (acted) => ({
       ...{ kind: "status", status, acted, body: "html" },
     })),
   ),
@@ -73,8 +76,8 @@ export const listFaults: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * A complete list without an existing instance. A history has it at most once in a run, because after two such lists
- * the instance is gone by the API document (G3: an instance is never wrongly reported as deleted).
+ * A complete list without an existing instance. A run has it at most once, because after two such lists the instance
+ * counts as gone by the API document (G3: an instance is never wrongly reported as deleted).
  */
 export const hidingFaults: Readonly<Record<string, Fault>> = {
   "an empty list": { kind: "body", text: '{"object":"list","data":[],"has_more":false}' },

@@ -45,11 +45,11 @@ export interface RunPlan {
   /** The interruption, after this many steps of the plugin. Undefined if the run is not interrupted. */
   end: { how: End; step: number } | undefined;
   /**
-   * Which saves reach the backend. "the first only": it fails afterwards. "at the end": as with
-   * PULUMI_SKIP_CHECKPOINTS.
+   * Which saves of the state reach the backend. "the first only": the backend fails after the first save. "at the end":
+   * only the last save does, as with PULUMI_SKIP_CHECKPOINTS.
    */
   saves: "each step" | "at the end" | "the first only";
-  /** How many milliseconds after the previous run this one begins. Undefined if it waits for the end of that run. */
+  /** How long after the beginning of the previous run this run begins. Undefined if it waits for the end of that run. */
   besideAfterMs: number | undefined;
   /** What a person does before this run: at the portal of the service, or to the clocks. */
   before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
@@ -57,19 +57,23 @@ export interface RunPlan {
 
 /** A history: the settings of its world, and its runs. */
 export interface History {
+  /** Seeds everything else that is random in the history, such as latencies. */
   seed: number;
+  /** The number of resources in the programs. */
   resources: number;
   names: "generated" | "explicit";
   /** Whether the token is a live one. */
   live: boolean;
+  /** The setting `compute:leftovers`. */
   leftovers: "warn" | "fail";
   deletePolicy: "retain" | "fail" | "destroy";
+  /** Whether `compute:cursorParameter` is set, with which a listing has more than one page. */
   hasCursor: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
-  /** The number of instances of other users. With more than 100 of them and no cursor, no listing is complete. */
+  /** The number of other instances of the token. If more than 100, no listing without a cursor is complete. */
   otherInstances: number;
   provisioningSeconds: number;
-  /** The longest time between the 202 and the first listing that shows the instance. */
+  /** The longest time between the creation of an instance and the first listing that shows it. */
   lagSeconds: number;
   runs: RunPlan[];
 }
@@ -126,6 +130,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   ),
 });
 
+/** Generates histories. */
 export const history: fc.Arbitrary<History> = fc.record({
   seed: fc.nat(),
   resources: fc.constantFrom(1, 1, 1, 2, 3),

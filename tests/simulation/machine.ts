@@ -19,12 +19,12 @@ export const home = "/home/pulumi";
 /** The date at the beginning of every simulation, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
-/** A machine with its disk and its own date. */
+/** A machine with a disk and a date of its own. */
 export class Machine {
   readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
-  /** How far the date of this machine is ahead of the true date. */
+  /** How many milliseconds the date of this machine is ahead of the true date. */
   aheadMs = 0;
 
   constructor(timeline: Timeline) {
@@ -40,7 +40,7 @@ export class Machine {
 }
 
 /** Thrown in a process at the step at which it is killed. */
-class Died extends Error {}
+class ProcessKilled extends Error {}
 
 /** What all processes of a simulation share. */
 export interface ProcessContext {
@@ -64,6 +64,7 @@ export class PluginProcess {
   onStep: (step: number) => void = () => undefined;
   /** Called with each message for the engine. */
   onMessage: (text: string) => void = () => undefined;
+  /** The calls of the provider, as the engine makes them. */
   readonly calls: Provider;
   readonly #provider: Provider;
   readonly #disk;
@@ -103,14 +104,14 @@ export class PluginProcess {
     this.calls = this.#counted(this.#provider);
   }
 
-  /** Runs one step of the process, unless it is dead. */
-  happen(run: () => void): void {
+  /** Runs one step of the process if it is alive. */
+  runIfAlive(run: () => void): void {
     if (!this.alive) return;
     try {
       this.#step();
       run();
     } catch (error) {
-      if (!(error instanceof Died)) throw error;
+      if (!(error instanceof ProcessKilled)) throw error;
     }
   }
 
@@ -120,18 +121,18 @@ export class PluginProcess {
     this.#ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
-    // The engine, if it lives, sees its calls fail.
-    this.#ctx.timeline.at(1, () => this.#broken.forEach((broken) => broken()));
+    // If the engine is alive, it sees its calls fail.
+    this.#ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
   }
-  /** Rejects each call under way. */
-  readonly #broken = new Set<() => void>();
+  /** For each call under way, a function that rejects it. */
+  readonly #rejections = new Set<() => void>();
 
-  /** Sends the signal of an engine that ends. The process has some seconds for the calls under way. */
+  /** Sends the signal of an engine's end. The process dies once its calls have ended, or some seconds later. */
   signal(): void {
     this.#endWithin(afterSignalMs, false);
   }
 
-  /** Models the death of the engine: nobody reads responses any more, and a POST under way may still return its id. */
+  /** Models the death of the engine: nobody reads responses any more. A POST under way may still end. */
   orphan(): void {
     this.hasEngine = false;
     this.#endWithin(afterEngineMs, true);
@@ -142,18 +143,20 @@ export class PluginProcess {
     this.#provider.cancel(false, engineGone);
     if (this.running === 0) return this.kill();
     this.#onIdle = () => this.kill();
-    this.#ctx.timeline.at(ms, () => this.kill());
+    this.#ctx.timeline.after(ms, () => this.kill());
   }
+  /** Called when the last call has ended. */
   #onIdle: () => void = () => undefined;
 
+  /** Counts a step. @throws ProcessKilled if the process is dead, or is killed at this step */
   #step(): void {
-    if (!this.alive) throw new Died();
+    if (!this.alive) throw new ProcessKilled();
     this.onStep(++this.steps);
-    if (!this.alive) throw new Died();
+    if (!this.alive) throw new ProcessKilled();
   }
 
   #later(ms: number, run: () => void): void {
-    this.#ctx.timeline.at(ms, () => this.happen(run));
+    this.#ctx.timeline.after(ms, () => this.runIfAlive(run));
   }
 
   #clock(): Clock {
@@ -170,9 +173,9 @@ export class PluginProcess {
           };
           if (signal?.aborted) return onAbort();
           signal?.addEventListener("abort", onAbort, { once: true });
-          timeline.at(ms, () => {
+          timeline.after(ms, () => {
             if (isOver) return;
-            this.happen(() => {
+            this.runIfAlive(() => {
               signal?.removeEventListener("abort", onAbort);
               resolve();
             });
@@ -186,14 +189,14 @@ export class PluginProcess {
     const counted = <Request, T>(call: (request: Request) => Promise<T>) => {
       return (request: Request): Promise<T> =>
         new Promise((resolve, reject) => {
-          const broken = () => reject(new Error("the plugin process is dead"));
-          if (!this.alive) return broken();
+          const rejectAsDead = () => reject(new Error("the plugin process is dead"));
+          if (!this.alive) return rejectAsDead();
           this.running++;
-          this.#broken.add(broken);
+          this.#rejections.add(rejectAsDead);
           const ended = (answer: () => void) => {
             this.running--;
             if (!this.alive) return;
-            this.#broken.delete(broken);
+            this.#rejections.delete(rejectAsDead);
             answer();
             if (this.running === 0) this.#onIdle();
           };

@@ -1,6 +1,7 @@
 /**
- * Tests hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right although
- * a listing shows only 100 instances (G7; docs/scaling.md, section "A thousand instances without a cursor").
+ * Tests hundreds of instances on virtual time: the documented rate limit is kept (G6), and the state is right (G7)
+ * although a listing without a cursor shows only 100 instances (docs/scaling.md, section "A thousand instances without
+ * a cursor").
  */
 import { expect, test } from "@jest/globals";
 import { isUnfinished } from "./machine";
@@ -11,11 +12,12 @@ import { Stack } from "./engine";
 const provisioningSeconds = 5;
 const unlimited = { requestsPerMinute: 1_000_000 };
 
+/** Expects that the state contains exactly the instances of the service. */
 function expectAllHeld(simulation: Simulation): void {
   expect([...simulation.ids].sort()).toEqual([...simulation.stack.ids].sort());
 }
 
-/** Expects a run without failures and warnings. */
+/** Expects that a run had no failure and no warning. */
 function expectNoProblem({ engine, warnings }: Run): void {
   expect(engine.failed).toEqual([]);
   expect(warnings).toEqual([]);
@@ -24,7 +26,7 @@ function expectNoProblem({ engine, warnings }: Run): void {
 test("the creates of a thousand instances end after little more than a minute", async () => {
   using simulation = new Simulation({ ...cursor, provisioningSeconds });
   const run = simulation.begin(cursor);
-  await simulation.over(run.engine.up(program(1000)));
+  await simulation.runUntilEnd(run.engine.up(program(1000)));
   expectNoProblem(run);
   expectAllHeld(simulation);
   expect(simulation.posts).toBe(1000);
@@ -46,11 +48,11 @@ test.each(["sliding", "fixed"] as const)(
     const run = simulation.begin({ ...cursor, ...limit });
     const up = run.engine.up(program(300));
     await simulation.until(() => simulation.seconds > 20);
-    // The instances of the first minute are seen to be ACTIVE long before the limit of POSTs lets the rest be created,
-    // because GETs have a limit of their own.
+    // The creates of the first minute end long before the limit lets the other POSTs through, because GETs have a limit
+    // of their own.
     const early = simulation.stack.resources.length;
     expect(early).toBeGreaterThanOrEqual(180);
-    await simulation.over(up);
+    await simulation.runUntilEnd(up);
 
     expectNoProblem(run);
     expect(simulation.seconds).toBeGreaterThan(60 + provisioningSeconds);
@@ -72,7 +74,7 @@ test("three processes that share a low limit all succeed, and create each instan
   const stacks = [1, 2, 3].map((n) => new Stack(`dev${n}`));
   const runs = stacks.map((stack) => simulation.begin(cursor, stack));
 
-  await simulation.over(
+  await simulation.runUntilEnd(
     Promise.all(runs.map(({ engine }, n) => engine.up(program(100, `web-${n}`)))),
   );
 
@@ -90,14 +92,14 @@ test("a listing of 300 instances is three pages, and a refresh of all of them is
   using simulation = new Simulation({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
   const run = simulation.begin({ ...unlimited, ...cursor });
   const up = run.engine.up(program(300));
-  await simulation.until(() => simulation.made === 300);
+  await simulation.until(() => simulation.servedPosts === 300);
   simulation.service.control.forgetRequests();
-  const { looks } = simulation;
-  await simulation.until(() => simulation.looks >= looks + 20);
+  const before = simulation.servedListRequests;
+  await simulation.until(() => simulation.servedListRequests >= before + 20);
   // A listing may have been under way when the last instance was created.
   expect(simulation.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
   simulation.service.control.settle();
-  await simulation.over(up);
+  await simulation.runUntilEnd(up);
   expectNoProblem(run);
   expectAllHeld(simulation);
 
@@ -117,9 +119,9 @@ test("without a cursor, 300 instances are created at most a hundred at a time, w
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(300));
-  await simulation.over(up);
+  await simulation.runUntilEnd(up);
   expect(run.engine.failed).toEqual([]);
-  expect(simulation.maxPending).toBeLessThanOrEqual(100);
+  expect(simulation.maxProvisioning).toBeLessThanOrEqual(100);
   expect(run.warnings).toEqual([
     expect.stringMatching(
       /are cut off before they show it: its status (is|and ipv4 are) not known/,
@@ -139,7 +141,7 @@ test("without a cursor, 300 instances are created at most a hundred at a time, w
   simulation.service.control.forgetRequests();
   const { engine, warnings } = await simulation.refresh(unlimited);
   expect(engine.failed).toEqual([]);
-  // These are two listings.
+  // At most two listings: without a cursor, each is one request without a status and one for each of three statuses.
   expect(simulation.pages.length).toBeLessThanOrEqual(8);
   expect(simulation.stack.ids.sort()).toEqual(ids.sort());
   expect(warnings).toEqual([expect.stringMatching(/the state keeps it unchanged/)]);
@@ -159,14 +161,14 @@ test("without a cursor, each instance is listed while it is PROVISIONING, so tha
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(250));
   for (const count of [100, 200, 250]) {
-    await simulation.until(() => simulation.made === count);
-    // Eight requests are two listings, one of which began after the last of these POSTs.
-    const { looks } = simulation;
-    await simulation.until(() => simulation.looks >= looks + 8);
+    await simulation.until(() => simulation.servedPosts === count);
+    // Eight requests are two listings, so that at least one began after the last of these POSTs.
+    const before = simulation.servedListRequests;
+    await simulation.until(() => simulation.servedListRequests >= before + 8);
     expect(simulation.posts).toBe(count);
     simulation.service.control.settle();
   }
-  await simulation.over(up);
+  await simulation.runUntilEnd(up);
   expect(run.engine.failed).toEqual([]);
   for (const { id, outputs } of simulation.stack.resources) {
     expect(outputs["ipv4"]).toBe(simulation.service.control.instance(id)?.ipv4_public);
@@ -177,10 +179,10 @@ test("after Ctrl-C while creates are held back, the created instances are in the
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
   const { engine, statuses } = simulation.begin(unlimited);
   const up = engine.up(program(120));
-  const held = () => statuses.filter((text) => text.includes("held back")).length;
-  await simulation.until(() => simulation.made === 100 && held() >= 20);
+  const heldBack = () => statuses.filter((text) => text.includes("held back")).length;
+  await simulation.until(() => simulation.servedPosts === 100 && heldBack() >= 20);
   engine.cancel();
-  await simulation.over(up);
+  await simulation.runUntilEnd(up);
   expect(engine.failed).toHaveLength(120);
   expect(engine.failed.filter(({ error }) => isUnfinished(error))).toHaveLength(100);
   expect(simulation.posts).toBe(100);

@@ -1,7 +1,6 @@
 /**
  * Tests that the network in memory behaves like sockets: for each fault, the real API client has the same outcome over
- * both.
- * Faults that the simulation does not have (TLS, proxies, a slow drip) are not compared.
+ * both. Faults that the simulation does not have (TLS, proxies, a slow drip) are not compared.
  */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
@@ -18,9 +17,11 @@ import { Network } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
-/** The number of requests that the fault applies to: as many as the tries of a GET. */
+/** The number of requests that the fault applies to: all tries of a GET. */
 const times = 4;
-/** Longer than any step of a clock that advances by itself. */
+/**
+ * Longer than any jump of the clock that advances by itself, so that this time-out never fires while a socket works.
+ */
 const requestTimeoutMs = 3_600_000;
 const insert = { id: "i-0", name: "old" };
 
@@ -58,6 +59,7 @@ async function outcomeOf(
   return { call: result, failedTries, slowedDown, instances };
 }
 
+/** Returns the parts of a result that both networks must have in common. */
 function shapeOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("items" in value) return { ...value, items: (value.items as ListItem[]).map(namesOnly) };
@@ -91,7 +93,7 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
   const clock = selfMovingClock();
   const scripted = control.fault({ ...scriptOf(fault), times });
   let hung = 0;
-  // The clock advances to the time-out when the service has the request, however long that takes.
+  // A request that hangs ends at its time-out. The clock advances to it once the service has got the request.
   const timer = setInterval(() => {
     if (fault.kind !== "hang" || scripted.hits === hung) return;
     hung = scripted.hits;
@@ -134,7 +136,7 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
     acted: () => undefined,
     trace: () => undefined,
   });
-  const sender = { name: "client", happen: (run: () => void) => run() };
+  const sender = { name: "client", runIfAlive: (run: () => void) => run() };
   const options = {
     clock: clockOf(timeline),
     requestTimeoutMs,
@@ -154,7 +156,7 @@ function clockOf(timeline: Timeline): Clock {
     date: () => new Date(timeline.now),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        timeline.at(ms, resolve);
+        timeline.after(ms, resolve);
         signal?.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   };

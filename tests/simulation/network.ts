@@ -13,7 +13,7 @@ import type { Timeline } from "./timeline";
 export interface Sender {
   name: string;
   /** Calls `run` if the process is alive. */
-  happen(run: () => void): void;
+  runIfAlive(run: () => void): void;
 }
 
 /** A request as the hooks see it. */
@@ -24,11 +24,11 @@ export interface SentRequest {
   body: string | undefined;
 }
 
-/** How a simulation decides about requests and observes them. */
+/** How a simulation chooses the faults of requests, and observes the requests. */
 export interface NetworkHooks {
   /** Returns the fault of this request. Undefined for none. */
   faultFor(sent: SentRequest): Fault | undefined;
-  /** Returns more faults for the instance that a POST creates. */
+  /** Returns faults of the instance that a POST creates, in addition to an "odd" fault of the request. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
   /** Called after the service has acted on a request. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
@@ -75,9 +75,9 @@ export class Network {
     const sent: SentRequest = { sender, method, path, body };
     const fault = this.#hooks.faultFor(sent);
     const controller = new Controller();
-    /** Calls `run` after `ms`, unless the sender is dead or has aborted the request by then. */
+    /** Calls `run` after `ms` milliseconds, unless the sender is dead or has aborted the request by then. */
     const arrive = (ms: number, run: () => void) =>
-      this.#timeline.at(ms, () => sender.happen(() => controller.aborted || run()));
+      this.#timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
       arrive(ms, () =>
         handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
@@ -87,7 +87,7 @@ export class Network {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
       // The request is under way now, and reaches the service even if the sender dies.
-      this.#timeline.at(this.#latency(), () => {
+      this.#timeline.after(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
         if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
@@ -106,7 +106,10 @@ export class Network {
     });
   }
 
-  /** Lets the service act unless the fault prevents it. Returns the response, or why none arrives. */
+  /**
+   * Lets the service act unless the fault prevents it. Returns the response, "none" if nothing ever arrives, or "cut"
+   * if the connection ends.
+   */
   #serve(
     sent: SentRequest,
     { headers, path: target }: Dispatcher.DispatchOptions,
@@ -135,13 +138,13 @@ export class Network {
     return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
   }
 
-  /** Mostly short. One in twelve is long enough for other requests to overtake. */
+  /** Returns a random time in milliseconds. One in twelve is so long that other requests may overtake. */
   #latency(): number {
     return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
   }
 }
 
-/** The response of a scripted status. */
+/** Returns the response with a scripted status. */
 function answerOf({
   status,
   body,
@@ -166,6 +169,7 @@ function answerOf({
   };
 }
 
+/** What undici passes to a handler, so that the handler can abort its request. */
 class Controller implements Dispatcher.DispatchController {
   aborted = false;
   readonly paused = false;

@@ -1,6 +1,6 @@
 /**
- * Tests a slow and overloaded service, which answers every fifth request with 503: each instance is created once (G2)
- * and none is lost (G1).
+ * Tests a slow and overloaded service, which answers one request in five with 503, at random: each instance is created
+ * once (G2) and none is lost (G1).
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
@@ -16,14 +16,14 @@ const overloaded = (acted: boolean): Fault => ({
 });
 
 test.each([1, 2, 3])(
-  "with 5 s for each answer and a 503 for every fifth request, each instance is created once (seed %i)",
+  "with 5 s for each answer and a 503 for one request in five, each instance is created once (seed %i)",
   async (seed) => {
     using simulation = new Simulation({ provisioningSeconds: 5 });
     const random = new Random(seed);
-    let broken = 0;
+    let count503 = 0;
     simulation.faultFor = () => {
       if (!random.oneIn(5)) return slow;
-      broken++;
+      count503++;
       return overloaded(random.oneIn(2));
     };
     const messages: string[] = [];
@@ -31,10 +31,10 @@ test.each([1, 2, 3])(
     let failures: number;
     do {
       const { engine, warnings } = await simulation.up(program(count));
-      messages.push(...warnings, ...engine.failed.map(({ error }) => textOf(error)));
+      messages.push(...warnings, ...engine.failed.map(({ error }) => messageOf(error)));
       // Every instance is in the state, or a message names it.
-      const unheld = simulation.ids.filter((id) => !simulation.stack.ids.includes(id));
-      expect(unheld.filter((id) => !messages.some((text) => text.includes(id)))).toEqual([]);
+      const notInState = simulation.ids.filter((id) => !simulation.stack.ids.includes(id));
+      expect(notInState.filter((id) => !messages.some((text) => text.includes(id)))).toEqual([]);
       failures = engine.failed.length;
       runs++;
     } while (failures > 0 && runs < 10);
@@ -45,12 +45,12 @@ test.each([1, 2, 3])(
     reportFigures(`an overloaded service, seed ${seed}`, {
       instances: simulation.ids.length,
       POSTs: simulation.posts,
-      "503s": broken,
+      "503s": count503,
       runs,
     });
   },
 );
 
-function textOf(error: Error): string {
+function messageOf(error: Error): string {
   return error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message;
 }

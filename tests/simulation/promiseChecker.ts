@@ -22,13 +22,13 @@ export interface Made {
   scope: string | undefined;
   /** When listings begin to show the instance, in virtual milliseconds. */
   listedFrom: number;
-  /** When a message first named the instance with the command that imports it, in virtual milliseconds. */
+  /** When a message with an import command first contained the id, in virtual milliseconds. */
   namedAt?: number;
   /** Why the instance need not be in a state any more, for example because a person removed it. */
   letGo?: string;
 }
 
-/** The run that sends a POST. */
+/** What the checker needs to know about the run that sends a POST. */
 export interface Poster {
   plan: RunPlan | undefined;
   disk: object;
@@ -40,7 +40,7 @@ export interface Poster {
   reportedPartial: boolean;
 }
 
-/** The greatest age of the listing before a create when the service acts on the POST. */
+/** How old the listing before a create may be at most, in milliseconds, when the service acts on the POST. */
 const baselineMs = 45_000;
 
 /** Gets the events of a history, and collects the promises that were broken. */
@@ -50,7 +50,7 @@ export class PromiseChecker {
   readonly #now: () => number;
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
-  /** The disks that were lost with their machines, and with them their ledgers. */
+  /** The disks, with the ledgers on them, that were lost with their machines. */
   readonly goneDisks = new Set<object>();
   figures = { made: 0, named: 0, resumed: 0 };
 
@@ -72,7 +72,7 @@ export class PromiseChecker {
     return this.#service.control.has(id);
   }
 
-  /** Called with each message that a person reads. It names the instances whose import command it shows. */
+  /** Called with each message that a person reads. A message with an import command names the ids in it. */
   onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
     for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
@@ -103,24 +103,24 @@ export class PromiseChecker {
     return stack.resources.some((held) => held.id === id && held.old);
   }
 
-  /** Whether a second instance may be created though no message has named the first one. */
+  /** Whether a second instance may be created although no message has named the first one. */
   #mayBeUnnamed(first: Made, { disk, metFaults, reportedPartial }: Poster): boolean {
     // A message said that the list was not complete, or a fault hid the first instance.
     if (reportedPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name)))
       return true;
-    // The ledger has a record of the first instance.
+    // The ledger on this disk has a record of the first instance, so the provider must know of the instance.
     if (first.disk === disk) return false;
     return (
-      // No listing showed the first instance in time.
+      // The listing before this create need not have shown the first instance yet.
       first.listedFrom > this.#now() - baselineMs ||
-      // The provider resource of its run was never saved.
+      // The provider resource of the run that created it was never saved.
       first.scope !== first.stack.scope ||
       // A fault changed its id in listings.
       metFaults.has("ids that change")
     );
   }
 
-  /** Called when the engine gets an id for a resource. It must not be the instance of another resource (4). */
+  /** Called when the engine gets an id for a resource. The id must not be that of another resource's instance (4). */
   onIdReturned(
     urn: string,
     stack: Stack,
@@ -142,7 +142,9 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
-  /** Called when a state is saved. An instance that it drops must be gone or let go (3). */
+  /**
+   * Called when a state is saved, with the ids before and after. An instance that it drops must be gone or let go (3).
+   */
   onSave(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
@@ -160,8 +162,8 @@ export class PromiseChecker {
   }
 
   /**
-   * Called at the end. Every existing instance is in a state, was named or let go, or the next create will find it
-   * (1).
+   * Called at the end. Every existing instance must be in a state, or have been named or let go, or the next create
+   * must be able to find it (1).
    */
   onEnd(records: readonly LedgerRecord[]): void {
     const held = this.#stacks.flatMap(({ ids }) => ids);

@@ -6,7 +6,7 @@ import { stampOf } from "../../provider/origin";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
-/** Wraps the calls so that each writes a line to the log, and another line when it is answered. */
+/** Wraps the calls so that each writes one line to the log when it begins, and another when it ends. */
 export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   let count = 0;
   const begin = (line: Partial<LogLine>) => {
@@ -15,7 +15,7 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
     return (answer: LogLine["answer"], outputs?: PropertyMap) =>
       log.push({ process, event: "answer", call, answer: answer ?? "ok", ...stampIn(outputs) });
   };
-  async function answered<T>(
+  async function logged<T>(
     line: Partial<LogLine>,
     call: () => Promise<T>,
     outputsOf: (value: T) => PropertyMap | undefined = () => undefined,
@@ -34,35 +34,42 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   return {
     configure(request) {
       const scope = request.scope.kind === "known" ? request.scope.id : "";
-      const id = scope === "" ? "id unknown" : "id";
-      return answered({ method: "Configure", id, scope }, () => calls.configure(request));
+      const idKind = scope === "" ? "unknown" : "known";
+      return logged({ method: "Configure", idKind, scope }, () => calls.configure(request));
     },
     check: (request) =>
-      answered({ method: "Check", of: nameOf(request.urn), inputs: presence(request.olds) }, () =>
-        calls.check(request),
+      logged(
+        { method: "Check", resource: nameOf(request.urn), inputs: presence(request.olds) },
+        () => calls.check(request),
       ),
-    diff: (request) => answered({ method: "Diff", ...olds(request) }, () => calls.diff(request)),
+    diff: (request) =>
+      logged({ method: "Diff", ...describeOld(request) }, () => calls.diff(request)),
     create: (request) =>
-      answered(
-        { method: "Create", of: nameOf(request.urn), preview: request.preview },
+      logged(
+        { method: "Create", resource: nameOf(request.urn), preview: request.preview },
         () => calls.create(request),
         ({ outputs }) => outputs,
       ),
     update: (request) =>
-      answered({ method: "Update", ...olds(request), preview: request.preview }, () =>
+      logged({ method: "Update", ...describeOld(request), preview: request.preview }, () =>
         calls.update(request),
       ),
     read: ({ inputs, outputs, ...request }) =>
-      answered(
+      logged(
         {
-          ...{ method: "Read", of: nameOf(request.urn), id: "id" as const, ...stampIn(outputs) },
+          ...{
+            method: "Read",
+            resource: nameOf(request.urn),
+            idKind: "known" as const,
+            ...stampIn(outputs),
+          },
           ...{ inputs: presence(inputs), outputs: presence(outputs) },
         },
         () => calls.read({ ...request, inputs, outputs }),
         (reply: ReadResponse) => reply?.outputs,
       ),
     delete: (request) =>
-      answered({ method: "Delete", ...olds(request) }, () => calls.delete(request)),
+      logged({ method: "Delete", ...describeOld(request) }, () => calls.delete(request)),
     cancel(...how) {
       begin({ method: "Cancel" })("ok");
       calls.cancel(...how);
@@ -76,9 +83,9 @@ interface Existing {
   oldOutputs: PropertyMap;
 }
 
-function olds({ urn, oldInputs, oldOutputs }: Existing): Partial<LogLine> {
+function describeOld({ urn, oldInputs, oldOutputs }: Existing): Partial<LogLine> {
   return {
-    ...{ of: nameOf(urn), id: "id", ...stampIn(oldOutputs) },
+    ...{ resource: nameOf(urn), idKind: "known", ...stampIn(oldOutputs) },
     ...{ inputs: presence(oldInputs), outputs: presence(oldOutputs) },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a history (history.ts). After its runs all faults end, and a person types the commands that messages showed.
- * Returns the promises that were broken (promiseChecker.ts).
+ * Plays a history (history.ts) and returns the promises that were broken (promiseChecker.ts). After the runs of the
+ * history, all faults end, and a person types the commands that the messages showed.
  */
 import {
   startInProcess,
@@ -24,9 +24,9 @@ import { Random } from "./random";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
-/** After this time no instance is new to the provider any more. */
+/** The settling time: this long after its POST, the provider expects every listing to show an instance. */
 const settlingMs = 60_000;
-/** A run that takes longer counts as endless. */
+/** A run that takes longer than this counts as endless. */
 const maxRunMs = 60 * 60_000;
 
 /** A stack whose state is checked at each save. */
@@ -34,7 +34,7 @@ class CheckedStack extends Stack {
   readonly #onSave: (before: string[], after: string[]) => void;
   /** Whether an engine is running on the stack. */
   isLocked = false;
-  /** The version of its program. */
+  /** The version of the program that the last `up` had. */
   version = 1;
 
   constructor(name: string, onSave: (before: string[], after: string[]) => void) {
@@ -56,14 +56,18 @@ interface Run extends Poster {
   engine: Engine;
   /** False once the engine has been killed. */
   isEngineAlive: boolean;
+  /** Whether the engine has ended or died. */
   isOver: boolean;
   startedAt: number;
+  /** The id of the provider resource of the stack, as this run has it. */
   scope: string | undefined;
-  /** The number of saves so far. */
+  /** The number of saves of the state so far. */
   saves: number;
+  /** The names of the faults that its requests have met so far. */
   metFaults: Set<string>;
+  /** The number of requests so far, by kind. */
   counts: Record<RequestKind, number>;
-  /** The URN of the resource by the instance name in its create. */
+  /** The URN of each created resource, by the name of its instance. */
   urns: Map<string, string>;
 }
 
@@ -79,18 +83,19 @@ interface Shared {
   service: InProcessEmulator;
   now: () => number;
   random: () => number;
-  readyAfter: number;
+  /** The longest time that an instance is PROVISIONING, in seconds. */
+  maxProvisioningSeconds: number;
 }
 
-/** One emulator for each list order. It is reset before each history that uses it. */
+/** The emulator for each list order, which is reset before each history that uses it. */
 const services = new Map<History["listOrder"], Shared>();
 
+/** Plays a history. `trace` is called with a line for each event. */
 export async function runHistory(
   history: History,
   trace?: (line: string) => void,
 ): Promise<Outcome> {
-  const playing = new HistoryRun(history, trace);
-  return await playing.runHistory();
+  return await new HistoryRun(history, trace).play();
 }
 
 class HistoryRun {
@@ -107,7 +112,9 @@ class HistoryRun {
   readonly #runs: Run[] = [];
   /** Everything that a person could read. */
   readonly #messages: string[] = [];
-  #isHealed = false;
+  /** Whether all faults have ended. */
+  #areFaultsOver = false;
+  /** The number of provider resources so far. */
   #scopes = 0;
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
@@ -128,15 +135,15 @@ class HistoryRun {
     });
   }
 
-  async runHistory(): Promise<Outcome> {
+  async play(): Promise<Outcome> {
     const history = this.#history;
     const tokenKind = history.live ? "live" : "test";
     for (let n = 0; n < history.otherInstances; n++)
       this.#service.control.insert({ name: `other-${n}`, id: `i-other-${n}`, tokenKind });
     try {
       for (const plan of history.runs) await this.#playRun(plan);
-      await this.#allOver();
-      await this.#heal();
+      await this.#waitForAllRuns();
+      await this.#recover();
       const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
       this.#checker.onEnd(records.map(({ record }) => record));
     } catch (error) {
@@ -156,15 +163,15 @@ class HistoryRun {
   async #playRun(plan: RunPlan): Promise<void> {
     const last = this.#runs.at(-1);
     if (plan.besideAfterMs === undefined || !last) {
-      await this.#allOver();
+      await this.#waitForAllRuns();
       await this.#timeline.pass(this.#random.oneIn(2) ? 500 : 100_000);
     } else await this.#timeline.pass(plan.besideAfterMs);
     const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
-    // The backend locks a stack for one engine. Breaking the lock of a living engine loses its saves, and no
-    // provider can prevent that.
+    // The backend locks a stack for one engine. Two engines on one stack would lose saves, and no provider can prevent
+    // that, so this run is left out.
     if (stack.isLocked) return;
-    await this.#act(plan);
+    await this.#actBefore(plan);
     const run = this.#begin(stack, machine, plan);
     stack.version =
       plan.operation === "up" || plan.operation === "up --replace" ? plan.version : stack.version;
@@ -208,7 +215,7 @@ class HistoryRun {
         {
           pause: () =>
             new Promise((resolve) => {
-              timeline.at(random.between(1, random.oneIn(10) ? 2000 : 30), () => {
+              timeline.after(random.between(1, random.oneIn(10) ? 2000 : 30), () => {
                 if (run.isEngineAlive) resolve();
               });
             }),
@@ -223,7 +230,7 @@ class HistoryRun {
       this.#onMessage(text);
     };
     plugin.onStep = (step) => {
-      if (plan?.end && step === plan.end.step) this.#end(run, plan.end.how);
+      if (plan?.end && step === plan.end.step) this.#interrupt(run, plan.end.how);
     };
     this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "without faults"}`);
     this.#runs.push(run);
@@ -233,7 +240,7 @@ class HistoryRun {
 
   #start(run: Run, operation: () => Promise<void>): void {
     run.stack.isLocked = true;
-    const over = () => {
+    const onEnd = () => {
       this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
         this.#onMessage(
@@ -241,39 +248,41 @@ class HistoryRun {
           name,
         );
       }
-      this.#overNow(run);
+      this.#markOver(run);
       run.plugin.signal();
     };
-    operation().then(over, (error: unknown) => {
+    operation().then(onEnd, (error: unknown) => {
       // For example, Configure failed.
       run.engine.failed.push({ name: "", error: error as Error });
-      over();
+      onEnd();
     });
   }
 
-  #overNow(run: Run): void {
+  #markOver(run: Run): void {
     run.isOver = true;
     run.stack.isLocked = false;
   }
 
-  async #allOver(): Promise<void> {
+  /** Lets time pass until all runs have ended. @throws if one takes longer than `maxRunMs` */
+  async #waitForAllRuns(): Promise<void> {
     await this.#timeline.run(() => {
-      const late = this.#runs.find(
+      const endless = this.#runs.find(
         (run) => !run.isOver && this.#timeline.now - run.startedAt > maxRunMs,
       );
-      if (late) throw new Error(`${late.name} does not end`);
+      if (endless) throw new Error(`${endless.name} does not end`);
       return this.#runs.every(({ isOver }) => isOver);
     });
   }
 
-  #end(run: Run, how: End): void {
+  /** Interrupts a run. */
+  #interrupt(run: Run, how: End): void {
     this.#tell(`${run.name}: ${how}`);
     const engineDies = () => {
       run.isEngineAlive = false;
-      if (!run.isOver) this.#overNow(run);
+      if (!run.isOver) this.#markOver(run);
     };
-    /** Calls `happens` between two steps of the process, when a signal arrives. */
-    const between = (happens: () => void) => this.#timeline.at(0, happens);
+    /** Calls `onSignal` between two steps of the process, as a signal arrives. */
+    const between = (onSignal: () => void) => this.#timeline.after(0, onSignal);
     switch (how) {
       case "Ctrl-C":
         return between(() => run.isOver || run.engine.cancel());
@@ -301,7 +310,7 @@ class HistoryRun {
         for (const other of this.#runs) {
           if (other.machine !== machine || other.isOver) continue;
           other.isEngineAlive = false;
-          this.#overNow(other);
+          this.#markOver(other);
         }
         for (const plugin of machine.processes) plugin.kill();
         machine.processes.clear();
@@ -315,11 +324,12 @@ class HistoryRun {
     }
   }
 
-  async #act({ before }: RunPlan): Promise<void> {
+  /** Does what a person does before this run. */
+  async #actBefore({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks change together, and only when no instance is new. A machine whose clock is an hour ahead of
-      // another would treat a new instance as an old one.
-      await this.#allOver();
+      // All clocks change together, and only after the settling time of every instance. A machine whose clock is an
+      // hour ahead would take a new instance for an old one.
+      await this.#waitForAllRuns();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
         machine.aheadMs += before === "clock ahead" ? 3_600_000 : -3_600_000;
@@ -327,19 +337,20 @@ class HistoryRun {
     }
     if (before !== "removed one" && before !== "renamed one") return;
     const held = this.#stacks.flatMap(({ ids }) => ids);
-    const some = [...this.#checker.made.values()].filter(
+    const candidates = [...this.#checker.made.values()].filter(
       ({ id }) => this.#checker.isAlive(id) && (before === "removed one" || held.includes(id)),
     );
-    const one = some[Math.floor(this.#random.next() * some.length)];
-    if (!one) return;
-    this.#tell(`a person ${before}: ${one.id}`);
+    const chosen = candidates[Math.floor(this.#random.next() * candidates.length)];
+    if (!chosen) return;
+    this.#tell(`a person ${before}: ${chosen.id}`);
     if (before === "removed one") {
-      this.#remove(one, "removed at the portal");
+      this.#remove(chosen, "removed at the portal");
     } else {
-      this.#service.control.rename(one.id, `renamed-${one.id}`);
+      this.#service.control.rename(chosen.id, `renamed-${chosen.id}`);
     }
   }
 
+  /** Removes an instance at the portal, as a person does. */
   #remove(made: Made, why: string): void {
     made.letGo = why;
     this.#service.control.remove(made.id);
@@ -347,7 +358,7 @@ class HistoryRun {
 
   // ── The calls of the engine ────────────────────────────────────────────────────────────────────
 
-  /** Returns the calls of the plugin, and passes the ids that the engine gets to the checker. */
+  /** Wraps the calls of the plugin, so that the checker gets each id that the engine gets. */
   #checkedCalls(runOf: () => Run): Calls {
     const calls = () => runOf().plugin.calls;
     const onId = (urn: string, id: string) =>
@@ -379,6 +390,7 @@ class HistoryRun {
     };
   }
 
+  /** Whether a save of the state reaches the backend. */
   #saves(run: Run, when: "during the run" | "at the end"): boolean {
     const { plan } = run;
     if (plan?.saves === "at the end") return when === "at the end";
@@ -403,7 +415,7 @@ class HistoryRun {
   #settings(plan: RunPlan | undefined): PropertyMap {
     const history = this.#history;
     const isWithoutFaults = plan === undefined;
-    // If a delete is refused, its message says to set `retain`.
+    // With the policy `fail`, the message of the refused Delete says to set `retain`. A person does that now.
     const policy =
       isWithoutFaults && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
     return propertyMap({
@@ -418,19 +430,20 @@ class HistoryRun {
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
+  /** Returns the emulator for this history, without instances. */
   #emptyService(): Shared {
-    const { listOrder, provisioningSeconds: readyAfter } = this.#history;
+    const { listOrder, provisioningSeconds: maxProvisioningSeconds } = this.#history;
     const now = () => start + this.#timeline.now;
     const random = () => this.#random.next();
     const shared = services.get(listOrder) ?? serviceThatLists(listOrder);
-    services.set(listOrder, Object.assign(shared, { now, random, readyAfter }));
+    services.set(listOrder, Object.assign(shared, { now, random, maxProvisioningSeconds }));
     shared.service.reset();
     return shared;
   }
 
   #faultFor(sent: SentRequest): Fault | undefined {
     const run = this.#runs.find(({ plugin }) => plugin === sent.sender);
-    if (!run || this.#isHealed) return undefined;
+    if (!run || this.#areFaultsOver) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
     const scripted = run.plan?.faults.find(
@@ -443,7 +456,7 @@ class HistoryRun {
 
   #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
     const { lagSeconds } = this.#history;
-    if (method !== "POST" || lagSeconds === 0 || this.#isHealed) return [];
+    if (method !== "POST" || lagSeconds === 0 || this.#areFaultsOver) return [];
     return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
   }
 
@@ -466,36 +479,37 @@ class HistoryRun {
 
   // ── People ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends all faults. On each stack, a person types the printed commands until an `up` finds nothing to do. */
-  async #heal(): Promise<void> {
-    this.#isHealed = true;
-    this.#shared.readyAfter = 0;
+  /** Ends all faults. On each stack, a person then types the printed commands until an `up` finds nothing to do. */
+  async #recover(): Promise<void> {
+    this.#areFaultsOver = true;
+    this.#shared.maxProvisioningSeconds = 0;
     await this.#timeline.pass(20 * 60_000);
     for (const { id, status } of this.#service.control.instances()) {
       if (status !== "OFFLINE") this.#service.control.setStatus(id, "ACTIVE");
     }
     for (const stack of this.#stacks) {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
-      await this.#comeToRest(stack);
+      await this.#upUntilUnchanged(stack);
       // An `up` does not notice that an instance in the state is gone, so a refresh is needed.
       if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
       await this.#runWithoutFaults(stack, (engine) => engine.refresh());
-      await this.#comeToRest(stack);
+      await this.#upUntilUnchanged(stack);
     }
   }
 
-  async #comeToRest(stack: CheckedStack): Promise<void> {
-    let wrong = "";
+  /** Runs `up` and follows the advice of its errors, until an `up` changes nothing. */
+  async #upUntilUnchanged(stack: CheckedStack): Promise<void> {
+    let problem = "";
     for (let round = 0; round < 6; round++) {
       const program = this.#program(stack.version);
       const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
         .engine;
       const notSame = did.filter((what) => !what.startsWith("same"));
-      wrong = [...notSame, ...failed.map(({ error }) => error.message)].join("; ");
-      if (wrong === "") return;
+      problem = [...notSame, ...failed.map(({ error }) => error.message)].join("; ");
+      if (problem === "") return;
       for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
     }
-    this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${wrong}`);
+    this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
   }
 
   /** Plays a run without faults. */
@@ -505,13 +519,13 @@ class HistoryRun {
   ): Promise<Run> {
     const run = this.#begin(stack, this.#machines[0] as Machine);
     this.#start(run, () => operation(run.engine));
-    await this.#allOver();
+    await this.#waitForAllRuns();
     return run;
   }
 
   /**
-   * Follows an error message: imports the instance that it names by id or name. If there is none, discards the
-   * record.
+   * Follows an error message: imports the instance that it names by id or name. If it can't be imported, removes it,
+   * and discards the record if the message shows that command.
    */
   async #followAdvice(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
@@ -540,6 +554,7 @@ class HistoryRun {
     this.#discard(key);
   }
 
+  /** Discards a record, as the plugin's command `discard` does. */
   #discard(key: string): void {
     const [machine] = this.#machines;
     if (!machine) return;
@@ -550,7 +565,7 @@ class HistoryRun {
     if (made) made.letGo = "a person discarded its record";
   }
 
-  /** The ledger of a machine, as a command of the plugin opens it. */
+  /** Opens the ledger of a machine, as a command of the plugin does. */
   #ledgerOf(machine: Machine): Ledger {
     const disk = machine.disk.processDisk({ step: () => undefined, later: () => undefined });
     const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" });
@@ -570,16 +585,17 @@ class HistoryRun {
   }
 }
 
+/** Starts an emulator with this list order. Its clock and random numbers can be set later. */
 function serviceThatLists(listOrder: History["listOrder"]): Shared {
   const shared: Shared = {
-    ...{ now: () => 0, random: () => 0, readyAfter: 0 },
+    ...{ now: () => 0, random: () => 0, maxProvisioningSeconds: 0 },
     service: startInProcess({
       listOrder,
       clock: { now: () => shared.now() },
       random: () => shared.random(),
       destroyPath: "/v2/instances/{id}",
       cursorParameter: "starting_after",
-      provisioningSeconds: () => shared.readyAfter * shared.random(),
+      provisioningSeconds: () => shared.maxProvisioningSeconds * shared.random(),
     }),
   };
   return shared;

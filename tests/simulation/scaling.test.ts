@@ -14,7 +14,7 @@ test("runners with their share of the limit configured get no 429", async () => 
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 
-test("ten runners and two latecomers all end, and the same seed produces the same run", async () => {
+test("ten runners and ten latecomers all end, and the same seed produces the same run", async () => {
   const runners = { runners: 10, creates: 300, latecomers: 10 };
   const sharing: Sharing = { ...runners, limit: 200, window: "sliding" };
   const outcome = await share(sharing);

@@ -6,17 +6,18 @@ import fc from "fast-check";
 import { history, type History } from "./history";
 import { runHistory } from "./runHistory";
 
-/** The figures of the histories played, and the first history that broke a promise. */
+/** The figures of the histories played, and a history that broke a promise, if any. */
 export interface Found {
   histories: number;
   runs: number;
   instances: number;
   /** The number of instances that are in no state and were named in a message. */
   named: number;
+  /** `path` is where fast-check finds the history for the seed. */
   broken?: { seed: number; path: string; promise: string; history: History };
 }
 
-// Thousands of errors are created here, and nobody reads their stacks.
+// A search creates thousands of errors whose stacks nobody reads.
 Error.stackTraceLimit = 0;
 
 class Broken extends Error {}
@@ -24,7 +25,7 @@ class Broken extends Error {}
 /** Plays `histories` histories. With `path`, plays only the one that an earlier search found at that path. */
 export async function search(seed: number, histories: number, path?: string): Promise<Found> {
   const found: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
-  const property = fc.asyncProperty(history, async (it) => {
+  const keepsPromises = fc.asyncProperty(history, async (it) => {
     const { violations, figures, runs } = await runHistory(it);
     found.histories++;
     found.runs += runs;
@@ -32,7 +33,7 @@ export async function search(seed: number, histories: number, path?: string): Pr
     found.named += figures.named;
     if (violations.length > 0) throw new Broken(violations.join("\n"));
   });
-  const result = await fc.check(property, {
+  const result = await fc.check(keepsPromises, {
     ...{ seed, numRuns: histories },
     ...(path === undefined ? {} : { path, endOnFailure: true }),
   });

@@ -15,6 +15,7 @@ export interface Sharing {
    * `--parallel`.
    */
   creates: number;
+  /** How the service counts requests: in the last 60 s, or since the last full minute. */
   window: RateWindow;
   /** Requests per minute. The default is the documented limit. */
   limit?: number;
@@ -28,11 +29,11 @@ export interface Sharing {
 export interface Outcome {
   /** The earliest time at which the limit allows all instances of the early runners to be ready. */
   ideal: number;
-  /** How long each early runner took. */
+  /** How long each early runner took, which is every runner except the latecomers. */
   done: number[];
   /** How long each latecomer took. */
   waited: number[];
-  /** The number of 429s. */
+  /** The number of requests that got a 429. */
   refused: number;
   /** The number of creates that failed. */
   failed: number;
@@ -48,18 +49,19 @@ export async function share(sharing: Sharing): Promise<Outcome> {
   const { limit = documentedRequestsPerMinute } = sharing;
   const rate = { requestsPerMinute: limit, rateWindow: window };
   using simulation = new Simulation({ ...cursor, ...rate, provisioningSeconds });
-  const further = Math.ceil(creates / limit) - 1;
-  const ideal = Math.max(0, further * 60 - intoMinute[window]) + provisioningSeconds;
+  // The service admits `limit` POSTs in the first minute, and as many in each further minute.
+  const furtherMinutes = Math.ceil(creates / limit) - 1;
+  const ideal = Math.max(0, furtherMinutes * 60 - intoMinute[window]) + provisioningSeconds;
   const requestsPerMinute = shareConfigured ? Math.floor(limit / runners) : limit;
   const settings = { ...cursor, requestsPerMinute };
   const runs: Run[] = [];
   const up = async (name: string, count: number, startMs: number) => {
-    await new Promise<void>((start) => simulation.timeline.at(startMs, start));
-    const begun = simulation.seconds;
+    await new Promise<void>((start) => simulation.timeline.after(startMs, start));
+    const startSeconds = simulation.seconds;
     const run = simulation.begin(settings, new Stack(name));
     runs.push(run);
     await run.engine.up(program(count, name));
-    return simulation.seconds - begun;
+    return simulation.seconds - startSeconds;
   };
   await simulation.timeline.pass(intoMinute[window] * 1000);
   const indexes = (count: number) => Array.from({ length: count }, (_, n) => n);
@@ -69,7 +71,7 @@ export async function share(sharing: Sharing): Promise<Outcome> {
   const late = indexes(latecomers).map((n) =>
     up(`late${n}`, 1, ((n + 0.5) / latecomers) * ideal * 1000),
   );
-  const [done, waited] = await simulation.over(
+  const [done, waited] = await simulation.runUntilEnd(
     Promise.all([early, late].map((them) => Promise.all(them))),
   );
   const sorted = (times: number[] = []) => times.sort((a, b) => a - b);

@@ -20,7 +20,7 @@ import { Timeline } from "./timeline";
 export const destroyPath = "/v2/instances/{id}";
 export const cursor = { cursorParameter: "starting_after" };
 
-/** Enough events for an `up` of a thousand instances. */
+/** A simulation with more events than this counts as endless. An `up` of a thousand instances needs fewer. */
 const maxEvents = 1_000_000;
 
 /** One run of Pulumi: a plugin process, and the engine that started it. */
@@ -40,13 +40,13 @@ export class Simulation implements Disposable {
   /** Returns the fault of a request. A test may replace it. */
   faultFor: (sent: SentRequest) => Fault | undefined = () => undefined;
   /** The number of POSTs that the service has acted on. */
-  made = 0;
+  servedPosts = 0;
   /** The number of list requests that the service has acted on. */
-  looks = 0;
+  servedListRequests = 0;
   /**
    * The highest number of instances in PROVISIONING. It is sampled at every tenth POST, because counting takes time.
    */
-  maxPending = 0;
+  maxProvisioning = 0;
   readonly #random = new Random(1);
   readonly #machine = new Machine(this.timeline);
   readonly #network: Network;
@@ -68,11 +68,11 @@ export class Simulation implements Disposable {
   }
 
   #acted({ method, path }: SentRequest): void {
-    if (method === "GET" && path.startsWith("/v2/instances")) this.looks++;
-    if (method !== "POST" || ++this.made % 10 > 0) return;
+    if (method === "GET" && path.startsWith("/v2/instances")) this.servedListRequests++;
+    if (method !== "POST" || ++this.servedPosts % 10 > 0) return;
     const instances = this.service.control.instances();
-    const pending = instances.filter(({ status }) => status === "PROVISIONING").length;
-    this.maxPending = Math.max(this.maxPending, pending);
+    const provisioning = instances.filter(({ status }) => status === "PROVISIONING").length;
+    this.maxProvisioning = Math.max(this.maxProvisioning, provisioning);
   }
 
   /** Starts a new process of the plugin, with an engine of its own. */
@@ -101,8 +101,8 @@ export class Simulation implements Disposable {
     return run;
   }
 
-  /** Lets time pass until the operation has ended, and returns its result. */
-  async over<T>(operation: Promise<T>): Promise<T> {
+  /** Lets virtual time pass until the operation has ended, and returns its result. */
+  async runUntilEnd<T>(operation: Promise<T>): Promise<T> {
     let isOver = false;
     const ended = () => void (isOver = true);
     operation.then(ended, ended);
@@ -110,24 +110,24 @@ export class Simulation implements Disposable {
     return operation;
   }
 
-  /** Lets time pass until `condition` returns true. */
+  /** Lets virtual time pass until `condition` returns true. */
   async until(condition: () => boolean): Promise<void> {
     await this.timeline.run(condition);
   }
 
   async up(program: Program, settings: Record<string, PropertyValue> = {}): Promise<Run> {
     const run = this.begin(settings);
-    await this.over(run.engine.up(program));
+    await this.runUntilEnd(run.engine.up(program));
     return run;
   }
   async refresh(settings: Record<string, PropertyValue> = {}): Promise<Run> {
     const run = this.begin(settings);
-    await this.over(run.engine.refresh());
+    await this.runUntilEnd(run.engine.refresh());
     return run;
   }
   async destroy(settings: Record<string, PropertyValue> = {}): Promise<Run> {
     const run = this.begin(settings);
-    await this.over(run.engine.destroy());
+    await this.runUntilEnd(run.engine.destroy());
     return run;
   }
 
@@ -139,18 +139,18 @@ export class Simulation implements Disposable {
   get ids(): string[] {
     return this.service.control.instances().map(({ id }) => id);
   }
-  /** The number of POSTs. */
+  /** The number of POSTs that have reached the service. */
   get posts(): number {
     return this.service.control.counts()["POST /v2/instances"] ?? 0;
   }
-  /** The list requests so far, in order: "first" or "next" page, or the status that was asked for. */
+  /** The list requests so far, in order: "first" or "next" page, or the status to which the request limits the list. */
   get pages(): string[] {
     return this.service.control
       .requests()
       .filter(({ method, path }) => method === "GET" && path === "/v2/instances")
       .map(({ query }) => query["status"] ?? ("starting_after" in query ? "next" : "first"));
   }
-  /** The number of 429s. */
+  /** The number of requests that got a 429. */
   get refused(): number {
     return this.service.control.requests().filter(({ status }) => status === 429).length;
   }

@@ -1,30 +1,31 @@
 /**
- * The virtual time of the simulation. Events happen one after another, and between two events everything that is
- * ready to run has run. Nothing waits for real time, so the same seed gives the same history however busy the
+ * The virtual time of the simulation. Events happen one after another. Before each event, everything that is ready to
+ * run has run. Nothing waits for real time, so the same seed produces the same history however busy the
  * machine is.
  */
 
 interface Event {
+  /** In milliseconds since the beginning. */
   at: number;
   run: () => void;
 }
 
-/** A queue of events, and the time that the last of them has set. */
+/** A queue of events. The time is that of the last event that has run. */
 export class Timeline {
   readonly #maxEvents: number;
-  /** Milliseconds since the beginning of the history. */
+  /** The time in milliseconds since the beginning. */
   now = 0;
   /** The number of events so far. */
   #happened = 0;
   readonly #events: Event[] = [];
 
-  /** A history with more than `maxEvents` events counts as endless. */
+  /** A simulation with more than `maxEvents` events counts as endless. */
   constructor(maxEvents = 60_000) {
     this.#maxEvents = maxEvents;
   }
 
   /** Schedules `run` in `ms` milliseconds. */
-  at(ms: number, run: () => void): void {
+  after(ms: number, run: () => void): void {
     this.#plan({ at: this.now + Math.max(0, ms), run });
   }
 
@@ -47,7 +48,7 @@ export class Timeline {
   /** Lets `ms` milliseconds pass. */
   async pass(ms: number): Promise<void> {
     let isOver = false;
-    this.at(ms, () => (isOver = true));
+    this.after(ms, () => (isOver = true));
     await this.run(() => isOver);
   }
 
@@ -67,7 +68,7 @@ export class Timeline {
   }
 }
 
-/** Resolves once nothing is ready to run any more: promises settle before the next macrotask begins. */
+/** Resolves once all that is ready has run: every callback of a settled promise runs before that of `setImmediate`. */
 function drained(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

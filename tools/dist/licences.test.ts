@@ -1,4 +1,6 @@
-/** Checks that we may ship the packages in the plugin, and the modules that the Go SDK needs, under their licences. */
+/**
+ * Checks that the licences of the packages in the plugin, and of the modules that the Go SDK needs, are ones we accept.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -26,7 +28,7 @@ test("every package in the plugin has an accepted licence, and the text of the l
   expect(packages.filter((path) => licenceFiles(join(root, path)).length === 0)).toEqual([]);
 });
 
-/** Go modules do not name their licence, so the test looks for a phrase of it. */
+/** A phrase of each accepted licence. Go modules have only the text of their licence, not its name. */
 const phrases = {
   "Apache-2.0": "Apache License",
   "BSD-3-Clause": "Redistribution and use in source and binary forms",

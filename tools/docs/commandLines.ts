@@ -27,7 +27,7 @@ export function commandsIn(block: string): Command[] {
   return commands;
 }
 
-/** A comment begins with a `#` at the start of a word, outside of quotes. */
+/** Removes a comment, which begins with a `#` at the start of a word, outside of quotes. */
 function withoutComment(line: string): string {
   const [code = ""] = /^(?:'[^']*'|"[^"]*"|[^\s'"]+|\s+(?!#)|['"])*/.exec(line) ?? [];
   return line.startsWith("#") ? "" : code.trimEnd();

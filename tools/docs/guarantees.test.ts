@@ -1,4 +1,6 @@
-/** Checks the table of guarantees in ARCHITECTURE.md: its files exist, and its tests name the guarantee they prove. */
+/**
+ * Checks the table of guarantees (G1 to G10) in ARCHITECTURE.md: its files exist, and its tests name their guarantee.
+ */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -8,7 +10,7 @@ import { root } from "../support/paths";
 interface Guarantee {
   name: string;
   /** The files whose code keeps the guarantee. */
-  holders: string[];
+  keepers: string[];
   /** The tests that prove the guarantee. */
   tests: string[];
 }
@@ -17,8 +19,8 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const guarantees = [...read("ARCHITECTURE.md").matchAll(/^\| (G\d+) .*\|$/gm)].map(guaranteeOf);
 
 function guaranteeOf([row, name = ""]: RegExpMatchArray): Guarantee {
-  const [, , holders = "", tests = ""] = row.split("|");
-  return { name, holders: filesIn(holders), tests: filesIn(tests) };
+  const [, , keepers = "", tests = ""] = row.split("|");
+  return { name, keepers: filesIn(keepers), tests: filesIn(tests) };
 }
 
 /** Returns the files in backticks in a cell. `a/{b,c}.ts` stands for two files. */
@@ -34,9 +36,9 @@ test("all ten guarantees are in the table, in order", () => {
   expect(guarantees.map(({ name }) => name)).toEqual(names);
 });
 
-test.each(guarantees)("$name: the files that keep it exist", ({ holders }) => {
-  expect(holders.length).toBeGreaterThan(0);
-  expect(holders.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+test.each(guarantees)("$name: the files that keep it exist", ({ keepers }) => {
+  expect(keepers.length).toBeGreaterThan(0);
+  expect(keepers.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 test.each(guarantees)("$name: the tests that prove it exist, and name it", ({ name, tests }) => {

@@ -1,6 +1,6 @@
 /**
- * Repeats the rules by which the Pulumi Registry (github.com/pulumi/registry) admits a community package, as far as they
- * can be checked before a release:
+ * Repeats the rules by which the Pulumi Registry (github.com/pulumi/registry) admits a community package, as far as
+ * they can be checked before a release:
  *
  * - tools/resourcedocsgen/cmd/metadata.go: the name, version, publisher and category of the schema, and front matter;
  * - scripts/ci/community-package/*.py, which check a pull request: which names, versions and links are safe, and which
@@ -59,7 +59,7 @@ test("the packages that the Registry tries to install have names that it accepts
     expect(name).toMatch(/^[A-Za-z0-9._@/-]+$/);
 });
 
-test("the pages of the Registry are those two", () => {
+test("the pages for the Registry are the overview and the installation page", () => {
   expect(pages.filter(isOnRegistry).map(({ name }) => name)).toEqual([
     overview.name,
     installation.name,
@@ -106,7 +106,11 @@ test("the installation page has SDKs, the plugin's command, and settings from co
     expect(commands.some((block) => block.text.includes(command))).toBe(true);
 });
 
-/** Returns the languages of each chooser. @throws if a shortcode has the delimiters of another, which breaks the page */
+/**
+ * Returns the languages of each chooser.
+ *
+ * @throws if a shortcode has the delimiters of another, which breaks the page
+ */
 function languagesOf({ name, text }: Page): string[] {
   const shortcodes = [...text.matchAll(/\{\{.*?\}\}/g)].map(([shortcode]) => shortcode);
   const wellFormed =
@@ -127,7 +131,7 @@ test("each chooser has a tab for each language, and its shortcodes are well form
   }
 });
 
-/** What breaks where the Registry shows a page: relative images, relative links in HTML, links to Markdown files. */
+/** Matches what breaks on the Registry: relative images, relative links in HTML, and links to Markdown files. */
 const breaking = [
   /<img[^>]+src=["'](\.|\/|[^h])/,
   /!\[[^\]]*\]\((\.|\/)/,

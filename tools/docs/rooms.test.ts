@@ -12,7 +12,7 @@ const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""])
   [...cell.matchAll(/`([\w/-]+)\/`/g)].map(([, folder = ""]) => folder),
 );
 
-/** Matches folders whose subfolders need no description. */
+/** Matches the paths inside folders whose subfolders need no description. */
 const undivided = /^(docs|sdk|examples|templates|tools\/(go|npm|python)|\..*)\//;
 
 test("each folder is described", () => {

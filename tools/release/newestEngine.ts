@@ -8,7 +8,7 @@ import { onPath, withPath } from "../support/onPath";
 import { toolsDir } from "../support/paths";
 import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
-/** Where Pulumi says which release is the newest, as its own installer asks. */
+/** The address that answers with the newest version. Pulumi's own installer uses it, too. */
 const latestVersion = "https://www.pulumi.com/latest-version";
 
 /** The title of the issue. There is at most one open issue with it. */
@@ -38,10 +38,14 @@ export async function newestPulumi(
   return { version, url, sha256 };
 }
 
-/** Runs the core tests with the newest Pulumi CLI, and sets the exit code. @throws {ToolError} if it can't be downloaded */
+/**
+ * Runs the core tests with the newest Pulumi CLI, and sets the exit code.
+ *
+ * @throws {ToolError} if it can't be downloaded
+ */
 export async function tryNewestEngine(): Promise<void> {
   const release = await newestPulumi();
-  // Not in .tools/bin: `onPath` finds nothing there.
+  // The folder is not .tools/bin, because `onPath` ignores what is there.
   const folder = join(toolsDir, "newest");
   say(`The newest Pulumi CLI is ${release.version}. This repository pins ${pinnedPulumi.version}.`);
   const pulumi = await ensureOfficialPulumi(release, { say, folder });

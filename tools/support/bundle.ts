@@ -10,7 +10,7 @@ interface Bundle {
   inputs: readonly string[];
 }
 
-/** The emulator is not part of the bundle that imports it, but a file beside it, which is loaded when it is needed. */
+/** Leaves the emulator out of a bundle that imports it. The bundle loads it from a file beside it when needed. */
 const emulatorBeside: Plugin = {
   name: "emulator-beside",
   setup(build) {
@@ -21,7 +21,7 @@ const emulatorBeside: Plugin = {
   },
 };
 
-/** @throws {ToolError} if the file does not build */
+/** Bundles `entry` without writing anything. @throws {ToolError} if the file does not build */
 export async function bundle(
   entry: string,
   outfile: string,
@@ -40,7 +40,7 @@ export async function bundle(
       target: `node${process.versions.node}`,
       metafile: true,
       plugins: [emulatorBeside],
-      // `require` works in the single executable too, where the script can't import files.
+      // In the single executable, the script can use `require`, but can't import files.
       supported: { "dynamic-import": false },
       write: false,
       logLevel: "silent",

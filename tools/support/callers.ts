@@ -6,13 +6,13 @@ import { root } from "./paths";
 /** The files whose object literals have one function for each call of the engine. */
 const engineCalls = ["provider/provider.ts", "provider/rpc/service.ts"];
 
-/** The files of `provider/cli` that are a command each, and the one that reads the command line. */
+/** The names of the files in `provider/cli` that are a command each, and of the one that reads the command line. */
 export const commands = ["audit", "discard", "doctor", "emulator", "importPlan", "run"];
 
 /** A part of the source that refers to other parts: a function, a class, a variable outside of functions, or a file. */
 type Part = ts.Node;
 
-/** Answers, for a node of the program, from which entries control can reach it. */
+/** Finds the entries that can reach a node: calls of the engine, commands, and the start of the plugin. */
 export class Callers {
   readonly #checker: ts.TypeChecker;
   /** The parts that refer to a part. */
@@ -27,11 +27,13 @@ export class Callers {
     files.forEach(visit);
   }
 
-  /** Returns the names of the entries, sorted. It can name more than there are, but no fewer. */
+  /**
+   * Returns the names of the entries that can reach the node, sorted. They may include too many entries, but lack none.
+   */
   entriesOf(node: ts.Node): string[] {
     const reached = new Set<Part>([partOf(node)]);
     const entries = new Set<string>();
-    // The set grows while it is walked.
+    // The loop also visits the parts that it adds.
     for (const part of reached) {
       const entry = entryOf(part);
       if (entry !== undefined) entries.add(entry);
@@ -50,7 +52,7 @@ export class Callers {
     for (const declaration of target?.declarations ?? []) {
       const [from, to] = [partOf(name), partOf(declaration)];
       this.#add(to, from);
-      // A constructor can pass on functions, which every use of the object may call.
+      // Every use of an object may call functions that its constructor has passed on.
       if (ts.isClassLike(to.parent)) this.#add(to.parent, from);
     }
   }

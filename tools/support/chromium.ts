@@ -1,7 +1,7 @@
 /**
- * A Chromium without a window, which shows a page of ours to a test or to a picture. It is driven over Chromium's own
- * protocol (https://chromedevtools.github.io/devtools-protocol/), because every package that does so is a large
- * download for `npm start`.
+ * Controls a Chromium without a window, which shows one of our pages for a test or a picture. This file uses Chromium's
+ * own protocol (https://chromedevtools.github.io/devtools-protocol/), because each package that does so would be a
+ * large download for `npm start`.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -28,7 +28,7 @@ interface Message {
   error?: { message: string };
 }
 
-/** A connection to Chromium: messages are JSON, each followed by a zero byte. */
+/** A connection to Chromium. Its messages are JSON, each followed by a zero byte. */
 class Connection {
   readonly #output: Writable;
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
@@ -49,7 +49,7 @@ class Connection {
     output.on("error", fail);
   }
 
-  /** Messages without an id are events, which nothing here needs. */
+  /** Settles the request that a message answers. Messages without an id are events, which are ignored. */
   #settle({ id = 0, result, error }: Message): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
@@ -82,7 +82,7 @@ export class BrowserPage {
     this.#send = (method, params = {}) => connection.send(method, params, sessionId);
   }
 
-  /** Opens a URL. `waitFor` waits until the page shows something. */
+  /** Opens a URL. Does not wait for its content: `waitFor` does. */
   async open(url: string): Promise<void> {
     const { errorText } = await this.#send<{ errorText?: string }>("Page.navigate", { url });
     if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
@@ -143,7 +143,9 @@ export class BrowserPage {
   }
 }
 
-/** Starts the Chromium at `path`, and returns an empty page in it. Its end ends Chromium and deletes its files. */
+/**
+ * Starts the Chromium at `path`, and returns an empty page. Disposing of the page ends Chromium and deletes its files.
+ */
 export async function startChromium(path: string): Promise<BrowserPage & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const profile = mkdtempSync(join(tmpdir(), "compute-chromium-"));
@@ -151,7 +153,7 @@ export async function startChromium(path: string): Promise<BrowserPage & AsyncDi
   const options = [
     ...["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile}`],
     ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
-    // Root has no sandbox, and some systems forbid it. Only pages of ours are shown.
+    // Chromium has no sandbox as root, and some systems forbid it. This is safe, because only our own pages are shown.
     "--no-sandbox",
   ];
   const stdio = ["ignore", "ignore", "ignore", "pipe", "pipe"] as const;

@@ -24,7 +24,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
 /** Returns the SHA-256 of the parts, in hexadecimal. */
 export function hashOf(parts: Iterable<string | Uint8Array>): string {
   const hash = createHash("sha256");
-  // The lengths are hashed too, so that the same bytes in other parts have another hash.
+  // The lengths are hashed, too, so that the same bytes, divided in another way, have another hash.
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
 }
@@ -35,8 +35,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Returns a field of an error. `instanceof Error` is false for errors of Node in tests, because jest gives each test file
- * its own `Error`.
+ * Returns a field of an error. `instanceof Error` is false for errors of Node in tests, because jest gives each test
+ * file its own `Error`.
  */
 export function fieldOf(error: unknown, name: string): unknown {
   return typeof error === "object" && error !== null

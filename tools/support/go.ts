@@ -43,7 +43,7 @@ export async function ensureBuilt(tool: GoTool): Promise<string> {
   if (tool.needs !== undefined) await ensureBuilt(tool.needs);
   const path = pathOf(tool);
   if (isBuilt(tool)) return path;
-  // Computed before the build, which takes minutes in which the sources may change.
+  // Computed before the build, because the sources may change during the minutes that it takes.
   const sources = fingerprint(tool);
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
@@ -77,7 +77,7 @@ export function goVersion(module: string): string {
   return /^go (\S+)$/m.exec(readGoMod(module))?.[1] ?? "";
 }
 
-/** Updates the go.mod and go.sum of a folder to its imports. */
+/** Updates the go.mod and go.sum of a folder to what its code imports. */
 export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
@@ -109,19 +109,20 @@ function readGoMod(module: string): string {
   return readFileSync(join(directoryOf(module), "go.mod"), "utf8");
 }
 
+/** Returns a hash of everything that the executable is built from. */
 function fingerprint(tool: GoTool): string {
   const { module, package: main } = tool;
   const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
-  // A path that is no relative one is a package of another module.
+  // Only a relative path is a package of our own module.
   const folders = [module, ...ours, ...(main.startsWith("./") ? [join(module, main)] : [])];
-  const texts = folders.map(directoryOf).flatMap((directory) =>
+  const namesAndContents = folders.map(directoryOf).flatMap((directory) =>
     readdirSync(directory)
       .filter((name) => /\.(go|mod|sum)$/.test(name))
       .sort()
       .flatMap((name) => [name, readFileSync(join(directory, name))]),
   );
   const { platform, arch } = process;
-  return hashOf([platform, arch, main, linkerFlags(tool), ...tagFlags(tool), ...texts]);
+  return hashOf([platform, arch, main, linkerFlags(tool), ...tagFlags(tool), ...namesAndContents]);
 }
 
 function linkerFlags({ ldflags }: GoTool): string {
@@ -204,6 +205,7 @@ export function goEnvironment(): NodeJS.ProcessEnv {
 const networkTrouble =
   /dial tcp|no such host|i\/o timeout|connection re(fused|set)|network is unreachable|TLS handshake|proxyconnect|x509:|module lookup disabled|\b(403|404|407|5\d\d) [A-Z]/;
 
+/** Returns the message of a failed build. `goOutput` is undefined if there is no Go. */
 function explain(tool: GoTool, goOutput: string | undefined): string {
   const lines = ["What you can do:"];
   if (tool.alternative !== undefined) lines.push(`  - ${tool.alternative}`);

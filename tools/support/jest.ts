@@ -67,6 +67,7 @@ export function runJest(runs: readonly JestRun[]): void {
   process.exitCode = isGood && sum.failed === 0 ? 0 : 1;
 }
 
+/** Starts jest once, and prints the figures of its tests. Returns its exit code and its results, if there are any. */
 function runOnce({ projects = [], args = [], env }: JestRun) {
   const scratch = mkdtempSync(join(tmpdir(), "compute-test-"));
   const results = join(scratch, "results.json");
@@ -84,7 +85,7 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
       {
         cwd: root,
         env: { ...process.env, ...env, [figuresVariable]: figures },
-        // `--watch` reads keys. On stdout jest prints its JSON again. Its report for people goes to stderr.
+        // `--watch` reads keys. The stdout of jest is ignored, because it has only the JSON. Its report goes to stderr.
         stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
       },
     );
@@ -96,7 +97,7 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
   }
 }
 
-/** Prints one line for each test with figures. If several of them count cases, a last line has the sums. */
+/** Prints one line for each test with figures. If several of these tests count cases, a last line has their sums. */
 function printFigures(jsonLines: string): void {
   const all = jsonLines
     .split("\n")

@@ -1,4 +1,4 @@
-/** What all tools share: they parse their command line, print their help and report errors and messages alike. */
+/** What all tools share: how they parse their command line, print their help, and report errors and messages. */
 import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
@@ -7,7 +7,7 @@ export class ToolError extends Error {
   override readonly name = "ToolError";
 }
 
-/** Runs a tool's `main` with the parsed command line. `{}` accepts no arguments. */
+/** Runs a tool's `main` with the parsed command line. The config `{}` accepts no arguments. */
 export function runTool<Config extends ParseArgsConfig>(
   config: Config,
   main: (args: ReturnType<typeof parseArgs<Config>>) => Promise<void>,
@@ -16,8 +16,8 @@ export function runTool<Config extends ParseArgsConfig>(
 }
 
 /**
- * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a defect,
- * so it is printed with its stack.
+ * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a
+ * defect, so it is printed with its stack.
  */
 export function runWithArguments(main: (args: string[]) => Promise<void>): void {
   const [script = "", ...args] = process.argv.slice(1);
@@ -31,7 +31,11 @@ export function runWithArguments(main: (args: string[]) => Promise<void>): void 
   });
 }
 
-/** Returns `given` if it is one of these names. @throws {ToolError} if not. The message says `There is no WHAT "GIVEN"` and lists the names. */
+/**
+ * Returns `given` if it is one of these names.
+ *
+ * @throws {ToolError} if it is not one. The message says `There is no WHAT "GIVEN"` and lists the names
+ */
 export function oneOf<Name extends string>(
   what: string,
   names: readonly Name[],

@@ -1,4 +1,6 @@
-/** Downloads archives laid out as Pulumi's from a server of our own, which serves, cuts, changes, refuses or stalls. */
+/**
+ * Tests the download of the Pulumi CLI with a local server, which serves, cuts, changes, refuses or delays an archive.
+ */
 import { afterAll, expect, jest, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import {
@@ -24,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), "compute-official-"));
 const printed = jest.spyOn(process.stderr, "write").mockReturnValue(true);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns an archive of the layout of Pulumi's releases. */
+/** Makes an archive with the layout of Pulumi's releases. */
 async function makeArchive(): Promise<Buffer> {
   mkdirSync(join(folder, "source", "pulumi"), { recursive: true });
   writeFileSync(join(folder, "source", "pulumi", "pulumi"), "#!/bin/sh\necho v1.2.3\n", {
@@ -44,16 +46,16 @@ interface Setup {
   begin?: (archive: string) => Promise<void>;
 }
 
-/** Downloads from a server that answers so. Returns the CLI, the requests, what was said, and the files that are left. */
+/** Downloads from a server with these answers. Returns the CLI, the requests, the messages, and the files left. */
 async function download(answer: RequestListener, { sha256 = "0".repeat(64), url, begin }: Setup) {
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url ?? "");
+    requestedPaths.push(request.url ?? "");
     answer(request, response);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const said: string[] = [];
+  const messages: string[] = [];
   const target = mkdtempSync(join(folder, "target-"));
   const downloads = join(target, "downloads");
   const left = () => readdirSync(target, { recursive: true }).sort();
@@ -67,12 +69,12 @@ async function download(answer: RequestListener, { sha256 = "0".repeat(64), url,
         begun: begin?.(archivePath("pulumi-v1.2.3-linux-x64.tar.gz", downloads)),
         answerTimeoutMs: 2000,
         idleTimeoutMs: 2000,
-        say: (line) => said.push(line),
+        say: (line) => messages.push(line),
       },
     );
-    return { path, asked, said, left: left() };
+    return { path, requestedPaths, messages, left: left() };
   } catch (error) {
-    return { error: error as Error, asked, said, left: left() };
+    return { error: error as Error, requestedPaths, messages, left: left() };
   } finally {
     server.closeAllConnections();
     server.close();
@@ -82,7 +84,7 @@ async function download(answer: RequestListener, { sha256 = "0".repeat(64), url,
 const sumOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const unpacked = ["downloads", "pulumi-1.2.3", "pulumi-1.2.3/other", "pulumi-1.2.3/pulumi"];
 
-test("the pinned version is the one that is built where the network refuses", () => {
+test("the pinned version is the one that is built if it can't be downloaded", () => {
   expect(`v${pinnedPulumi.version}`).toBe(engineVersions.engine);
 });
 
@@ -90,7 +92,7 @@ test("the pinned archive is downloaded, through a redirect, and unpacked", async
   const archive = await makeArchive();
   const {
     path = "",
-    asked,
+    requestedPaths,
     left,
   } = await download(
     (request, response) => {
@@ -102,7 +104,7 @@ test("the pinned archive is downloaded, through a redirect, and unpacked", async
     },
     { sha256: sumOf(archive) },
   );
-  expect(asked).toEqual(["/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz", "/elsewhere"]);
+  expect(requestedPaths).toEqual(["/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz", "/elsewhere"]);
   expect(readFileSync(path, "utf8")).toContain("v1.2.3");
   expect(left).toEqual(unpacked);
   expect(printed).toHaveBeenLastCalledWith(expect.stringContaining("100 %"));
@@ -114,7 +116,7 @@ test("an archive that arrives slowly, but arrives, is used", async () => {
     (_, response) => {
       response.writeHead(200, { "content-length": archive.length });
       let sent = 0;
-      // Longer in all than the wait for the next bytes.
+      // The whole download takes longer than the wait for the next bytes may take.
       const timer = setInterval(() => {
         response.write(archive.subarray(sent, (sent += Math.ceil(archive.length / 5))));
         if (sent < archive.length) return;
@@ -157,32 +159,32 @@ test.each<[string, RequestListener, RegExp]>([
     },
     /: no bytes arrived for 2 s\./,
   ],
-  ["says nothing", () => undefined, /: the server did not answer for 2 s\./],
-])("a server that %s: the reason is said, and nothing is left", async (_, answer, reason) => {
-  const { path, error, said, left } = await download(answer, {});
+  ["never answers", () => undefined, /: the server did not answer for 2 s\./],
+])("a server that %s: a message has the reason, and nothing is left", async (_, answer, reason) => {
+  const { path, error, messages, left } = await download(answer, {});
   expect(error).toBeUndefined();
   expect(path).toBeUndefined();
-  expect(said.at(-1)).toMatch(/can't be downloaded from http:/);
-  expect(said.at(-1)).toMatch(reason);
+  expect(messages.at(-1)).toMatch(/can't be downloaded from http:/);
+  expect(messages.at(-1)).toMatch(reason);
   expect(left).toEqual(["downloads"]);
 });
 
-test("a refused connection: the reason is said", async () => {
+test("a refused connection: a message has the reason", async () => {
   const closed = createServer().listen(0, "127.0.0.1");
   await once(closed, "listening");
   const { port } = closed.address() as AddressInfo;
   closed.close();
   await once(closed, "close");
-  const { path, said } = await download(() => undefined, { url: `http://127.0.0.1:${port}` });
+  const { path, messages } = await download(() => undefined, { url: `http://127.0.0.1:${port}` });
   expect(path).toBeUndefined();
-  expect(said.at(-1)).toMatch(/ECONNREFUSED/);
+  expect(messages.at(-1)).toMatch(/ECONNREFUSED/);
 });
 
 test("the proxy of the environment is used", async () => {
   const archive = await makeArchive();
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const proxy = createServer((request, response) => {
-    asked.push(request.url ?? "");
+    requestedPaths.push(request.url ?? "");
     response.end(archive);
   }).listen(0, "127.0.0.1");
   await once(proxy, "listening");
@@ -191,7 +193,7 @@ test("the proxy of the environment is used", async () => {
     const url = "http://releases.test";
     const { path } = await download(() => undefined, { sha256: sumOf(archive), url });
     expect(path).toBeDefined();
-    expect(asked).toEqual([`${url}/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz`]);
+    expect(requestedPaths).toEqual([`${url}/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz`]);
   } finally {
     delete process.env["HTTP_PROXY"];
     proxy.closeAllConnections();
@@ -201,7 +203,7 @@ test("the proxy of the environment is used", async () => {
 
 test("an archive whose download began earlier is awaited, checked and used, without a second request", async () => {
   const archive = await makeArchive();
-  const { asked, left } = await download((_, response) => response.writeHead(500).end(), {
+  const { requestedPaths, left } = await download((_, response) => response.writeHead(500).end(), {
     sha256: sumOf(archive),
     begin: async (file) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -209,26 +211,28 @@ test("an archive whose download began earlier is awaited, checked and used, with
       writeFileSync(file, archive);
     },
   });
-  expect(asked).toEqual([]);
+  expect(requestedPaths).toEqual([]);
   expect(left).toEqual(unpacked);
 });
 
 test("a download that began earlier and failed is made again", async () => {
   const archive = await makeArchive();
-  const { asked, left } = await download((_, response) => response.end(archive), {
+  const { requestedPaths, left } = await download((_, response) => response.end(archive), {
     sha256: sumOf(archive),
     begin: () => Promise.resolve(),
   });
-  expect(asked).toHaveLength(1);
+  expect(requestedPaths).toHaveLength(1);
   expect(left).toEqual(unpacked);
 });
 
-test("a platform without a pinned checksum is named, and nothing is asked", async () => {
-  const said: string[] = [];
+test("a platform without a pinned checksum is named, and nothing is requested", async () => {
+  const messages: string[] = [];
   const path = await ensureOfficialPulumi(
     { version: "1.2.3", url: "http://127.0.0.1:9", sha256: {} },
-    { folder, platform: "win32-x64", say: (line) => said.push(line) },
+    { folder, platform: "win32-x64", say: (line) => messages.push(line) },
   );
   expect(path).toBeUndefined();
-  expect(said).toEqual(["No checksum of the official Pulumi CLI 1.2.3 is pinned for win32-x64."]);
+  expect(messages).toEqual([
+    "No checksum of the official Pulumi CLI 1.2.3 is pinned for win32-x64.",
+  ]);
 });

@@ -1,4 +1,4 @@
-/** The official Pulumi CLI: downloaded from its releases, checked against the pinned checksum, and unpacked. */
+/** Downloads the official Pulumi CLI from its releases, checks it against the pinned checksum, and unpacks it. */
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,19 +18,22 @@ import {
 } from "./pulumiArchive.cjs";
 
 export interface OfficialPulumiOptions extends Timeouts {
+  /** Prints a line for the person. */
   say: (line: string) => void;
+  /** Such as `linux-x64`. The default is the platform of this machine. */
   platform?: string;
   /** The folder of the unpacked releases. */
   folder?: string;
   /** The folder for the archive. */
   downloads?: string;
-  /** A download of the archive that has begun already. Settles when it has ended, well or not. */
+  /** A download of the archive that has begun already. Resolves when it has ended, even if it failed. Never rejects. */
   begun?: Promise<void> | undefined;
 }
 
 /**
  * Returns the path of the CLI in an unpacked release, and downloads the release if it is not there. Undefined if the
- * CLI can't be downloaded: no checksum is pinned for the platform, or the network refuses. `say` gets the reason.
+ * CLI can't be downloaded: no checksum is pinned for the platform, or the download fails. `say` is then called with the
+ * reason.
  *
  * @throws {ToolError} if the archive does not have the pinned checksum
  */
@@ -43,8 +46,8 @@ export async function ensureOfficialPulumi(
   const target = join(folder, `pulumi-${version}`);
   const cli = join(target, `pulumi${exe}`);
   if (existsSync(cli)) return cli;
-  const pinned = release.sha256[platform];
-  if (pinned === undefined) {
+  const pinnedSha256 = release.sha256[platform];
+  if (pinnedSha256 === undefined) {
     say(`No checksum of the official Pulumi CLI ${version} is pinned for ${platform}.`);
     return undefined;
   }
@@ -65,7 +68,7 @@ export async function ensureOfficialPulumi(
       return undefined;
     }
     try {
-      await verify(archive, address, pinned);
+      await verify(archive, address, pinnedSha256);
       await unpack(archive, target);
     } finally {
       rmSync(archive, { force: true });
@@ -74,7 +77,10 @@ export async function ensureOfficialPulumi(
   });
 }
 
-/** How long a connection may take, in milliseconds. Where the network drops packets, the Go build begins after it. */
+/**
+ * How long a connection may take, in milliseconds. If no connection is made in this time, the CLI counts as not
+ * downloadable, and the caller builds it from Go modules.
+ */
 const connectTimeoutMs = 4000;
 
 async function downloadWithBar(
@@ -102,7 +108,7 @@ async function downloadWithBar(
   }
 }
 
-/** @throws {ToolError} that names both checksums, if the file does not have the pinned one */
+/** Checks the checksum of the archive. @throws {ToolError} that names both checksums, if it is not the pinned one */
 async function verify(archive: string, address: string, pinned: string): Promise<void> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(archive), hash);
@@ -115,7 +121,7 @@ async function verify(archive: string, address: string, pinned: string): Promise
   );
 }
 
-/** Unpacks the archive's folder `pulumi/` to `target`. An interrupted run leaves no `target`. */
+/** Unpacks the archive's folder `pulumi/` to `target`. If this is interrupted, there is no `target`. */
 async function unpack(archive: string, target: string): Promise<void> {
   const { extract } = await import("tar");
   const scratch = `${target}.${process.pid}.tmp`;
@@ -129,7 +135,9 @@ async function unpack(archive: string, target: string): Promise<void> {
   }
 }
 
-/** Returns the message of the innermost cause, because `fetch failed` and `terminated` say nothing. */
+/**
+ * Returns the message of the innermost cause, because the outer messages (`fetch failed`, `terminated`) give no reason.
+ */
 function reasonOf(error: unknown): string {
   const cause = fieldOf(error, "cause");
   if (cause !== undefined) return reasonOf(cause);

@@ -1,8 +1,10 @@
-/** Runs Pulumi with its own home and state, so that the developer's login, stacks and plugins have no effect. */
+/** Gives Pulumi a home and a state of its own, so that the developer's login, stacks and plugins have no effect. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes the folders for home and state in this folder, and returns the environment that uses them. */
+/**
+ * Makes the folders `home` and `state` in `folder`, and returns the environment variables with which Pulumi uses them.
+ */
 export function ownPulumi(folder: string): NodeJS.ProcessEnv {
   const [home, state] = [join(folder, "home"), join(folder, "state")];
   for (const path of [home, state]) mkdirSync(path, { recursive: true });

@@ -1,11 +1,11 @@
-/** The download of the Pulumi CLI's archive that tools/run.mjs begins while npm installs the packages. */
+/** Waits for the download of the Pulumi CLI's archive that tools/run.mjs begins while npm installs the packages. */
 import { once } from "node:events";
 import { say } from "./main";
 import { createProgressBar } from "./progressBar";
 
 /**
- * Resolves when tools/run.mjs has ended its download, well or not; at once if it made none. Its messages are the share
- * that has arrived, from 0 to 1. It closes the channel at the end.
+ * Resolves when tools/run.mjs has ended its download, even if the download failed, and at once if there is none. Never
+ * rejects. The messages of tools/run.mjs are the share that has arrived, from 0 to 1. At the end it closes the channel.
  */
 export async function parentDownload(): Promise<void> {
   if (!process.connected) return;

@@ -8,9 +8,10 @@ export const root = join(__dirname, "..", "..");
 
 /** The folder for what the tools build for themselves. It is not committed. */
 export const toolsDir = join(root, ".tools");
+/** The folder for the executables that the tools download or build. */
 export const toolsBin = join(toolsDir, "bin");
 
-/** The commands of the installed packages. One of them is the Node that everything here runs on. */
+/** The folder with the commands of the installed packages, such as the Node on which all tools run. */
 export const nodeBin = join(root, "node_modules", ".bin");
 
 /** The ending of executables on this system. */

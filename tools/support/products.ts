@@ -7,7 +7,7 @@ import { fieldOf, hashOf, readIfThere, writeWhole } from "./files";
 import { say } from "./main";
 import { root, toolsDir } from "./paths";
 
-/** A file or folder that a tool makes from other files. */
+/** A product: files or folders that a tool makes from other files. */
 interface Product {
   /** The name in messages, such as "the provider". */
   name: string;
@@ -44,7 +44,9 @@ function isFresh({ outputs, stamp }: Product): boolean {
   return fingerprintOf(inputs) === fingerprint;
 }
 
-/** Hashes the sizes and times of files, not their content, which takes only milliseconds for hundreds of files. */
+/**
+ * Hashes the sizes and times of files instead of their content. For hundreds of files, this takes only milliseconds.
+ */
 function fingerprintOf(paths: readonly string[]): string {
   // A product that was made in another folder or with another Node is out of date.
   return hashOf([root, process.execPath, ...paths.flatMap((path) => [path, sizeAndTime(path)])]);
@@ -59,8 +61,9 @@ function sizeAndTime(path: string): string {
 const sqliteBusy = 5;
 
 /**
- * Runs `work` while no other process of this machine runs work under the same name. Calls `onWait` once if another process
- * has the lock. The lock is SQLite's: the operating system drops it when the process ends, so no lock is left behind.
+ * Runs `work` while no other process of this machine runs work under the same name. Calls `onWait` once if another
+ * process has the lock. The lock is SQLite's: the operating system drops it when the process ends, so no lock is left
+ * behind.
  */
 export async function withLock<T>(
   name: string,

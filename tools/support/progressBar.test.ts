@@ -1,4 +1,4 @@
-/** What the progress bar prints on a terminal, and elsewhere. */
+/** Tests what the progress bar prints on a terminal and in a log. */
 import { expect, test } from "@jest/globals";
 import { createProgressBar } from "./progressBar";
 

@@ -14,7 +14,7 @@ export function createProgressBar(
   out: Pick<NodeJS.WriteStream, "isTTY" | "write"> = process.stderr,
 ): ProgressBar {
   let shown = 0;
-  // A line in a log for each quarter, a redrawn line in a terminal for each percent.
+  // A terminal gets a redrawn line for each percent, and a log a new line for each quarter.
   const steps = out.isTTY ? 100 : 4;
   return {
     show(share) {

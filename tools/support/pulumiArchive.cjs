@@ -1,6 +1,6 @@
 /**
- * The archive of the official Pulumi CLI: its pinned version and checksums, its address, and its download. Plain
- * JavaScript without packages, because tools/run.mjs begins the download while npm installs the packages.
+ * The archive of the official Pulumi CLI: its pinned version and checksums, its address, and its download. This file is
+ * plain JavaScript without packages, because tools/run.mjs begins the download while npm installs the packages.
  */
 const { createWriteStream, mkdirSync, renameSync, rmSync } = require("node:fs");
 const { basename, dirname, join } = require("node:path");
@@ -62,8 +62,9 @@ function archivePath(address, folder = archiveFolder) {
 }
 
 /**
- * Downloads a file. It is at `file` only once it is complete. `answerTimeoutMs` ends at the head of the answer,
- * `idleTimeoutMs` at the next bytes. `onProgress` gets the share that has arrived, from 0 to 1.
+ * Downloads a file. There is nothing at `file` until it is complete. `answerTimeoutMs` limits the wait for the head of
+ * the answer, and `idleTimeoutMs` each wait for more bytes. `onProgress` is called with the share that has arrived,
+ * from 0 to 1.
  *
  * @typedef {{ ok: boolean, status: number, headers: { get(name: string): string | null }, body: unknown }} Answer
  * @typedef {{ answerTimeoutMs?: number, idleTimeoutMs?: number }} Timeouts

@@ -1,4 +1,4 @@
-/** Which Pulumi CLI is used: fake ones, which print a version, on PATH, in a home folder, downloaded or built. */
+/** Tests which Pulumi CLI is used: a fake one on PATH, in a home folder, downloaded or built. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { ensurePulumi, type PulumiSupply } from "./pulumiCli";
 let folder: string;
 let home: string;
 let said: string[];
-/** What was asked for, in order. */
+/** The calls of `download` and `build`, in order. */
 let asked: string[];
 const { PATH } = process.env;
 
@@ -32,7 +32,7 @@ function writeCli(path: string, line: string): string {
   return file;
 }
 
-/** Finds the CLI. These are the paths of what can be downloaded and of what has been built already. */
+/** Finds the CLI. `downloaded` is the path of one that can be downloaded, and `built` that of one built already. */
 async function find({ downloaded, built }: { downloaded?: string; built?: string } = {}) {
   const supply: PulumiSupply = {
     isBuilt: () => built !== undefined,
@@ -55,7 +55,7 @@ test("the CLI on PATH comes first", async () => {
   expect(asked).toEqual([]);
 });
 
-test("the newest CLI in ~/.pulumi comes next, by what it answers", async () => {
+test("the newest CLI in ~/.pulumi comes next. Its own answer decides, not the name of its folder", async () => {
   writeCli("home/.pulumi/bin/pulumi", "v3.250.0");
   writeCli("home/.pulumi/versions/3.99.0/bin/pulumi", "v3.199.0");
   const path = writeCli("home/.pulumi/versions/3.260.1/bin/pulumi", "v3.260.1");
@@ -68,7 +68,7 @@ test("the CLI that curl installed is found, too", async () => {
   expect(await find()).toMatchObject({ path });
 });
 
-test("a CLI that is too old or does not run is not used, and that is said", async () => {
+test("a CLI that is too old or does not run is not used, and a message says so", async () => {
   const old = writeCli("onPath/pulumi", "v3.179.0");
   const broken = writeCli("home/.pulumi/bin/pulumi", "this is no version");
   const downloaded = writeCli("official/pulumi", "v3.258.0");
@@ -89,7 +89,7 @@ test("without an installed CLI, the official one is downloaded and none is built
   expect(asked).toEqual(["download"]);
 });
 
-test("where the download is refused, the CLI is built", async () => {
+test("if the download is refused, the CLI is built", async () => {
   expect(await find()).toMatchObject({ path: "just built", isBuiltHere: true });
   expect(asked).toEqual(["download", "build"]);
 });

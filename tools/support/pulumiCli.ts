@@ -14,7 +14,7 @@ export interface PulumiCli {
   path: string;
   /** Such as "3.258.0". */
   version: string;
-  /** Whether it was built here, from Go modules. It then has no language hosts beside it but those built here. */
+  /** Whether it was built here, from Go modules. Then only language hosts that were built here are beside it. */
   isBuiltHere: boolean;
 }
 
@@ -24,14 +24,14 @@ export interface PulumiSupply {
   isBuilt: () => boolean;
   /** Builds the CLI. */
   build: () => Promise<Pick<PulumiCli, "path" | "version">>;
-  /** Downloads the official CLI, and returns its path. Undefined if the network refuses. */
+  /** Downloads the official CLI, and returns its path. Undefined if that is not possible. */
   download: () => Promise<string | undefined>;
 }
 
 /**
- * Returns the first usable CLI, in this order: on PATH; what Pulumi's installers left in the home folder, the newest
- * first; one that was built here earlier; the official one; one that is built now. `say` gets the reason why a CLI is
- * not used.
+ * Returns the first usable CLI, in this order: the one on PATH; the newest one that Pulumi's installers left in the
+ * home folder; one that was built here earlier; the official one; one that is built now. `say` is called with the
+ * reason why a CLI is not used.
  */
 export async function ensurePulumi(
   supply: PulumiSupply,
@@ -53,7 +53,9 @@ export async function ensurePulumi(
   return { ...(await supply.build()), isBuiltHere: true };
 }
 
-/** Returns the CLIs of `curl -fsSL https://get.pulumi.com | sh` and of the Automation API. */
+/**
+ * Returns the paths of the CLIs that `curl -fsSL https://get.pulumi.com | sh` and the Automation API have installed.
+ */
 function inHome(home: string): string[] {
   const name = `pulumi${exe}`;
   const folder = join(home, ".pulumi");
@@ -63,7 +65,7 @@ function inHome(home: string): string[] {
   ].filter((path) => existsSync(path));
 }
 
-/** Returns the newest CLI that runs and that the provider works with. */
+/** Returns the newest of these CLIs that runs and is not too old for the provider. Undefined if there is none. */
 async function newestUsable(
   paths: readonly (string | undefined)[],
   say: (line: string) => void,

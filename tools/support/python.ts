@@ -1,4 +1,4 @@
-/** Installs tools in Python. Each folder of tools/python pins some tools, and gets its own virtual environment. */
+/** Installs tools written in Python. Each folder of tools/python pins the tools of one virtual environment. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";

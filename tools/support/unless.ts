@@ -17,7 +17,7 @@ export function missingChromium(): Reason {
     : undefined;
 }
 
-/** Checks venv as well as Python, since some systems install venv separately. */
+/** Also checks venv, which some systems install separately from Python. */
 export function missingPython(): Reason {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
@@ -27,11 +27,13 @@ export function missingPython(): Reason {
   }
 }
 
+/** Declares a test, which is skipped if there is a reason. */
 export function testUnless(reason: Reason, title: string, body: () => Promise<void> | void): void {
   if (reason === undefined) test(title, body);
   else test.skip(skippedTitle(title, reason), body);
 }
 
+/** Declares a group of tests, which is skipped if there is a reason. */
 export function describeUnless(reason: Reason, title: string, tests: () => void): void {
   if (reason === undefined) describe(title, tests);
   else describe.skip(skippedTitle(title, reason), tests);

@@ -11,8 +11,8 @@ import { constants, gunzipSync } from "node:zlib";
 /** The passphrase of all stacks in these tests. */
 export const passphrase = "test";
 /**
- * The salt of all stacks without a settings file of their own. Their key, made from passphrase and salt, is derived
- * once.
+ * The salt of all stacks without a settings file of their own. The key of these stacks, which is derived from
+ * passphrase and salt, is derived only once.
  */
 export const encryptionSalt =
   "v1:oYXw745B8XY=:v1:h327IGqQLyEp4wdo:hdmZWxt749m3Lu+V24bLq1tok29Emw==";
@@ -40,11 +40,11 @@ const enginePropertyLines = new RegExp(
 /** A log in clear text. */
 export interface OpenedLog {
   encrypted: boolean;
-  /** The lines of the log, for an encrypted one without the lines in which the engine writes properties. */
+  /** The lines of the log. An encrypted log lacks the lines in which the engine itself writes properties. */
   text: Buffer;
 }
 
-/** @throws if the log has neither form, or was not encrypted with one of these salts */
+/** Opens a log. @throws if it is neither gzip nor encrypted with a key of one of these salts */
 export function openLog(path: string, bytes: Buffer, salts: readonly string[]): OpenedLog {
   const encrypted = bytes.subarray(0, magic.length).toString("latin1") === magic;
   try {
@@ -87,8 +87,8 @@ function sessionKey(encrypted: string, salts: readonly string[]): Buffer {
 const keys = new Map<string, Buffer>();
 
 function keyOf(salt: string): Buffer {
-  const ready = process.env["COMPUTE_TEST_STACK_KEY"];
-  if (salt === encryptionSalt && ready !== undefined) return Buffer.from(ready, "hex");
+  const derivedKey = process.env["COMPUTE_TEST_STACK_KEY"];
+  if (salt === encryptionSalt && derivedKey !== undefined) return Buffer.from(derivedKey, "hex");
   const known = keys.get(salt) ?? deriveKey(salt);
   keys.set(salt, known);
   return known;
@@ -107,8 +107,8 @@ function decrypted(key: Buffer, nonce: Buffer, text: Buffer): Buffer {
 }
 
 function unpacked(bytes: Buffer): Buffer {
-  // The engine was killed before it had written anything.
+  // An empty log is one of an engine that was killed before it wrote anything.
   if (bytes.length === 0) return bytes;
-  // The input may end too early.
+  // The log of a killed engine may end anywhere, which this option accepts.
   return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 }

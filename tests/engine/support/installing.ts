@@ -21,18 +21,18 @@ import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
 /** A language whose programs the tests run. */
-export interface Guest {
+export interface Language {
   /** The example's directory in examples/. */
   example: string;
-  /** Commands that must be on PATH. */
+  /** The commands that must be on PATH. */
   needs: readonly string[];
   /** Returns the environment variables that the project needs on a machine with nothing of this repository. */
   env?(project: string): Promise<NodeJS.ProcessEnv>;
-  /** Installs the SDK of a project from a local package, as if it came from the registry. Returns further variables. */
-  installPublished?(project: string): Promise<NodeJS.ProcessEnv | void>;
+  /** Installs the SDK of a project from its local package, as if from the registry. Returns further variables. */
+  installPackedSdk?(project: string): Promise<NodeJS.ProcessEnv | void>;
 }
 
-/** Go's caches and proxy, which the home directory of a test lacks. */
+/** Returns the settings of Go, with its caches and proxy, because the home directory of a test has none. */
 async function goSettings(): Promise<NodeJS.ProcessEnv> {
   const settings = await captured("go", ["env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY"]);
   return {
@@ -44,11 +44,11 @@ async function goSettings(): Promise<NodeJS.ProcessEnv> {
 }
 
 /** The languages, by the headings of docs/install.md. */
-export const guests = {
+export const languages = {
   TypeScript: {
     example: "instance",
     needs: ["npm"],
-    async installPublished(cwd) {
+    async installPackedSdk(cwd) {
       const file = `${metadata.sdk.nodejs.package}-${metadata.version}.tgz`;
       const package_ = join(await ensurePacked("nodejs"), file);
       await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", package_], {
@@ -64,7 +64,7 @@ export const guests = {
       Promise.resolve({
         PATH: [join(project, "venv", "bin"), process.env["COMPUTE_TEST_PATH"]].join(delimiter),
       }),
-    async installPublished(cwd) {
+    async installPackedSdk(cwd) {
       const packages = await ensurePacked("python");
       const bin = join(cwd, "venv", "bin");
       await captured("python3", ["-m", "venv", "venv"], { cwd });
@@ -76,17 +76,17 @@ export const guests = {
     example: "instance-go",
     needs: ["go"],
     env: goSettings,
-    async installPublished(cwd) {
+    async installPackedSdk(cwd) {
       const packages = await ensurePacked("go");
       const { GOMODCACHE, GOPROXY, ...env } = await goSettings();
       const published = {
-        // The module cache of the user is only read, because it would keep this version forever.
+        // The user's module cache is only read. If it were written, it would keep this unpublished version forever.
         GOMODCACHE: join(packages, "modules"),
         GOPROXY: `file://${packages},file://${GOMODCACHE}/cache/download,${GOPROXY}`,
         GONOSUMDB: metadata.sdk.go.module,
       };
       const options = { cwd, env: { ...process.env, ...env, ...published } };
-      // The dot adds to go.mod and go.sum what the program imports, as `go mod tidy` would.
+      // With the dot, go.mod and go.sum get everything that the program imports, as with `go mod tidy`.
       await captured("go", ["get", `${metadata.sdk.go.module}@v${metadata.version}`, "."], options);
       return published;
     },
@@ -96,24 +96,24 @@ export const guests = {
     needs: ["java", "mvn"],
     env: async () => ({ MAVEN_OPTS: `-Dmaven.repo.local=${await ensurePacked("java")}` }),
   },
-} satisfies Readonly<Record<string, Guest>>;
+} satisfies Readonly<Record<string, Language>>;
 
 const installPage = readPage("docs/install.md");
 
-/** The first shell block under a heading of docs/install.md. */
+/** Returns the first shell block under a heading of docs/install.md. */
 export function installBlock(heading: string): string {
   const [, section = ""] = installPage.text.split(new RegExp(`^#+ ${heading}$`, "m"));
   const [block] = blocksOf({ name: `docs/install.md, ${heading}`, text: section });
   return (block?.text ?? "").replaceAll("~/pulumi-compute", root);
 }
 
-/** Why programs of this language can't run on this machine. Undefined if they can. */
-export function hindrance({ needs }: Guest): string | undefined {
+/** Returns which tools are missing to run programs of this language. Undefined if none is. */
+export function missingTools({ needs }: Language): string | undefined {
   const missing = needs.filter((command) => !isInstalled(command));
   return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
 }
 
-/** Whether a command works. A launcher whose tool is not installed fails. */
+/** Whether a command works. Being on PATH is not enough: a launcher whose tool is not installed fails. */
 function isInstalled(command: string): boolean {
   const argument = command === "go" ? "version" : "--version";
   try {
@@ -131,10 +131,10 @@ export interface Installed {
 }
 
 /**
- * Returns a copy of an example with its dependencies, outside of the repository. It is made once per test run, and tests
- * only read it.
+ * Installs an example outside of the repository, with its dependencies. This is done once per test run. Tests only read
+ * the result, or make a `WorkingCopy` of it.
  */
-export async function installed(language: Guest): Promise<Installed> {
+export async function installed(language: Language): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, language.example);
   const done = `${project}.json`;
@@ -145,7 +145,7 @@ export async function installed(language: Guest): Promise<Installed> {
       if (existsSync(done)) return;
       mkdirSync(project);
       const env = (await language.env?.(project)) ?? {};
-      const [heading = ""] = Object.entries(guests).find(([, guest]) => guest === language) ?? [];
+      const [heading = ""] = Object.entries(languages).find(([, it]) => it === language) ?? [];
       const options = { cwd: project, env: { ...process.env, ...env } };
       await captured("sh", ["-ec", installBlock(heading)], options);
       // The settings of a developer's own stacks are not part of the example.

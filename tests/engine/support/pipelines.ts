@@ -72,7 +72,7 @@ export function gitlabJob(name: string): GitLabJob {
   return job.extends === undefined ? job : { ...gitlabJob(job.extends), ...job };
 }
 
-/** The lines that install packages which are not published yet. The tests have installed them already. */
+/** Matches the lines that install packages, which are not published yet. The tests have installed them already. */
 export const installs = /^(npm ci|pulumi plugin install) /;
 
 /** A script and its environment. */
@@ -99,12 +99,13 @@ export function githubScripts(workflow: string, name: string, contexts: Strings)
   });
 }
 
-/** The command that pulumi/actions runs for a preview. Undefined for other steps, which run no Pulumi command. */
+/** Returns the command that the action pulumi/actions runs for a preview. Undefined for other steps. */
 function previewOf({ with: inputs = {} }: Step): string | undefined {
   if (inputs["command"] !== "preview") return undefined;
   return `exec pulumi -C ${inputs["work-dir"] ?? "."} preview --stack ${inputs["stack-name"]}`;
 }
 
+/** Replaces each `${{ … }}` by its value. */
 function filled(text: string, contexts: Strings): string {
   return text.replace(/\$\{\{ (.*?) \}\}/g, (_, name: string) => {
     const value = contexts[name];
@@ -113,7 +114,7 @@ function filled(text: string, contexts: Strings): string {
   });
 }
 
-/** Returns the lines of a GitLab job as one script. `variables` are those of GitLab, of the project and of the run. */
+/** Returns the lines of a GitLab job as one script. `variables` has those of GitLab, of the project and of the run. */
 export function gitlabScript(name: string, variables: Strings): Script {
   const { before_script = [], script = [], ...job } = gitlabJob(name);
   const env: Record<string, string> = { ...variables };

@@ -1,8 +1,7 @@
 /**
- * Makes the example's policy pack startable by the engine of the tests. The language host that tools/toolchain.ts
- * builds is too old to run packs. For a runtime without a language host, the engine starts
- * `pulumi-analyzer-policy-RUNTIME`. So a copy of the pack names such a runtime, and that program starts the pack
- * runner of the SDK.
+ * Makes a copy of the example's policy pack that the engine of the tests can start, because the language host that
+ * tools/toolchain.ts builds is too old to run packs. The copy names a runtime without a language host. For such a
+ * runtime, the engine starts `pulumi-analyzer-policy-RUNTIME`, which starts the pack runner of the SDK here.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";

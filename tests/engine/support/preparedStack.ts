@@ -19,9 +19,9 @@ import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { encryptionSalt, passphrase } from "./engineLogs";
 
 /** The environment variable with the folder of the prepared stack. */
-const variable = "COMPUTE_TEST_STACK";
+const folderVariable = "COMPUTE_TEST_STACK";
 
-/** Makes the prepared stack with this Pulumi, unless it exists. */
+/** Makes the prepared stack with this Pulumi, unless the stack exists already. */
 export function prepareStack(pulumi: string, path: string | undefined): void {
   if (preparedStack() !== undefined) return;
   const folder = mkdtempSync(join(tmpdir(), "compute-prepared-"));
@@ -34,12 +34,12 @@ export function prepareStack(pulumi: string, path: string | undefined): void {
     env: { PATH: path, HOME: folder, ...ownPulumi(folder), PULUMI_CONFIG_PASSPHRASE: passphrase },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes its own.
-  if (existsSync(selectionOf(folder))) process.env[variable] = folder;
+  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes a new one.
+  if (existsSync(selectionOf(folder))) process.env[folderVariable] = folder;
 }
 
-/** The folder of the prepared stack. Undefined if there is none. */
-export const preparedStack = (): string | undefined => process.env[variable];
+/** Returns the folder of the prepared stack. Undefined if there is none. */
+export const preparedStack = (): string | undefined => process.env[folderVariable];
 
 /** Copies the prepared stack into a folder with `home`, `state` and `project`. Returns false if there is none. */
 export function copyPreparedStack(folder: string): boolean {
@@ -52,7 +52,7 @@ export function copyPreparedStack(folder: string): boolean {
   return true;
 }
 
-/** The file in which the engine stores the selected stack of a project. */
+/** Returns the path of the file in which the engine stores the selected stack of a project. */
 function selectionOf(folder: string): string {
   const project = join(realpathSync(folder), "project", "Pulumi.yaml");
   const hash = createHash("sha1").update(project).digest("hex");

@@ -1,4 +1,6 @@
-/** The processes of this machine, for the tests that kill an engine or a plugin and check what still runs. */
+/**
+ * Finds and kills processes of this machine, for the tests that kill an engine or a plugin and check what still runs.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -8,7 +10,7 @@ interface Process {
   command: string;
 }
 
-/** The processes that a process has started, directly or through another process. */
+/** Returns the processes that a process has started, directly or through another process. */
 export function startedBy(ancestor: number): Process[] {
   const all = processes();
   const below = new Set([ancestor]);
@@ -51,16 +53,20 @@ function isRunning(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Whether a process is a zombie. In a container, the first process may never collect the orphans that have ended. */
+/**
+ * Whether a process is a zombie: it has ended, but no parent has collected it. In a container, the first process may
+ * never collect orphans.
+ */
 function isZombie(pid: number): boolean {
   try {
     return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
-    // macOS has no /proc.
+    // The process is gone, or the system has no /proc, such as macOS.
     return false;
   }
 }
 
+/** Returns all processes of this machine. */
 function processes(): Process[] {
   const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
   return [...table.matchAll(/^\s*(\d+)\s+(\d+)\s+(.*)$/gm)].map(([, pid, parent, command]) => ({

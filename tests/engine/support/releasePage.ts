@@ -1,4 +1,4 @@
-/** A local HTTP server with the files of a release. Tests use it as the download URL of the plugin. */
+/** A local HTTP server with the files of a release. Tests use its address as the download URL of the plugin. */
 import { createReadStream, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -12,7 +12,7 @@ export interface Outcome {
   output: string;
 }
 
-/** Much longer than any command takes. A command that hangs is killed then. */
+/** A command that runs longer than this is killed, since no command takes nearly as long. */
 const maxMs = 540_000;
 
 /** A command and its output so far. */
@@ -69,7 +69,7 @@ export class Running {
     await promise.finally(() => this.#watchers.delete(look));
   }
 
-  /** Resolves when `event` resolves. Rejects if the command ends before that. */
+  /** Resolves when `event` resolves. Rejects if the command ends first. */
   async reached(event: Promise<void>): Promise<void> {
     const ended = this.ended.then(({ output }) => {
       throw new Error(`ended too early:\n${output}`);
@@ -93,8 +93,8 @@ export class Running {
   }
 
   /**
-   * Ends the command as `how` says, and calls `then` at once. Resolves when the plugins have ended as well, because a
-   * plugin outlives its engine while a create is under way.
+   * Ends the command as `how` says, and then calls `then`, before the command has ended. Resolves once the plugins have
+   * ended as well, because a plugin outlives its engine while a create is under way.
    */
   async end(how: End, then: () => void = () => undefined): Promise<Outcome> {
     const plugins = this.#plugins();
@@ -133,7 +133,7 @@ export class Running {
    */
   async killEngine(signal: NodeJS.Signals): Promise<number[]> {
     for (let look = 0; look < 1000; look++) {
-      // A stopped engine starts no other plugin between the look and its end.
+      // The engine is stopped, so that it starts no other plugin before the signal reaches it.
       this.child.kill("SIGSTOP");
       const started = startedBy(this.child.pid ?? 0);
       const plugins = started.filter(isPlugin).map(({ pid }) => pid);

@@ -48,25 +48,25 @@ export const forms: Readonly<Record<string, Form>> = {
 type Canary = keyof typeof canaries;
 const all = Object.keys(canaries) as Canary[];
 
-/** The bytes of a part of a canary in one of the forms. At least `partLength` bytes. */
+/** At least `partLength` bytes: a part of a canary (a secret of these tests) in one of the forms. */
 interface Needle {
   canary: Canary;
   bytes: Buffer;
 }
 
-/** A needle that contains certain four bytes, from its byte `from` on. */
+/** Four bytes of a needle, from its byte `from` on. */
 interface Clue {
   needle: Needle;
   from: number;
 }
 
 /**
- * The clues by their four bytes. A needle has at least eight bytes. Wherever it is in a file, four of its first
- * seven bytes begin at a multiple of four. So one lookup for every four bytes of the file finds all of the thousands
- * of needles.
+ * The clues by their four bytes, as an integer. A needle has at least eight bytes. Wherever it begins in a file, one of
+ * its first four clues is at a multiple of four. So one lookup for every four bytes of a file finds all of the
+ * thousands of needles.
  */
 const clues = new Map<number, Clue[]>();
-/** A hash table that rules out most values faster than the map. */
+/** Has a 1 at the slot of each clue. It rules out most values faster than the map. */
 const mayBeClue = new Uint8Array(1 << 16);
 const slot = (four: number) => (Math.imul(four, 0x9e3779b1) >>> 16) & 0xffff;
 
@@ -104,7 +104,7 @@ export function refuseSecrets(
   }
 }
 
-/** The names of files that tests write themselves. */
+/** The names of the programs that tests write, with secrets in them. */
 const programs = ["Pulumi.yaml", "index.js"];
 
 /**
@@ -120,7 +120,7 @@ export function refuseSecretsOnDisk(folder: string): void {
     if (basename(dirname(path)) !== "logs") refuseSecrets(path, bytes);
     else {
       const { encrypted, text } = openLog(path, bytes, [...salts]);
-      // Into a log that is not encrypted, the engine writes the address of the backend with its password.
+      // The engine itself writes the address of the backend, with its password, to logs that are not encrypted.
       refuseSecrets(path, text, encrypted ? all : all.filter((it) => it !== "password"));
     }
   }

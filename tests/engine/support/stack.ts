@@ -35,7 +35,7 @@ export const tokens = {
   test: `sk_test_default_${canaries.token}`,
 } as const;
 
-/** What a test says about its stack. */
+/** What a test chooses for its stack. */
 export interface StackOptions {
   /** The name of the project, if several projects share a backend. The default is `proj`. */
   project?: string;
@@ -71,12 +71,13 @@ export interface StateResource {
 export const plugin = join(root, "bin", executable);
 
 /**
- * Keeps the code that V8 compiles from the SDK and TypeScript, because every command starts a process that loads
- * them.
+ * Keeps the code that V8 compiles from the SDK and TypeScript, because every command starts a process that loads both.
  */
 const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
 
-/** Delays garbage collection in the engine until 512 MiB are in use. It would take a tenth of the time of a command. */
+/**
+ * Delays garbage collection in the engine until 512 MiB are in use, since it takes a tenth of the time of a command.
+ */
 const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
 
 /** The part of a Pulumi.yaml that names the folder of a plugin. */
@@ -84,8 +85,8 @@ export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
 }
 
-/** Returns the settings file of a stack. */
-function settingsFile(settings: Readonly<Record<string, string>>): string {
+/** Returns the content of the settings file of a stack. */
+function settingsContent(settings: Readonly<Record<string, string>>): string {
   const config = Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [`compute:${name}`, value] as const),
   );
@@ -109,7 +110,7 @@ export class Stack implements AsyncDisposable {
   readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
   readonly #name: string;
-  /** The command that starts `pulumi`. Empty if it is started directly. */
+  /** The command that starts `pulumi`. Empty if `pulumi` is started directly. */
   #through: readonly string[] = [];
 
   private constructor(options: StackOptions) {
@@ -145,7 +146,7 @@ export class Stack implements AsyncDisposable {
       await stack.configure(settings);
       return stack;
     }
-    writeFileSync(stack.#settingsFile, settingsFile(settings));
+    writeFileSync(stack.#settingsFile, settingsContent(settings));
     const isCopied = isOrdinary(options) && copyPreparedStack(stack.folder);
     if (!isCopied) await stack.succeed("stack", "init", "dev");
     return stack;
@@ -226,11 +227,11 @@ export class Stack implements AsyncDisposable {
   /** Runs `up`. If a killed engine has left its lock, types the command that removes it, and runs `up` again. */
   async upAfterKill(): Promise<Outcome> {
     const up = await this.up();
-    const freeing = /delete the lock file with `(.*?)`/.exec(up.output)?.[1];
-    if (freeing === undefined) return up;
-    const freed = await this.type(freeing);
+    const unlockCommand = /delete the lock file with `(.*?)`/.exec(up.output)?.[1];
+    if (unlockCommand === undefined) return up;
+    const unlocked = await this.type(unlockCommand);
     const { code, output } = await this.up();
-    return { code, output: up.output + freed.output + output };
+    return { code, output: up.output + unlocked.output + output };
   }
 
   /** Starts a command. Returns before it has ended, so that a test can interrupt it. */
@@ -244,7 +245,7 @@ export class Stack implements AsyncDisposable {
     return this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" }).ended;
   }
 
-  /** From now on this command starts `pulumi`, whose command line is added to its arguments. */
+  /** Lets this command start `pulumi` from now on. The command line of `pulumi` is added to its arguments. */
   startThrough(...command: string[]): void {
     this.#through = command;
   }

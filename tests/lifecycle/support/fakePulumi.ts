@@ -7,15 +7,17 @@ import { testToken, type World } from "./world";
 /** Returns the URN of an instance of the stack `dev`. */
 export const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
 
-/** An instance in the state of a stack. `origin: null` leaves out where the instance lives. */
+/** An instance in the state of a stack. */
 interface HeldInstance {
   name: string;
   id: string;
+  /** Whether the state only reads the instance (`get`). */
   external?: boolean;
+  /** Changes of the recorded origin: service, token kind and token hash. With null, the state has no origin. */
   origin?: Partial<Origin> | null;
 }
 
-/** What the fake CLI answers. */
+/** What the fake CLI answers about the selected stack. */
 interface Answers {
   /** The configuration of the stack that is selected, as `pulumi config --json` prints it. */
   config?: Record<string, { value?: string; secret?: boolean }>;
@@ -31,7 +33,14 @@ export function fakePulumi(
   { home, service }: World,
   stacks: Record<
     string,
-    { held?: HeldInstance[]; pending?: string[]; others?: object[] } | "broken"
+    | {
+        held?: HeldInstance[];
+        /** The names of instances with a pending create operation. */
+        pending?: string[];
+        /** Further resources. */
+        others?: object[];
+      }
+    | "broken"
   >,
   { config = {}, selected }: Answers = {},
 ): string {

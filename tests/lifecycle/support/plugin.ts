@@ -29,7 +29,7 @@ const quick: Settings = {
 /** The settings of a test that waits for the time-out of a request. */
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
-/** A plugin process as the engine sees it. */
+/** A plugin as the engine sees it. It runs in the process of the test. */
 export class Plugin {
   readonly #clock: PluginClock;
   readonly #provider: Pick<Provider, "cancel" | "renew">;
@@ -54,7 +54,7 @@ export class Plugin {
 
   /**
    * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than
-   * real time the clock of the plugin runs. Sockets are not accelerated. `env` is added to the environment.
+   * real time the clock of the plugin runs, which does not make sockets faster. `env` is added to the environment.
    */
   static async start(
     home: string,
@@ -68,7 +68,7 @@ export class Plugin {
     const clock = new PluginClock(speed);
     const redactor = new Redactor();
     const engine = await TestEngine.start();
-    // The clock of the log stands still, so that no message is dropped because the machine is busy.
+    // The log gets a clock that stands still, so that no message is dropped because the machine is busy.
     const log = new EngineLog({ redactor, clock: new VirtualClock() });
     log.attach(engine.address);
     const provider = createProvider({
@@ -96,7 +96,7 @@ export class Plugin {
     return plugin;
   }
 
-  /** Begins a session and configures it, as each engine does if the program runs. */
+  /** Begins a session and configures it, as an engine does for a program. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
     await this.configure(this.#settings);
@@ -129,6 +129,7 @@ export class Plugin {
     throw new Error(`no warning matches ${String(pattern)} in ${JSON.stringify(this.warnings)}`);
   }
 
+  /** Ends the plugin, as if its process ended. */
   stop(): void {
     this.#clock.die();
     this.client.close();
@@ -141,8 +142,8 @@ export class Plugin {
 }
 
 /**
- * The clock of a plugin that can die. After that no sleep ends, and `date` throws. So a create, which needs the date
- * for its record before it sends its POST, stops there.
+ * The clock of a plugin that can die. After its death, no sleep ends, and `date` throws. A create needs the date for
+ * its record before it sends its POST, so a dead plugin sends no POST.
  */
 class PluginClock implements Clock {
   readonly #speed: number;

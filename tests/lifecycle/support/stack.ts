@@ -29,7 +29,10 @@ export function inputs(more: Parameters<typeof propertyMap>[0] = {}): PropertyMa
   return propertyMap({ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1", ...more });
 }
 
-/** The resource without `__accepted`, which matters only during the settling time after its create. */
+/**
+ * Returns the resource without `__accepted`, the time of the 202. It matters only during the settling time, until which
+ * a listing may lack the instance.
+ */
 export function lasting({ outputs, ...rest }: Held): Held {
   return { ...rest, outputs: propertyMap({ ...outputs, __accepted: undefined }) };
 }
@@ -52,8 +55,8 @@ export class Run {
 
 /** A stack and its operations. */
 export class Stack {
-  /** The error messages that a person would have read. */
-  readonly told: string[] = [];
+  /** The error messages that the engine would have shown. */
+  readonly shownErrors: string[] = [];
   readonly #model = new Model("dev");
 
   /** The id of the provider resource. The provider resource is deleted after the last resource. */
@@ -66,6 +69,7 @@ export class Stack {
   get ids(): string[] {
     return this.#model.ids;
   }
+  /** Returns a resource in the state. @throws if there is none of this name */
   held(name = "web"): Held {
     const held = this.#model.resources.find((it) => it.name === name);
     if (!held) throw new Error(`${name} is not in the state`);
@@ -90,8 +94,9 @@ export class Stack {
   }
 
   /**
-   * @throws any error that is not a failed call, such as the import of a missing instance or inputs that Check
-   * refuses
+   * Runs an operation with a new engine.
+   *
+   * @throws any error that is not a failed call, such as the import of a missing instance or inputs that Check refuses
    */
   async #run(plugin: Plugin, operation: (engine: Engine) => Promise<void>): Promise<Run> {
     const engine = new Engine(this.#model, callsOf(plugin.client), propertyMap({}), {
@@ -106,7 +111,7 @@ export class Stack {
       const error = thrown instanceof UnfinishedCall ? thrown.call : thrown;
       if (!(error instanceof CallFailed)) throw error;
       run.failed[name] = error;
-      this.told.push(error.message, ...(error.unfinished?.reasons ?? []));
+      this.shownErrors.push(error.message, ...(error.unfinished?.reasons ?? []));
     }
     return run;
   }
@@ -135,7 +140,7 @@ const kinds: Readonly<Record<number, DiffKind>> = {
 /** The calls of the model of the engine, made over real gRPC. */
 function callsOf(client: TestClient): Calls {
   return {
-    // A plugin here serves several operations. `Plugin` configures it at its start, and cancels it at its end.
+    // Here a plugin serves several operations. Class `Plugin` configures it at its start, and cancels it at its end.
     configure: () => Promise.resolve(),
     cancel: () => undefined,
     check: ({ autonaming: _, ...request }) => client.check(request),
@@ -147,16 +152,18 @@ function callsOf(client: TestClient): Calls {
         deleteBeforeReplace: deletebeforereplace,
       };
     },
-    create: (request) => answered(client.create(request)),
-    update: (request) => answered(client.update(request)),
+    create: (request) => withUnfinished(client.create(request)),
+    update: (request) => withUnfinished(client.update(request)),
     read: ({ inputs, outputs, ...request }) =>
-      answered(client.read({ ...request, ...(inputs && { inputs }), ...(outputs && { outputs }) })),
+      withUnfinished(
+        client.read({ ...request, ...(inputs && { inputs }), ...(outputs && { outputs }) }),
+      ),
     delete: (request) => client.delete(request),
   };
 }
 
 /** Awaits a call, and converts the error of an unfinished instance. */
-async function answered<T>(call: Promise<T>): Promise<T> {
+async function withUnfinished<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {

@@ -12,7 +12,7 @@ import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
 
-/** Secrets of these tests. At its end, each world checks that they appear nowhere (G8: no secret leaks). */
+/** The secrets of these tests. Each test ends with a check that they appear nowhere (G8: no secret leaks). */
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
 export const liveToken = "sk_live_CanaryTokenX3W8kP";
 export const userData = "#!/bin/sh\necho CanaryUserDataH6J1\n";
@@ -52,9 +52,11 @@ export class World {
     return plugin;
   }
 
+  /** The number of POSTs so far. */
   get posts(): number {
     return this.service.counts()["POST /v2/instances"] ?? 0;
   }
+  /** The number of list requests so far. */
   get listings(): number {
     return this.service.counts()["GET /v2/instances"] ?? 0;
   }
@@ -79,7 +81,7 @@ export class World {
   expectNoCanary(): void {
     const seen = [
       ...this.plugins.flatMap(({ logged }) => logged.map(({ message }) => message)),
-      ...this.stack.told,
+      ...this.stack.shownErrors,
       ...[...this.stack.resources.values()].flatMap((held) => [
         ...plainStrings(held.inputs),
         ...plainStrings(held.outputs),
@@ -119,6 +121,7 @@ function plainStrings(value: PropertyValue): string[] {
   return [];
 }
 
+/** Returns the paths of all files below a folder. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())

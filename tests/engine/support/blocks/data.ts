@@ -1,4 +1,4 @@
-/** Checks of the blocks that no program runs: JSON, XML and plain text. */
+/** Checks the blocks that are not programs: JSON, XML and plain text. */
 import metadata from "../../../../metadata.json";
 import { lineOf, type Check } from "./samples";
 
@@ -14,7 +14,7 @@ export const json: Check = {
   },
 };
 
-/** Parts of a pom.xml: their tags must be closed, and they must name the Java SDK. */
+/** The XML blocks are parts of a pom.xml. Their tags must be closed, and they must name the Java SDK. */
 export const xml: Check = {
   run(samples, report) {
     const { groupId, artifactId } = metadata.sdk.java;

@@ -1,19 +1,22 @@
-/** Checks of the blocks in Python and YAML: the real engine previews each as a program, with the emulator. */
+/**
+ * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
+ * emulator, and the preview must create an Instance.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
-import { guests, hindrance, installed, type Installed } from "../installing";
+import { languages, missingTools, installed, type Installed } from "../installing";
 import { tokens } from "../stack";
 import { Fixture } from "../fixture";
 import type { Check, Report, Sample } from "./samples";
 
 export const python: Check = {
-  hindrance: () => hindrance(guests.Python),
+  skipReason: () => missingTools(languages.Python),
 
   async run(samples, report) {
     await preview(
-      await installed(guests.Python),
+      await installed(languages.Python),
       samples,
       (sample, project) => {
         writeFileSync(join(project, "__main__.py"), sample.text);
@@ -23,7 +26,7 @@ export const python: Check = {
   },
 };
 
-/** A block is a program or a part of one. The keys that it lacks are added. */
+/** A YAML block is a program or a part of one. The missing keys of Pulumi.yaml are added. */
 export const yaml: Check = {
   async run(samples, report) {
     const project = mkdtempSync(join(tmpdir(), "compute-blocks-"));
@@ -43,6 +46,7 @@ export const yaml: Check = {
   },
 };
 
+/** The keys that a YAML block may lack. */
 const defaults = {
   name: "blocks",
   runtime: "yaml",

@@ -17,14 +17,15 @@ export type Report = (sample: Sample, problem: string) => void;
 
 /** A check of all samples in one language. */
 export interface Check {
-  /** Why the check can't run on this machine. Undefined if it can. */
-  hindrance?: () => string | undefined;
+  /** Returns why the check can't run on this machine. Undefined if it can. */
+  skipReason?: () => string | undefined;
   /** What the check leaves out. It is shown as a skipped test. */
   leftOut?: string;
   /** Checks all samples of the language at once, and reports every problem. */
   run(samples: readonly Sample[], report: Report): Promise<void> | void;
 }
 
+/** All samples of the documentation. */
 export const samples: readonly Sample[] = Object.values(
   Object.groupBy(
     [...pages, ...descriptions].flatMap(blocksOf),
@@ -36,14 +37,14 @@ export const samples: readonly Sample[] = Object.values(
   return block ? [{ places, block, language: block.language, text: block.text }] : [];
 });
 
-/** The place on the page of a line of the sample, such as "README.md:30". */
+/** Returns where a line of the sample is in the documentation, such as "README.md:30". */
 export function lineOf({ block }: Sample, line: number | string): string {
   return `${block.page}:${block.line + Number(line)}`;
 }
 
 /**
  * Reports the output lines of a compiler to the samples whose files they name. If no line names a file, the whole
- * output is reported to all samples. In `place`, the groups are the index of the sample and the line.
+ * output is reported to all samples. The groups of `place` match the index of the sample and the number of the line.
  */
 export function reportLines(
   samples: readonly Sample[],

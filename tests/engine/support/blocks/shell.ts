@@ -1,6 +1,6 @@
 /**
- * Checks of the shell blocks: each command must exist, with its subcommands and flags. Harmless commands are also
- * run in a shell, with a stack of their own and the emulator.
+ * Checks the shell blocks of the documentation. Each command must exist, with its subcommands and flags. Harmless
+ * commands also run in a shell, with a stack of their own and the emulator.
  */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -39,7 +39,7 @@ export const shell: Check = {
   },
 };
 
-/** The pages write the name of the plugin without a path. docs/install.md says where the executable is. */
+/** Returns the problem of a plugin command with a path. Pages write only the name; docs/install.md says where it is. */
 function misspelt({ words: [program = ""] }: Command): string | undefined {
   const isPlugin = basename(program) === pluginName && program !== pluginName;
   return isPlugin ? `${program}: pages write ${pluginName}` : undefined;
@@ -83,12 +83,12 @@ function isHarmless({ words: [program = "", ...args], text }: Command): boolean 
   return subcommands?.includes(args[0] ?? "") === true && !/<\w+>/.test(text);
 }
 
-/** Runs the commands of a block, and returns what went wrong. Undefined if nothing did. */
+/** Runs the commands of a block, and returns their problem. Undefined if they succeed. */
 async function runScript(script: readonly string[]): Promise<string | undefined> {
   const contains = (pattern: RegExp) => script.some((line) => pattern.test(line));
   await using fixture = await Fixture.create({
     program: join(root, "examples", "instance-yaml"),
-    // The fixture does not set what the block sets, so that the value of the block must work.
+    // The fixture leaves out what the block sets, so that the value in the block has to work.
     ...(contains(/compute:baseUrl|COMPUTE_BASE_URL/) ? { baseUrl: undefined } : {}),
     ...(contains(/compute:apiToken|COMPUTE_API_TOKEN/) ? { token: null } : {}),
   });
@@ -97,20 +97,20 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   if (contains(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
   stack.setEnv("ASKED_FOR", tokens.test);
   const lines = script.map((line) => filledIn(line, service.url));
-  // If the block only sets something, a preview shows whether the setting works.
-  const isTried = contains(/^pulumi (preview|up)\b/);
-  if (contains(/^(export|pulumi config) /) && !isTried) lines.push("pulumi preview");
+  // If the block only sets something, a preview is added, which shows whether the setting works.
+  const hasPreview = contains(/^pulumi (preview|up)\b/);
+  if (contains(/^(export|pulumi config) /) && !hasPreview) lines.push("pulumi preview");
   const { code, output } = await stack.type(["set -e", ...lines].join("\n"));
   return code === 0 ? undefined : `the block ended with ${code}:\n${lines.join("\n")}\n${output}`;
 }
 
-/** Fills in the address of the service. The token is in the environment variable ASKED_FOR. */
+/** Replaces the placeholders of a command: the address of the service, the token, and the path of the plugin. */
 export function filledIn(line: string, url: string): string {
   const filled = line
     .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, url)
     .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
     .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
-  // The command reads the value from stdin.
+  // This command reads the value from stdin.
   return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
 }
 
@@ -156,7 +156,7 @@ const rules: Readonly<Record<string, Rule>> = {
     const rule = rules[basename(program)];
     return rule ? rule(args, folder) : `no rule says how to check ${program}`;
   },
-  // These two may be missing on this machine, so they are not run.
+  // Dotnet and mvn may be missing on this machine, so they are not run.
   dotnet: async ([command, ...args], folder) => {
     if (command === "add" && args[0] === "package") {
       return packageProblem(args.slice(1), folder, [metadata.sdk.dotnet.package]);
@@ -182,7 +182,7 @@ function missingPath(path: string, folder: string): string | undefined {
   return existsSync(join(root, folder, path)) ? undefined : `there is no ${join(folder, path)}`;
 }
 
-/** The problem of a command that installs packages: each must be one of `names` or an existing path. */
+/** Returns the problem of a command that installs packages. Each must be one of `names`, or an existing path. */
 function packageProblem(
   args: readonly string[],
   folder: string,
@@ -197,6 +197,7 @@ function packageProblem(
     : `${unknown}: neither a package of this project nor a path`;
 }
 
+/** The help of each `pulumi` command, by the path of its subcommands. */
 const helps = new Map<string, Promise<string>>();
 
 function helpOf(path: readonly string[]): Promise<string> {
@@ -208,7 +209,7 @@ function helpOf(path: readonly string[]): Promise<string> {
   return help;
 }
 
-/** The problem of a `pulumi` command: each subcommand and flag must be in the help of the CLI. */
+/** Returns the problem of a `pulumi` command. Each subcommand and flag must be in the help of the CLI. */
 async function pulumiProblem(words: readonly string[]): Promise<string | undefined> {
   // `-C` is the only flag with a value before the subcommand.
   const args = words[0] === "-C" ? words.slice(2) : words;
@@ -233,16 +234,21 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
   return path.join(" ") === "plugin install" ? pluginInstallProblem(args.slice(2)) : undefined;
 }
 
-/** The problem of a `pulumi do` command: its help is made from the schema of the plugin. Without a token, nothing is checked. */
-async function doProblem([token = "", ...args]: readonly string[]): Promise<string | undefined> {
-  if (!token.includes(":")) return undefined;
+/**
+ * Returns the problem of a `pulumi do` command. Its help is made from the schema of the plugin. Without a resource type
+ * or function (`compute:…`), nothing is checked.
+ */
+async function doProblem([schemaToken = "", ...args]: readonly string[]): Promise<
+  string | undefined
+> {
+  if (!schemaToken.includes(":")) return undefined;
   const subcommand = args.filter((word) => !word.startsWith("-")).slice(0, 1);
   const mode = args.filter((word) => word === "--stateless");
-  const path = ["do", "--package", await ensureBuilt(), token, ...subcommand, ...mode];
+  const path = ["do", "--package", await ensureBuilt(), schemaToken, ...subcommand, ...mode];
   return flagProblem(path, args, await helpOf(path));
 }
 
-/** The problem of a command with a flag that its help does not have. */
+/** Returns the problem of a command with a flag that its help lacks. */
 function flagProblem(
   path: readonly string[],
   args: readonly string[],
@@ -259,7 +265,7 @@ function flagProblem(
   return unknown === undefined ? undefined : `pulumi ${path.join(" ")} has no ${unknown}`;
 }
 
-/** The problem of a command of the plugin: the command and its flags must be in the help of the plugin. */
+/** Returns the problem of a command of the plugin. The command and its flags must be in the help of the plugin. */
 async function pluginProblem([command, ...args]: readonly string[]): Promise<string | undefined> {
   if (command === undefined || command === "--help") return undefined;
   const plugin = await ensureBuilt();
@@ -275,7 +281,7 @@ async function pluginProblem([command, ...args]: readonly string[]): Promise<str
   return unknown === undefined ? undefined : `${command} has no ${unknown}`;
 }
 
-/** The problem of `pulumi plugin install`: it must install this plugin in this version. */
+/** Returns the problem of `pulumi plugin install`. It must install this plugin in this version. */
 function pluginInstallProblem(args: readonly string[]): string | undefined {
   const { name, version, pluginDownloadURL } = metadata;
   const [kind, plugin, given] = args;

@@ -45,7 +45,7 @@ const double = {
     return make(inputs);
   },
 
-  /** Every changed input replaces the resource, as in the real provider. */
+  /** A change of any input replaces the resource, as in the real provider. */
   async diff(_id: string, _urn: string, olds: Inputs, news: Inputs) {
     const isSame = (key: string) => JSON.stringify(olds[key]) === JSON.stringify(news[key]);
     const replaces = Object.keys(news).filter((key) => !key.startsWith("__") && !isSame(key));

@@ -1,4 +1,4 @@
-/** Finds the plugin of @pulumi/random for the engine: the real one, or else a test double. */
+/** Finds a plugin of @pulumi/random for the engine: the real one if this machine has it, or a test double. */
 import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -9,7 +9,7 @@ import { exe, toolsDir } from "../../../../tools/support/paths";
 
 const name = `pulumi-resource-random${exe}`;
 
-/** The PATH of a test's stack, with the plugin on it. */
+/** Returns a PATH for the stack of a test, with the plugin on it. */
 export function pathWithRandom(): string {
   const real = realDirectory();
   if (real === undefined) {
@@ -20,7 +20,9 @@ export function pathWithRandom(): string {
   return [process.env["COMPUTE_TEST_PATH"], real ?? doubleDirectory()].join(delimiter);
 }
 
-/** The folder of the real plugin. Empty if it is on PATH already. Undefined if this machine has none. */
+/**
+ * Returns the folder of the real plugin. Empty if the plugin is on PATH already. Undefined if this machine has none.
+ */
 function realDirectory(): string | undefined {
   if (onPath(name) !== undefined) return "";
   const home = process.env["PULUMI_HOME"] ?? join(homedir(), ".pulumi");
@@ -28,7 +30,7 @@ function realDirectory(): string | undefined {
   return installed.find((directory) => existsSync(join(directory, name)));
 }
 
-/** Bundles the test double into one file, because the engine starts it for each command. Returns its folder. */
+/** Bundles the test double into one file, which starts quickly, since each command starts it. Returns its folder. */
 function doubleDirectory(): string {
   const directory = join(toolsDir, "scratch", "random-test-double");
   const bundle = join(directory, "double.cjs");

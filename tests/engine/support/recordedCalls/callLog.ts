@@ -9,28 +9,33 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 
 /** A line of the recorder's log. */
 export interface LogLine {
+  /** The process id of the recorder, which has one plugin. */
   process: number;
   event: "begins" | "call" | "answer" | "ends";
   /** The number of the call in its process. */
   call?: number;
   method?: string;
   /** The logical name of the resource: the last part of its URN. */
-  of?: string;
+  resource?: string;
   preview?: boolean;
-  id?: "id" | "no id" | "id unknown";
+  /** Whether the call has an id. "unknown": Pulumi's unknown value, in a preview. */
+  idKind?: IdKind;
   /** The id of the provider resource, in Configure. */
   scope?: string;
-  /** Whether the call has old inputs. New inputs are not logged. */
+  /** Whether the call has old inputs, and then old outputs. New inputs are not logged. */
   inputs?: Existence;
   outputs?: Existence;
-  /** The session id `__run` in the outputs of the call or of the answer (provider/origin.ts). */
+  /** The id of the session that made the outputs of the call or of the answer: their `__run` (provider/origin.ts). */
   stamp?: string;
-  /** "lost": the engine was gone before the answer came. */
+  /** "lost": the engine was gone before the answer came. "nothing there": a Read found no instance. */
   answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
 }
 
+type IdKind = "known" | "none" | "unknown";
+
 type Existence = "no" | "empty" | "given";
 
+/** Pulumi's unknown value. */
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Describes a call. `body` is the request as the engine serialized it. */
@@ -39,34 +44,34 @@ export function describeCall(method: string, body: Uint8Array): Partial<LogLine>
     case "CheckConfig":
     case "Check": {
       const request = pb.CheckRequest.deserializeBinary(body);
-      return { method, of: nameOf(request), inputs: presence(request.getOlds()) };
+      return { method, resource: nameOf(request), inputs: presence(request.getOlds()) };
     }
     case "DiffConfig":
     case "Diff": {
       const request = pb.DiffRequest.deserializeBinary(body);
-      return { method, ...olds(request, request.getOldInputs(), request.getOlds()) };
+      return { method, ...describeOld(request, request.getOldInputs(), request.getOlds()) };
     }
     case "Configure": {
       const request = pb.ConfigureRequest.deserializeBinary(body);
       const scope = request.getId() ?? "";
-      return { method, id: idOf(scope), scope };
+      return { method, idKind: idKindOf(scope), scope };
     }
     case "Create": {
       const request = pb.CreateRequest.deserializeBinary(body);
-      return { method, of: nameOf(request), preview: request.getPreview() };
+      return { method, resource: nameOf(request), preview: request.getPreview() };
     }
     case "Update": {
       const request = pb.UpdateRequest.deserializeBinary(body);
-      const description = olds(request, request.getOldInputs(), request.getOlds());
+      const description = describeOld(request, request.getOldInputs(), request.getOlds());
       return { method, ...description, preview: request.getPreview() };
     }
     case "Read": {
       const request = pb.ReadRequest.deserializeBinary(body);
-      return { method, ...olds(request, request.getInputs(), request.getProperties()) };
+      return { method, ...describeOld(request, request.getInputs(), request.getProperties()) };
     }
     case "Delete": {
       const request = pb.DeleteRequest.deserializeBinary(body);
-      return { method, ...olds(request, request.getOldInputs(), request.getProperties()) };
+      return { method, ...describeOld(request, request.getOldInputs(), request.getProperties()) };
     }
     default:
       return { method };
@@ -82,11 +87,14 @@ export function describeAnswer(
   if (trailers["grpc-status"] !== "0") return failure(trailers);
   switch (method) {
     case "Create":
-      return { answer: "ok", ...stamp(pb.CreateResponse.deserializeBinary(body).getProperties()) };
+      return {
+        answer: "ok",
+        ...stampIn(pb.CreateResponse.deserializeBinary(body).getProperties()),
+      };
     case "Read": {
       const reply = pb.ReadResponse.deserializeBinary(body);
       if (reply.getId() === "") return { answer: "nothing there" };
-      return { answer: "ok", ...stamp(reply.getProperties()) };
+      return { answer: "ok", ...stampIn(reply.getProperties()) };
     }
     case "Check": {
       const reply = pb.CheckResponse.deserializeBinary(body);
@@ -97,7 +105,7 @@ export function describeAnswer(
   }
 }
 
-/** Describes a failure. With an ErrorResourceInitFailed in its details, the instance exists and is not finished. */
+/** Describes a failure. An ErrorResourceInitFailed in its details means that the instance exists, but is unfinished. */
 function failure(trailers: IncomingHttpHeaders): Partial<LogLine> {
   const details = trailers["grpc-status-details-bin"];
   if (typeof details !== "string") return { answer: "failed" };
@@ -105,25 +113,26 @@ function failure(trailers: IncomingHttpHeaders): Partial<LogLine> {
   if (!first?.getTypeUrl().endsWith("/pulumirpc.ErrorResourceInitFailed"))
     return { answer: "failed" };
   const unfinished = pb.ErrorResourceInitFailed.deserializeBinary(first.getValue_asU8());
-  return { answer: "unfinished", ...stamp(unfinished.getProperties()) };
+  return { answer: "unfinished", ...stampIn(unfinished.getProperties()) };
 }
 
-interface Existing {
+/** A request about a resource in the state. */
+interface OldResourceRequest {
   getUrn(): string;
   getId(): string;
 }
 
-function olds(
-  request: Existing,
+function describeOld(
+  request: OldResourceRequest,
   inputs: Struct | undefined,
   outputs: Struct | undefined,
 ): Partial<LogLine> {
   return {
-    of: nameOf(request),
-    id: idOf(request.getId()),
+    resource: nameOf(request),
+    idKind: idKindOf(request.getId()),
     inputs: presence(inputs),
     outputs: presence(outputs),
-    ...stamp(outputs),
+    ...stampIn(outputs),
   };
 }
 
@@ -131,9 +140,9 @@ function nameOf(request: { getUrn(): string }): string {
   return request.getUrn().split("::").pop() ?? "";
 }
 
-function idOf(id: string): "id" | "no id" | "id unknown" {
-  if (id === "") return "no id";
-  return id === unknown ? "id unknown" : "id";
+function idKindOf(id: string): IdKind {
+  if (id === "") return "none";
+  return id === unknown ? "unknown" : "known";
 }
 
 function presence(struct: Struct | undefined): Existence {
@@ -141,7 +150,7 @@ function presence(struct: Struct | undefined): Existence {
   return struct.getFieldsMap().getLength() === 0 ? "empty" : "given";
 }
 
-function stamp(outputs: Struct | undefined): { stamp?: string } {
+function stampIn(outputs: Struct | undefined): { stamp?: string } {
   const sessionId = outputs?.getFieldsMap().get("__run")?.getStringValue() ?? "";
   return sessionId === "" ? {} : { stamp: sessionId };
 }

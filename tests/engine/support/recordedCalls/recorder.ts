@@ -23,19 +23,21 @@ import { describeAnswer, describeCall, type LogLine } from "./callLog";
 const [plugin = "", log = "", ...args] = process.argv.slice(2);
 /**
  * How long a failed answer is held back. When an engine dies, its connection and the plugin's stdin close at the
- * same time. The plugin then fails its calls because of stdin. The delay ensures that the closed connection is
- * noticed first.
+ * same time, and the closed stdin makes the plugin fail its calls. Because of the delay, this process notices the
+ * closed connection first, and logs those answers as lost.
  */
 const failureDelayMs = 50;
 
+/** The connections of engines. */
 const open = new Set<ServerHttp2Session>();
+/** The number of calls so far. */
 let calls = 0;
 
 function write(line: Omit<LogLine, "process">): void {
   appendFileSync(log, `${JSON.stringify({ process: process.pid, ...line })}\n`);
 }
 
-// The engine signals the whole process group, so the plugin gets the signal too, and ends both.
+// The engine signals the whole process group. The plugin gets the signal, too, and at its end this process ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 const child = spawn(plugin, args, { stdio: ["inherit", "pipe", "inherit"] });
@@ -63,7 +65,9 @@ function serve(port: string): void {
       });
     inner.on("error", () => undefined).on("close", () => outer.close());
     outer.on("stream", (stream, headers) => {
-      forward(stream, headers, (own) => inner.request(own, { endStream: false }));
+      forward(stream, headers, (requestHeaders) =>
+        inner.request(requestHeaders, { endStream: false }),
+      );
     });
   });
   server.listen(0, "127.0.0.1", () => {
@@ -73,6 +77,7 @@ function serve(port: string): void {
 
 type Request = ReturnType<ReturnType<typeof connect>["request"]>;
 
+/** Forwards one call, and logs it and its answer. `begin` begins the same call to the plugin. */
 function forward(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -83,8 +88,8 @@ function forward(
   const requestChunks: Buffer[] = [];
   const answerChunks: Buffer[] = [];
   const request = begin(headers);
-  let ended = false;
-  let failed = false;
+  let isLogged = false;
+  let hasFailed = false;
 
   stream.on("data", (chunk: Buffer) => requestChunks.push(chunk));
   stream.on("end", () => {
@@ -94,14 +99,14 @@ function forward(
   stream.on("data", (chunk: Buffer) => request.write(chunk));
   stream.on("error", () => undefined);
   stream.on("close", () => {
-    if (ended) return;
+    if (isLogged) return;
     request.close(constants.NGHTTP2_CANCEL);
     write({ event: "answer", call, answer: "lost" });
   });
 
   const end = (trailers: IncomingHttpHeaders): void => {
-    if (ended || stream.destroyed) return;
-    ended = true;
+    if (isLogged || stream.destroyed) return;
+    isLogged = true;
     write({
       event: "answer",
       call,
@@ -111,7 +116,7 @@ function forward(
   let trailers: IncomingHttpHeaders = {};
   request.on("response", (head, flags) => {
     if (flags & constants.NGHTTP2_FLAG_END_STREAM) {
-      failed = true;
+      hasFailed = true;
       void sleep(failureDelayMs).then(() => {
         end(head);
         if (!stream.destroyed) stream.respond(head, { endStream: true });
@@ -132,11 +137,11 @@ function forward(
   request.on("end", () => stream.end());
   request.on("error", () => stream.close(constants.NGHTTP2_CANCEL));
   request.on("close", () => {
-    if (!ended && !failed) stream.close(constants.NGHTTP2_CANCEL);
+    if (!isLogged && !hasFailed) stream.close(constants.NGHTTP2_CANCEL);
   });
 }
 
-/** The first message of a stream, without the five bytes of gRPC framing before it. */
+/** Returns the first message of a stream, without the five bytes of gRPC framing before it. */
 function firstMessage(chunks: readonly Buffer[]): Buffer {
   const all = Buffer.concat(chunks);
   return all.subarray(5, 5 + (all.length < 5 ? 0 : all.readUInt32BE(1)));

@@ -28,10 +28,12 @@ interface RecordedCalls {
 
 const file = join(__dirname, "..", "..", "recordedCalls.json");
 
+/** Whether calls are recorded, and not compared. */
 const isRecording = Boolean(process.env["COMPUTE_RECORD"]);
 
 export const recordedCalls = JSON.parse(readFileSync(file, "utf8")) as RecordedCalls;
 
+/** The calls recorded in this run, by operation. */
 const recorded: Record<string, Sessions> = {};
 
 /** A fixture whose engine starts the recorder instead of the plugin. */
@@ -83,6 +85,7 @@ export class CallRecording implements AsyncDisposable {
     return lines;
   }
 
+  /** Returns all lines of the log so far. */
   #all(): LogLine[] {
     const file = join(this.#folder, "log");
     if (!existsSync(file)) return [];
@@ -110,13 +113,13 @@ function recorder(): string {
   return bundle;
 }
 
-/** Returns a sentence for each key: the existing one, or an empty one that a person has to write. */
+/** Returns a sentence for each key: the existing sentence, or an empty one, which a person has to fill in. */
 function sentences(
-  texts: readonly (string | undefined)[],
-  there: Readonly<Record<string, string>>,
+  neededKeys: readonly (string | undefined)[],
+  existing: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const keys = new Set(texts.filter((text) => text !== undefined));
-  return Object.fromEntries([...keys].sort().map((key) => [key, there[key] ?? ""]));
+  const keys = new Set(neededKeys.filter((key) => key !== undefined));
+  return Object.fromEntries([...keys].sort().map((key) => [key, existing[key] ?? ""]));
 }
 
 /** Returns the recorded calls with sentences for exactly the kinds of call and answer that occur. */

@@ -1,4 +1,7 @@
-/** Turns the log of the recorder into readable strings: the calls of each session, in order. */
+/**
+ * Turns a log of calls into readable strings: the calls of each session, in order. The log is the recorder's, or that
+ * of the simulation's model of the engine (recordCalls.ts).
+ */
 import type { LogLine } from "./callLog";
 
 /**
@@ -12,14 +15,18 @@ const separator = " · ";
 /** Splits each session into its calls, for a comparison. */
 export const callsOf = (sessions: Sessions) => sessions.map((calls) => calls.split(separator));
 
+/** A call with its description, and whether it was answered after Cancel. */
 type Call = LogLine & { text: string; afterCancel?: boolean };
 
-/** The calls about the provider itself. Between two of them, the order of the resources varies. */
+/** The calls about the provider itself. Between two of them, the calls about resources come in any order. */
 const ofTheProvider = ["Attach", "CheckConfig", "DiffConfig", "Configure", "Cancel"];
 /** Calls that are left out, because every engine and language host makes them in any operation. */
 const ignored = ["Handshake", "GetPluginInfo", "GetSchema", "/grpc.health.v1.Health/Check"];
 
-/** Describes the sessions in these lines. `before` is the log of earlier operations on the same stack. */
+/**
+ * Describes the sessions in these lines, except those without a call other than Cancel. `before` is the log of earlier
+ * operations on the same stack.
+ */
 export function sessionsOf(lines: readonly LogLine[], before: readonly LogLine[]): Sessions {
   const scopes = scopesOf(before);
   const processes = [...new Set(lines.map((line) => line.process))];
@@ -55,9 +62,9 @@ function scopesOf(lines: readonly LogLine[]): Set<string | undefined> {
 
 /** What distinguishes the values of a session from those of other sessions. */
 interface Context {
-  /** The stamps that this session has made. */
+  /** The stamps that this session has made. A stamp is the id of the session that made the outputs. */
   ownStamps: ReadonlySet<string | undefined>;
-  /** The scopes of all earlier sessions. */
+  /** The scopes of all earlier sessions. A scope is the id of the provider resource. */
   scopes: ReadonlySet<string | undefined>;
 }
 
@@ -78,7 +85,7 @@ function describeSession(lines: readonly LogLine[], scopes: Context["scopes"]): 
   return inOrder(calls);
 }
 
-/** The stamps in answers to calls that had none. This session has made them. */
+/** Returns the stamps in answers to calls that had none, because this session has made those stamps. */
 function ownStamps(lines: readonly LogLine[]): ReadonlySet<string | undefined> {
   const sent = (answer: LogLine) =>
     lines.find(({ event, call }) => event === "call" && call === answer.call)?.stamp;
@@ -87,8 +94,11 @@ function ownStamps(lines: readonly LogLine[]): ReadonlySet<string | undefined> {
   );
 }
 
+const idDescriptions = { known: "id", none: "no id", unknown: "id unknown" };
+
 function describe(line: LogLine, context: Context): string {
-  const { method = "", of, preview = false, id = "no id", inputs = "no", outputs = "no" } = line;
+  const { method = "", resource, preview = false, inputs = "no", outputs = "no" } = line;
+  const id = idDescriptions[line.idKind ?? "none"];
   const details: string[] = [];
   if (preview) details.push("preview");
   if (method === "Configure") {
@@ -101,7 +111,7 @@ function describe(line: LogLine, context: Context): string {
     details.push(outputs === "given" ? `outputs ${origin(line, context)}` : `${outputs} outputs`);
     if (id !== "id") details.push(id);
   }
-  const name = ofTheProvider.includes(method) || of === undefined ? "" : ` ${of}`;
+  const name = ofTheProvider.includes(method) || resource === undefined ? "" : ` ${resource}`;
   return `${method}${name}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }
 
@@ -111,16 +121,19 @@ function origin({ stamp }: LogLine, { ownStamps: own }: Context): string {
 }
 
 /**
- * Describes the outcome. Empty for a success, except for a Create, Update, Delete or Read that succeeded after
- * Cancel.
+ * Describes the outcome. Empty for a Cancel, and for a success, except for a Create, Update, Delete or Read that
+ * succeeded after Cancel.
  */
-function outcome({ method = "", answer = "lost", afterCancel = false }: Call): string {
+function outcome({ method = "", answer, afterCancel = false }: Call): string {
   const isLate = afterCancel && ["Create", "Update", "Delete", "Read"].includes(method);
   if (method === "Cancel" || (answer === "ok" && !isLate)) return "";
-  return ` → ${answer}${isLate ? ", after Cancel" : ""}`;
+  // A killed process logs no answer.
+  return ` → ${answer ?? "lost"}${isLate ? ", after Cancel" : ""}`;
 }
 
-/** Returns the calls sorted by resource between the calls about the provider, because siblings run at once. */
+/**
+ * Keeps the calls about the provider in place. Sorts the calls between them by resource, because resources run at once.
+ */
 function inOrder(calls: readonly Call[]): string[] {
   const stretches: Call[][] = [[]];
   for (const call of calls) {
@@ -128,20 +141,20 @@ function inOrder(calls: readonly Call[]): string[] {
     else stretches.at(-1)?.push(call);
   }
   return stretches.flatMap((stretch) => {
-    const names = [...new Set(stretch.map(({ of }) => of ?? ""))].sort();
+    const names = [...new Set(stretch.map(({ resource }) => resource ?? ""))].sort();
     return names.flatMap((name) =>
-      stretch.filter(({ of = "" }) => of === name).map(({ text }) => text),
+      stretch.filter(({ resource = "" }) => resource === name).map(({ text }) => text),
     );
   });
 }
 
-/** Returns the call without its resource and its outcome. That is the key of a sentence in recordedCalls.json. */
+/** Returns the call without its resource and outcome. It is the key of a sentence in recordedCalls.json. */
 export function kindOf(text: string): string {
   const [call = ""] = text.split(" → ");
   return call.replace(/^(\w+) [^(]+?(?= \(|$)/, "$1");
 }
 
-/** Returns only the outcome of a call. Undefined for a plain success. */
+/** Returns only the outcome of a described call. Undefined for a plain success. */
 export function answerOf(text: string): string | undefined {
   return text.split(" → ")[1];
 }
