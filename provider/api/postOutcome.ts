@@ -33,8 +33,8 @@ export type PostOutcome =
   /** Whether an instance was made is not known. */
   | { kind: "unclear"; failure: RequestError };
 
-/** The 4xx statuses that don't show whether the service has acted, and 429, whose outcome is `rateLimited`. */
-const unclear4xx: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
+/** The 4xx statuses, other than 429, that don't show whether the service has acted. */
+const unclear4xx: ReadonlySet<number> = new Set([408, 409, 425, 499]);
 
 /**
  * Returns the outcome of a POST that ended with `error`. The transport rejects with the reason of `cancelSignal` only if

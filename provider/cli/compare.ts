@@ -128,8 +128,8 @@ export interface KnownCreates {
 }
 
 /**
- * Says in `note` which pending create has made an instance in no stack, or may have made it, and how the instance gets
- * into a stack. `urn` is the URN of that create's resource, and `isUnderWay` says whether the create's run may still be
+ * For an instance in no stack, says in `note` which pending create made the instance, or may have made it, and how the
+ * instance gets into a stack. `urn` is the URN of that create's resource, and `isUnderWay` says whether the create's run may still be
  * working on it. Returns undefined if there is no such create.
  */
 export function findCreator(
@@ -157,15 +157,14 @@ export function findCreator(
     if (isUnderWay)
       return { urn, isUnderWay, note: `a run may be creating it right now for ${urn}` };
     const upAdvice = `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`;
-    if (!record.id) {
-      const note = `it has the name of a pending create of ${urn}; ${upAdvice}`;
-      return { urn, isUnderWay, note };
-    }
     // `pulumi up` does not resume a create in the stage `replied`, since an engine was sent the id and may have saved it,
     // nor a stateless create, since it has no stack.
     const isResumed = stage !== "replied" && !stateless;
     const how = isResumed ? upAdvice : `to take it over: ${takeOverCommands(record)}`;
-    return { urn, isUnderWay, note: `an earlier run created it for ${urn}; ${how}` };
+    const why = record.id
+      ? `an earlier run created it for ${urn}`
+      : `it has the name of a pending create of ${urn}`;
+    return { urn, isUnderWay, note: `${why}; ${how}` };
   }
   const sameNamed = onlyInStates.filter(isNamed);
   const [first] = sameNamed;
@@ -175,7 +174,7 @@ export function findCreator(
   return { urn: first.urn, isUnderWay: false, note };
 }
 
-/** Returns the fields of an instance that are printed. */
+/** Returns the fields of an instance that every report has. */
 export function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
   return { id, name, status };
 }

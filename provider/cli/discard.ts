@@ -70,7 +70,7 @@ function listPending({ env, print, warn }: Terminal): void {
     if (unlockable) {
       print("  its run may not have ended: files can't be locked here, so this is not known");
     }
-    // The state may have the instance of a create whose id an engine has received (`replied`).
+    // If an engine was sent the instance's id (`replied`), the state may have the instance.
     if (!stateless) {
       print(
         stage === "replied"
