@@ -59,7 +59,7 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   expect(again.output).toContain("1 instance is in the plan. Next: pulumi import --file FILE\n");
   await stack.succeed("stack", "init", "other");
   const other = await stack.type(`'${plugin}' import-plan --base-url ${service.url}`);
-  expect(other.output).toContain("The settings come from stack organization/proj/other.");
+  expect(other.output).toContain("since stack organization/proj/other has no setting of compute");
   expect(other.output).toContain("100 instances managed by stack organization/proj/dev: i-");
 });
 
