@@ -10,7 +10,6 @@ import {
   isUnread,
   outputsOfAccepted,
   outputsOfItem,
-  outputsWithAsserted,
   outputsWithItem,
   previewOutputs,
   markUnfinished,
@@ -113,14 +112,6 @@ test("the types say which outputs may be null", () => {
       .sort(),
   );
   for (const name of optional) expect(properties[name]?.description).toMatch(/\bnull\b/i);
-});
-
-test("inputs that the program asserts are recorded, and no longer count as unread", () => {
-  const imported = outputsOfItem({ id: "i-1", name: "web" }, origin);
-  const news = inputsOf({ userData: new Secret("x") });
-  const outputs = outputsWithAsserted(imported, news, ["flavorId", "userData"]);
-  expect(outputs).toMatchObject({ flavorId: "flavor-1", userData: new Secret("x"), vpcId: null });
-  expect(isUnread("userData", outputs) || !isUnread("vpcId", outputs)).toBe(false);
 });
 
 test("a preview knows the inputs, and nothing that the service adds (G10)", () => {

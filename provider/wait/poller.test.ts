@@ -11,7 +11,7 @@ function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
   const onListing = (_: unknown, problem: string | undefined) => void problems.push(problem);
   return {
-    verdict: session.poller.waitWhileProvisioning(id, { after, signal, onListing }),
+    verdict: session.poller.waitWhileProvisioning(id, { after, settledAt: 0, signal, onListing }),
     problems,
   };
 }
@@ -142,6 +142,7 @@ test("an error in one wait's callback ends neither the poller nor the other wait
   const defect = new Error("defect");
   const broken = world.session.poller.waitWhileProvisioning("i-1", {
     after: 0,
+    settledAt: 0,
     signal: never,
     onListing: () => {
       throw defect;
