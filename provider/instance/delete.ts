@@ -69,7 +69,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   ledger.settleId(settings, id, "gone");
 }
 
-/** Says that the instance still exists, or that this is not known. */
+/** Says that the instance still exists, or why this is not known. */
 export function describeExistence(
   { settings }: Session,
   { id, oldOutputs }: Pick<DeleteRequest, "id" | "oldOutputs">,

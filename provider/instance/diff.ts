@@ -34,8 +34,8 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const { deletePolicy } = session.settings;
   const changed = changedInputs(request);
   if (session.run.stateless) refuseChangeWithoutStack(id, changed);
-  // The engine also calls Diff during a refresh, which replaces nothing, and after the Read of an import (whose outputs have
-  // this session's stamp), where the engine itself refuses a replacement.
+  // The engine also calls Diff during a refresh, which replaces nothing, and after the Read of an import (its stamp is this
+  // session's id), where the engine itself refuses a replacement.
   const isUpdate = session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
   const replacing = replacedInputs(changed);
   if (isUpdate && replacing.length > 0) {
@@ -58,12 +58,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
 }
 
-/**
- * Refuses the change of `pulumi do … patch` and `upsert` without a stack. The engine would call Update, which can change
- * nothing.
- *
- * @throws OperationFailed if there is a change
- */
+/** @throws OperationFailed for a change by `pulumi do` without a stack, where the engine calls Update, which changes nothing */
 function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
   const replaced = replacedInputs(changed).join(", ");
   const asserted = assertedInputs(changed).join(", ");
@@ -79,7 +74,7 @@ function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
   );
 }
 
-/** `isCertain` says that the replacement does not depend on values that are not known yet. */
+/** @param isCertain whether the replacement depends on no value that is not known yet */
 function replacementWarning(
   { settings: { deletePolicy, tokenKind } }: Session,
   { id, oldOutputs }: DiffRequest,
@@ -185,8 +180,7 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
 /**
  * Lets the preview fail before a second server is created, and before a dependent resource is removed.
  *
- * @throws OperationFailed if the Delete would fail or may fail, if the state names another service, token kind or account
- *   than the configuration, or if the token is refused.
+ * @throws OperationFailed if the Delete would fail or may fail
  */
 async function refuseStuckReplacement(
   session: Session,

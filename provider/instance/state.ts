@@ -22,16 +22,10 @@ export const unfinishedKey = "__unfinished";
  */
 export const acceptedKey = "__accepted";
 
-/**
- * The output that is true until a listing has shown the instance. The 202 to the POST may spell the name differently from
- * the list, and that is no drift.
- */
+/** The output that is true until a listing has shown the instance: the 202 may spell the name differently. */
 export const unlistedKey = "__unlisted";
 
-/**
- * The output that is true if the outputs come from a listing alone (import, `.get()`). The service may have a value for an
- * input that is null in them.
- */
+/** The output that is true if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
 const readKey = "__read";
 
 /**
@@ -84,10 +78,7 @@ export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
   return outputsWithItem(propertyMap(unread), item, origin);
 }
 
-/**
- * Whether the outputs do not show the input: after an import, until the program's value is recorded, or if the input was too
- * large for the state of an unfinished instance.
- */
+/** Whether an import could not read the input, or it was too large for the state of an unfinished instance. */
 export function isUnread(name: InputName, outputs: PropertyMap): boolean {
   return (
     !(name in outputs) || (outputs[readKey] === true && reveal(outputs[name] ?? null) === null)

@@ -57,7 +57,6 @@ export function readUserData(inputs: PropertyMap): UserData | undefined {
   return undefined;
 }
 
-/** Whether cloud-init recognizes the format. */
 function isRecognized(bytes: Buffer): boolean {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const text = beginningOf(bytes);
@@ -73,7 +72,6 @@ function beginningOf(bytes: Buffer): string {
   return text.toLowerCase();
 }
 
-/** Says why cloud-init does not recognize the format. */
 function headerProblem({ name, bytes }: UserData): string {
   const text = beginningOf(bytes);
   if (text.startsWith("\ufeff")) {

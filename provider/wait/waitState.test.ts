@@ -64,7 +64,7 @@ test("an instance that is listed no more has left PROVISIONING, and is reported 
 });
 
 test("an instance that was never listed has left PROVISIONING once two PROVISIONING listings lack it", () => {
-  expectResult("notListed", [partial(0, "PROVISIONING", "OFFLINE"), partial(1, "PROVISIONING")]);
+  expectResult("notListed", [partial(0, "PROVISIONING"), partial(1, "PROVISIONING", "OFFLINE")]);
 });
 
 test("a PROVISIONING listing that is not complete proves nothing", () => {
