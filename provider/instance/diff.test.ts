@@ -222,13 +222,24 @@ test.each<[Values, Values, string]>([
   expect(world.service.count("list")).toBe(0);
 });
 
-test("an unchanged instance out of reach is kept, with a warning, and no request is sent", async () => {
+test("an unchanged instance out of reach is kept, with a warning in an update, and no request is sent", async () => {
   const made = existing();
   const world = made.nextRun(propertyMap({ baseUrl: "https://b.example/v2" }));
+  const origin = originToState(made.session.connection.place());
+  const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
+  const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf() };
+  expect((await diffInstance(world.session, sides)).detailed).toEqual({});
+  expect(world.messages.all).toEqual([]);
   expect((await diffOf(world, {}, made)).detailed).toEqual({});
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("instance i-1 is out of reach of this configuration: it lives at"),
   ]);
+  // An Update would have to record the assertion, and would fail.
+  const imported = {
+    oldInputs: propertyMap({ name: "web" }),
+    oldOutputs: propertyMap({ [originKey]: origin }),
+  };
+  expect((await errorOf(diffOf(world, {}, made, imported))).message).toContain("is out of reach");
   expect(world.service.calls).toEqual([]);
 });
 
