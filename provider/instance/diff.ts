@@ -149,7 +149,6 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return isUnread(name, oldOutputs) ? "add" : "add-replace";
   if (after === undefined) return "delete-replace";
-  if (hasUnknown(news[name])) return "update-replace";
   // The service may list another name than was requested. A program that now gives the listed name changes nothing.
   if (name === "name" && after === listedName(oldOutputs)) return undefined;
   if (!isDeepStrictEqual(before, after)) return "update-replace";
