@@ -1,7 +1,4 @@
-/**
- * The functions (getInstance, getInstances, getAccount) and the List call. `provider.ts` calls `invoke` and `list`. They
- * send only GET requests, and do not use Pulumi's state.
- */
+/** The functions (getInstance, getInstances, getAccount) and the List call. They do not use Pulumi's state. */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
@@ -21,14 +18,14 @@ import type {
 import { timeouts, type Session } from "../session/session";
 import { pageOf } from "./paging";
 
-/** The arguments that were given to a function. All arguments are strings. */
+/** The given arguments, which are all strings. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
 
 /** The definition of a function. The schema, the docs and the check of the arguments are made from it. */
 interface FunctionDefinition {
   description: string;
   inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
-  /** Runs the function with arguments that were checked, and returns its outputs. */
+  /** Returns the outputs. The arguments were checked. */
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
 
@@ -44,7 +41,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       name: { type: nonEmptyString.optional(), description: "Hostname of the instance, exactly." },
     },
     async run(session, { id, name }, signal) {
-      const listing = await currentListing(session, signal);
+      const listing = await recentListing(session, signal);
       const found = [...listing.items.values()].filter((item) =>
         id ? item.id === id : item.name === name,
       );
@@ -78,7 +75,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       },
     },
     async run(session, args, signal) {
-      const listing = await currentListing(session, signal);
+      const listing = await recentListing(session, signal);
       const { instances, complete } = instancesOf(listing, args);
       return propertyMap({ instances: instances.map(instanceSummary), complete });
     },
@@ -91,7 +88,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       const { baseUrl, tokenKind } = session.settings;
       const api = await session.connection.api();
       const account = await api.account(signal);
-      // The service's API document does not say what the response contains, so all of it is a secret, as JSON.
+      // The service's API document does not say what the response contains.
       const details = new Secret(JSON.stringify(account ?? null));
       return propertyMap({ tokenKind, baseUrl, details });
     },
@@ -101,8 +98,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
 /**
  * Runs a function, or returns what is wrong with its arguments.
  *
- * @throws OperationFailed if an argument is wrong and `pulumi do` runs the function, since `pulumi do` would not print
- *   returned failures. Any error of the function itself.
+ * @throws OperationFailed for wrong arguments under `pulumi do`, which prints no returned failures. Any error of the function.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const failures = checkArgs(request.token, request.args);
@@ -115,7 +111,7 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
-/** The maximum age of the listing for the second and later pages. It is long, so that one listing serves all pages. */
+/** The maximum age of the listing for the later pages, so that one listing serves all pages. */
 const maxListingAgeMs = 60_000;
 
 /**
@@ -150,11 +146,8 @@ export async function list(session: Session, request: ListRequest): Promise<List
   return { instances: shown, continuationToken: page.continuationToken };
 }
 
-/** Returns the listed instances of the status in `args`, or all. `complete` says whether the service can't have others. */
-function instancesOf(
-  listing: Listing,
-  args: FunctionArgs,
-): { instances: ListItem[]; complete: boolean } {
+/** Returns the listed instances of the status in `args`, or all, and whether the service can't have others. */
+function instancesOf(listing: Listing, args: FunctionArgs) {
   const status = args["status"] as InstanceStatus | undefined;
   const instances = [...listing.items.values()].filter(
     (item) => status === undefined || item.status === status,
@@ -162,8 +155,7 @@ function instancesOf(
   return { instances, complete: isCompleteFor(listing, status ? [status] : []) };
 }
 
-/** Returns a recent listing. Calls that arrive at about the same time share one. */
-function currentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
+function recentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
   return listings.get(listings.recent, signal);
 }
 
@@ -176,7 +168,6 @@ function instanceSummary(item: ListItem): PropertyMap {
   });
 }
 
-/** Returns the arguments that are strings. If `checkArgs` found no failure, these are all that were given. */
 function readArgs(args: PropertyMap): FunctionArgs {
   const given = Object.entries(args).map(([name, value]) => [name, reveal(value)] as const);
   return Object.fromEntries(
@@ -184,10 +175,7 @@ function readArgs(args: PropertyMap): FunctionArgs {
   );
 }
 
-/**
- * Returns what is wrong with the arguments. The engine prints the value of a failure's property, so `property` is empty
- * if the value is secret (G8). A null counts as an argument that was left out.
- */
+/** A failure of a secret argument names no property, because the engine prints its value (G8). */
 function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
   const { inputs } = functions[token];
   const failures: CheckFailure[] = [];

@@ -1,87 +1,63 @@
-/**
- * The definition of an Instance: its inputs, its outputs, and the body of its POST. The Pulumi schema, the
- * checks, the diff and the docs are made from this definition.
- */
+/** The definition of an Instance. The Pulumi schema, the checks, the diff and the docs are made from it. */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
 
-/** Properties of an input that its zod type does not have. */
+/** What an input has besides its zod type. */
 export interface InputTraits {
   description: string;
-  /**
-   * When two values count as the same. "exact": the values are equal. "set": the members are equal, in any
-   * order. "bytes": the decoded bytes are equal, if line endings in UTF-8 are ignored.
-   */
-  comparison: "exact" | "set" | "bytes";
-  /** The value is encrypted in the state, and never printed ("secrets stay secret", G8). */
+  /** Encrypted in the state, and never printed (G8). */
   secret?: true;
 }
 
 const traits = z.registry<InputTraits>();
 
-function input<T extends z.ZodType>(type: T, inputTraits: InputTraits): T {
-  traits.add(type, inputTraits);
-  return type;
-}
-
-/** Returns a new type at each call, because the registry of traits tells inputs apart by their type object. */
+/** Makes a new type for each input, because the registry tells inputs apart by their type object. */
 const nonEmptyString = () => z.string().min(1, { error: "must not be empty" });
 
-/** Whitespace is allowed, because the `base64` command wraps its lines. */
+/** White space is allowed, because the `base64` command wraps its lines. */
 const base64 = z
   .string()
-  .refine((value) => isBase64(value), { error: "must be Base64 (RFC 4648, standard alphabet)" });
+  .refine((value) => z.base64().safeParse(value.replace(/\s/g, "")).success, {
+    error: "must be Base64 (RFC 4648, standard alphabet)",
+  });
 
-function isBase64(value: string): boolean {
-  const compact = value.replace(/\s/g, "");
-  return compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
-}
-
-/** The description of an Instance in the schema and the docs. */
+/** The description of the resource in the schema and the docs. */
 export const instanceDescription =
   "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
   "Instances are billed hourly (not with a test token). The service has no update call, so a " +
   "change to any input replaces the instance; it documents no destroy call either, so see " +
   "`compute:deletePolicy` for what a delete does.";
 
-/**
- * The inputs, which are the fields of the request body (section "POST /v2/instances" of the service's API
- * document). No input can be changed in place.
- */
+/** The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document). */
 export const inputTypes = {
-  name: input(nonEmptyString().optional(), {
-    description:
-      "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
-      "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
-    comparison: "exact",
-  }),
-  flavorId: input(nonEmptyString(), {
+  name: nonEmptyString()
+    .optional()
+    .register(traits, {
+      description:
+        "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
+        "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
+    }),
+  flavorId: nonEmptyString().register(traits, {
     description: "Identifier of the hardware template, which defines CPU, RAM and NVMe storage.",
-    comparison: "exact",
   }),
-  imageId: input(nonEmptyString(), {
+  imageId: nonEmptyString().register(traits, {
     description: "Identifier of the base operating system image.",
-    comparison: "exact",
   }),
-  vpcId: input(nonEmptyString(), {
+  vpcId: nonEmptyString().register(traits, {
     description: "Identifier of the private network (VPC) the instance is attached to.",
-    comparison: "exact",
   }),
-  sshKeys: input(z.array(nonEmptyString()).optional(), {
+  sshKeys: z.array(nonEmptyString()).optional().register(traits, {
     description:
       "IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.",
-    comparison: "set",
   }),
-  userData: input(z.string().optional(), {
+  userData: z.string().optional().register(traits, {
     description:
       "A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.",
-    comparison: "bytes",
     secret: true,
   }),
-  userDataBase64: input(base64.optional(), {
+  userDataBase64: base64.optional().register(traits, {
     description:
       "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
-    comparison: "bytes",
     secret: true,
   }),
 } as const;
@@ -91,18 +67,15 @@ export type InputName = keyof typeof inputTypes;
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
-/**
- * Returns the traits of an input.
- *
- * @throws Error if the input has no traits, which is a defect of this file.
- */
+/** The inputs for the cloud-init script, of which a program may give one. */
+export const scriptInputs = ["userData", "userDataBase64"] as const;
+
+/** Returns the description of an input, and whether it is secret. */
 export function traitsOf(name: InputName): InputTraits {
-  const inputTraits = traits.get(inputTypes[name]);
-  if (!inputTraits) throw new Error(`no traits for ${name}`);
-  return inputTraits;
+  return traits.get(inputTypes[name]) as InputTraits;
 }
 
-/** What the description of an output adds to that of its input, if the service's list does not show the value. */
+/** What the schema adds to the description of an output that the service's list does not show. */
 export const unreadNote =
   "Null after `get`, and after an import until the program sets it, because the service does not show it.";
 
@@ -120,7 +93,7 @@ const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString() });
 /** The inputs as Create receives them. All values are known, and Check has filled in the name. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 
-/** Parses the inputs of a Create. @throws ZodError if they are wrong or incomplete. */
+/** @throws ZodError if the inputs are wrong or incomplete */
 export function parseInstanceArgs(value: unknown): InstanceArgs {
   return instanceArgs.parse(value);
 }
@@ -128,13 +101,13 @@ export function parseInstanceArgs(value: unknown): InstanceArgs {
 /** An output that is not an input. */
 export interface Output {
   description: string;
-  /** The type of the output. Undefined for a string. */
+  /** Undefined for a string. */
   type?: "networks";
-  /** Set if every instance has the output. */
+  /** Set if the output is never null. */
   always?: true;
 }
 
-/** The outputs that are no inputs (section "Resources and their fields"). `state.ts` makes them, mostly from responses. */
+/** The outputs that are no inputs (section "Resources and their fields" of the service's API document). */
 export const outputs: Readonly<Record<string, Output>> = {
   status: {
     description:
@@ -170,11 +143,10 @@ export const networkDescriptions = {
   macAddress: "Hardware address, colon-separated hexadecimal, where the service gives one.",
 } as const;
 
-/** Returns the bytes of the cloud-init script, from the input that is set. Undefined if neither input is set. */
-export function userDataBytes(args: {
-  userData?: string | undefined;
-  userDataBase64?: string | undefined;
-}): Buffer | undefined {
+/** Returns the decoded cloud-init script, or undefined if neither input is set. */
+export function userDataBytes(
+  args: Pick<InstanceArgs, (typeof scriptInputs)[number]>,
+): Buffer | undefined {
   if (args.userData !== undefined) return Buffer.from(args.userData, "utf8");
   if (args.userDataBase64 !== undefined) return Buffer.from(args.userDataBase64, "base64");
   return undefined;

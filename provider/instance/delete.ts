@@ -1,17 +1,17 @@
 /**
- * The Delete call of an Instance, which reports success only if the instance is gone or is meant to stay ("Delete
- * tells the truth", G4). The service documents no destroy call, so `compute:deletePolicy` says what happens:
- * "fail" refuses, "retain" drops the instance from the state and lets it run, and "destroy" sends DELETE
- * (`compute:destroyPath`).
+ * The Delete call of an Instance, which succeeds only if the instance is gone or is meant to stay (G4). The service
+ * documents no destroy call, so `compute:deletePolicy` says what happens: "fail" refuses, "retain" drops the instance from
+ * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { explain, recordedSettingsAdvice, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { originDifference, originFromState } from "../origin";
+import { originFromState } from "../origin";
 import type { DeleteRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import {
+  differenceFrom,
   existenceOf,
   isSameTenant,
   knownInstanceOf,
@@ -22,7 +22,7 @@ import {
 } from "./existence";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says. Leaves an instance alone that this run has taken over.
+ * Deletes an instance as `compute:deletePolicy` says.
  *
  * @throws OperationFailed if the instance lives elsewhere, or if it exists or may exist (unless the policy is "retain" and
  *   there is a state to drop the instance from). RequestError if a listing before the DELETE fails. The error that ended
@@ -32,8 +32,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const { id, urn, oldOutputs } = request;
   const { ledger, settings } = session;
   if (session.creates.hasTakenOver(id)) {
-    // A resource of the program already has the instance. The engine now deletes an older entry of the same instance from
-    // the state, so the instance must stay.
+    // The engine deletes an older entry of the same instance from the state.
     session.ctx.messages.warning(
       `instance ${id} was not destroyed, because this run took it over for a resource of the program`,
       urn,
@@ -70,7 +69,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   ledger.settleId(settings, id, "gone");
 }
 
-/** Says that the instance still exists, or that this is not known. */
+/** Says that the instance still exists, or why this is not known. */
 export function describeExistence(
   { settings }: Session,
   { id, oldOutputs }: Pick<DeleteRequest, "id" | "oldOutputs">,
@@ -83,7 +82,7 @@ export function describeExistence(
   return `instance ${id} still exists${billed}`;
 }
 
-/** Whether the instance is billed. The token kind in the state decides, or the configured one if the state has none. */
+/** The token kind in the state decides, or the configured one if the state has none. */
 function isBilled(outputs: DeleteRequest["oldOutputs"], configuredTokenKind: string): boolean {
   return (originFromState(outputs)?.tokenKind ?? configuredTokenKind) === "live";
 }
@@ -132,12 +131,7 @@ async function destroyInstance(
   }
 }
 
-/**
- * Sends DELETE, and returns whether the service acknowledged it. It returns false after a 404, which means
- * that the instance is gone or that the path is wrong.
- *
- * @throws OperationFailed if the request fails otherwise, or if the operation ends meanwhile.
- */
+/** Returns whether the service acknowledged the DELETE. A 404 means that the instance is gone, or that the path is wrong. */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
   const { api } = await session.connection.open(signal);
   try {
@@ -161,7 +155,6 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
   }
 }
 
-/** Says what ended the operation, as a clause. */
 function endOf(error: Canceled | TimedOut): string {
   return error instanceof TimedOut
     ? `the ${error.seconds} s (customTimeouts) were over`
@@ -170,21 +163,13 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** The time-out, in seconds, of the listing in `lookOnce`. Its result is only used in a warning. */
-const lookSeconds = 10;
-
-/** The sessions in which that listing has failed. Further Deletes of these sessions do not wait for another one. */
+/** The sessions in which `lookOnce` has failed. Further Deletes of these sessions do not wait for another look. */
 const sessionsWithoutLook = new WeakSet<Session>();
 
-/**
- * Drops the instance from the state, and lets it run. The service is only asked so that the warning can be
- * more exact: the Delete succeeds even if the service can't be reached.
- *
- * @throws OperationFailed if the instance belongs to another service, token kind or account, for which another policy may
- *   hold.
- */
+/** Drops the instance from the state, even if the service can't be reached. A look only makes the warning more exact. */
 async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
+  // Another policy may hold elsewhere.
   refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
   if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
@@ -201,10 +186,7 @@ async function retainInstance(session: Session, request: DeleteRequest): Promise
   );
 }
 
-/**
- * Says what happens to an instance that is dropped from the state. An instance of a test token is in the sandbox, and
- * the service removes it after a while.
- */
+/** Says what happens to an instance that is dropped from the state. The service removes those of a test token itself. */
 export function describeRetained(
   outputs: DeleteRequest["oldOutputs"],
   configuredTokenKind: string,
@@ -214,24 +196,23 @@ export function describeRetained(
     : "it stays at the service until its sandbox lifetime is over";
 }
 
-/** Returns what one shared listing shows. "missing" does not prove that the instance is gone (G3). */
+/** Returns what one shared listing shows within 10 s. "missing" is no proof that the instance is gone (G3). */
 async function lookOnce(
   session: Session,
   { id, oldOutputs }: DeleteRequest,
 ): Promise<"listed" | "missing" | "unknown"> {
   if (sessionsWithoutLook.has(session)) return "unknown";
-  using operation = session.operation(lookSeconds);
+  using operation = session.operation(10);
   const { connection, listings, ctx } = session;
   try {
     const { origin } = await connection.open(operation.signal);
     const { recordedOrigin, acceptedAt } = knownInstanceOf(oldOutputs);
-    if (recordedOrigin && originDifference(recordedOrigin, origin)) return "unknown";
+    if (differenceFrom(recordedOrigin, origin)) return "unknown";
     const { items, complete } = await listings.get(listings.recent, operation.signal);
     if (items.has(id)) return "listed";
     const isSettled = settlingEnd(session, acceptedAt) <= ctx.clock.now();
-    const isMissing =
-      complete && isSettled && isSameTenant(session, id, { recordedOrigin, origin, items });
-    return isMissing ? "missing" : "unknown";
+    const isOfTenant = isSameTenant(session, id, items, recordedOrigin, origin);
+    return complete && isSettled && isOfTenant ? "missing" : "unknown";
   } catch (error) {
     sessionsWithoutLook.add(session);
     ctx.messages.debug(`whether ${id} still exists is not known: ${String(error)}`);

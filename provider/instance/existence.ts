@@ -1,11 +1,7 @@
-/**
- * Finds out whether an instance still exists, as far as the listings of the configured token can tell.
- * An instance counts as gone only if that is proven ("nothing is forgotten on weak evidence", G3). Diff,
- * Create, Read, Update, Delete and the command `audit` use this file.
- */
+/** Finds out whether an instance still exists. It counts as gone only if that is proven (G3). */
 import type { ListItem } from "../api/contract";
 import { OperationFailed } from "../errors";
-import { search, type SearchResult } from "../listing/search";
+import { search } from "../listing/search";
 import type { Listing } from "../listing/listing";
 import { originDifference, originFromState, type Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
@@ -15,22 +11,19 @@ import { acceptedKey, stringProperty } from "./state";
 /** What a search for an instance proves. */
 export type Existence =
   | { kind: "found"; item: ListItem }
-  /** `items` are what the last listing has. */
+  /** `items` are those of the last listing. */
   | { kind: "gone"; items: ReadonlyMap<string, ListItem> }
   /**
-   * The search proves nothing. `doubt` says what is in doubt: "listing" if the listing failed, is not complete or has
-   * no stable ids, and "tenant" if the listing may be another tenant's.
+   * Nothing is proven: the listing failed, is not complete or has no stable ids ("listing"), or may be another tenant's
+   * ("tenant").
    */
   | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
 /** What is known of an instance before it is searched for. */
 export interface KnownInstance {
-  /** The service, token and account of the instance, according to the state or to a record of the ledger. */
+  /** The service, token and account, according to the state or to a record of the ledger. */
   recordedOrigin: Origin | undefined;
-  /**
-   * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack
-   * the instance. Undefined if the date is not known, or if the settling time need not be awaited.
-   */
+  /** When the service accepted the instance (ISO 8601). Undefined if that is not known, or settling need not be awaited. */
   acceptedAt: string | undefined;
 }
 
@@ -42,10 +35,7 @@ export function knownInstanceOf(outputs: PropertyMap | undefined): KnownInstance
   };
 }
 
-/**
- * Returns the clock time until which listings may lack an instance that was accepted at this date (ISO
- * 8601). Returns 0 if the date is undefined.
- */
+/** Returns the clock time until which listings may lack an instance that was accepted at this date (ISO 8601). */
 export function settlingEnd(session: Session, acceptedAt: string | undefined): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
@@ -67,9 +57,28 @@ export async function existenceOf(
   const { pollIntervalMs } = session.settings;
   const settledAt = settlingEnd(session, acceptedAt);
   const result = await search(id, session.listings, { pollIntervalMs, settledAt }, signal);
-  const isOfTenant = (items: ReadonlyMap<string, unknown>) =>
-    isSameTenant(session, id, { recordedOrigin, origin, items });
-  return { existence: judgeSearch(session, result, isOfTenant), origin };
+  const unproven = (doubt: "listing" | "tenant", why: string) =>
+    ({ existence: { kind: "unproven", doubt, why }, origin }) as const;
+  switch (result.kind) {
+    case "found":
+      return { existence: result, origin };
+    case "unproven":
+      return unproven("listing", whyNotComplete(session, result.incomplete));
+    case "unstable":
+      return unproven(
+        "listing",
+        "two listings in a row had no id in common, so the ids in the service's listings can't be relied on",
+      );
+    case "gone": {
+      const { items } = result.proof;
+      if (isSameTenant(session, id, items, recordedOrigin, origin))
+        return { existence: { kind: "gone", items }, origin };
+      return unproven(
+        "tenant",
+        "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`",
+      );
+    }
+  }
 }
 
 /**
@@ -77,48 +86,19 @@ export async function existenceOf(
  * token is recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
  */
 export function isSameTenant(
-  session: Session,
+  { state }: Session,
   id: string,
-  listed: {
-    recordedOrigin: Origin | undefined;
-    origin: Origin;
-    items: ReadonlyMap<string, unknown>;
-  },
+  listed: ReadonlyMap<string, unknown>,
+  recorded: Origin | undefined,
+  configured: Origin,
 ): boolean {
-  const { recordedOrigin, origin, items } = listed;
-  if (!recordedOrigin || recordedOrigin.tokenHash === origin.tokenHash) return true;
-  return session.state.showsAnother(items, id, recordedOrigin.tokenHash);
+  return (
+    recorded === undefined ||
+    recorded.tokenHash === configured.tokenHash ||
+    state.showsAnother(listed, id, recorded.tokenHash)
+  );
 }
 
-/** Says what the result of a search proves. Another tenant's listing never proves that an instance is gone. */
-function judgeSearch(
-  session: Session,
-  result: SearchResult,
-  isOfTenant: (listed: ReadonlyMap<string, unknown>) => boolean,
-): Existence {
-  switch (result.kind) {
-    case "found":
-      return result;
-    case "unproven": {
-      const why = whyNotComplete(session, result.incomplete);
-      return { kind: "unproven", doubt: "listing", why };
-    }
-    case "unstable": {
-      const why =
-        "two listings in a row had no id in common, so the ids in the service's listings can't be relied on";
-      return { kind: "unproven", doubt: "listing", why };
-    }
-    case "gone": {
-      const { items } = result.proof;
-      if (isOfTenant(items)) return { kind: "gone", items };
-      const why =
-        "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
-      return { kind: "unproven", doubt: "tenant", why };
-    }
-  }
-}
-
-/** Returns the reason why a listing is not complete, for messages. */
 function whyNotComplete({ settings }: Session, { unreadable }: Listing): string {
   const summary = "the service's listing was not complete";
   if (unreadable > 0)
@@ -128,17 +108,21 @@ function whyNotComplete({ settings }: Session, { unreadable }: Listing): string 
     : `${summary}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
 }
 
-/**
- * Stops an operation on an instance that lives elsewhere (nothing is forgotten on weak evidence: G3).
- *
- * @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one
- */
+/** Says which other service, token kind or account than the configured one is recorded. Undefined if none is. */
+export function differenceFrom(
+  recorded: Origin | undefined,
+  configured: Origin,
+): string | undefined {
+  return recorded && originDifference(recorded, configured);
+}
+
+/** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(
   id: string,
-  recordedOrigin: Origin | undefined,
-  configuredOrigin: Origin,
+  recorded: Origin | undefined,
+  configured: Origin,
 ): void {
-  const difference = recordedOrigin && originDifference(recordedOrigin, configuredOrigin);
+  const difference = differenceFrom(recorded, configured);
   if (!difference) return;
   throw new OperationFailed(
     `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed. Run again with the configuration that the instance was created with.`,

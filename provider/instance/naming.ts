@@ -1,16 +1,11 @@
-/**
- * Generates the name of an instance if the program gives none, and recognizes generated names. Such a
- * name consists of the resource's name, a tag, and four random characters. The tag is the same in every
- * run for the same resource of the same stack. Check, Create and the create protocol use this file.
- */
+/** Generates the name of an instance if the program gives none, and recognizes generated names. */
 import { createHash, randomBytes } from "node:crypto";
 import { logicalName } from "../advice";
 import { reveal, type PropertyMap } from "../propertyValue";
 
 /**
- * Keys of two inputs that record who chose the name. `generatedKey` means that this provider generated
- * the name, and `proposedKey` that the engine proposed it (`pulumi:autonaming`). The value of each is the
- * chosen name, and an input counts only while its value equals the input `name`.
+ * The keys of two inputs that record who chose the name: this provider generated it, or the engine proposed it
+ * (`pulumi:autonaming`). The value is the chosen name, and counts only while it equals the input `name`.
  */
 export const generatedKey = "__generated";
 export const proposedKey = "__proposed";
@@ -31,9 +26,8 @@ const randomLength = 4;
 const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
- * Generates a valid hostname from the resource's logical name, "-", the tag, and four characters that the seed
- * determines. An empty seed is replaced with random bytes, so that two names differ. `scope` is the id of the provider
- * resource.
+ * Generates a valid hostname: the resource's logical name, "-", the tag, and four characters that the seed determines.
+ * Without a seed, they are random. `scope` is the id of the provider resource, or empty if it is not known.
  */
 export function generatedName(urn: string, scope: string, randomSeed: Uint8Array): string {
   const seed = randomSeed.length > 0 ? randomSeed : randomBytes(32);
@@ -41,23 +35,18 @@ export function generatedName(urn: string, scope: string, randomSeed: Uint8Array
 }
 
 /**
- * Returns the tag of a resource of a stack. `pulumi stack rename` does not change the tag. The tag changes if the
- * resource is renamed, gets another type or parent type (even with `aliases`), or uses another provider resource.
- *
- * @param scope the id of the provider resource, which is the same in every run of a stack
+ * Returns the tag of a resource of a stack: four characters that are the same in every run, even after `pulumi stack
+ * rename`. The tag changes if the resource is renamed, gets another type or parent type (even with `aliases`), or uses
+ * another provider resource, whose id is `scope`.
  */
 export function tagOf(urn: string, scope: string): string {
   const types = urn.split("::")[2] ?? "";
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
-/**
- * Whether the listed name ends with "-", this tag and four characters, like each name that was generated with the tag.
- */
+/** Whether the listed name ends like a name that was generated with this tag. */
 export function hasTag(name: string | undefined, tag: string): boolean {
-  if (name === undefined) return false;
-  const suffix = name.slice(-(tagLength + randomLength + 1)).toLowerCase();
-  return suffix.startsWith(`-${tag}`) && /^[a-z2-7]{4}$/.test(suffix.slice(-randomLength));
+  return name !== undefined && new RegExp(`-${tag}[a-z2-7]{${randomLength}}$`, "i").test(name);
 }
 
 /** Returns `length` base-32 characters of the SHA-256 hash of `data`. */
@@ -66,7 +55,7 @@ function base32(data: string | Uint8Array, length: number): string {
   return [...digest.subarray(0, length)].map((byte) => base32Alphabet[byte % 32]).join("");
 }
 
-/** Returns the logical name in lower case, with only the characters that a hostname may have. */
+/** Returns the logical name with only the characters that a hostname may have. */
 function hostnameBase(urn: string): string {
   const base = logicalName(urn)
     .toLowerCase()

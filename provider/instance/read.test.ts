@@ -1,9 +1,9 @@
 /** Tests of Read: refresh, import and `.get()`. */
 import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { originFromState } from "../origin";
+import { originFromState, originKey, originToState } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import { answered, fail, failed } from "../testing/fakeService";
+import { answered, fail } from "../testing/fakeService";
 import {
   acceptedOutputs,
   errorOf,
@@ -32,6 +32,16 @@ const importInstance = ({ session }: Scene) =>
   readInstance(session, { ...common, inputs: undefined, outputs: undefined });
 const get = ({ session }: Scene) =>
   readInstance(session, { ...common, inputs: empty, outputs: empty });
+const anotherToken = { apiToken: new Secret("sk_live_another1") };
+
+/** The outputs right after a 202 with this name, accepted now or at `acceptedAt`. */
+const justAccepted = ({ session, clock }: Scene, name = "web", acceptedAt = clock.date()) =>
+  outputsOfAccepted(
+    inputsOf({ name }),
+    { id: "i-1", name, networks: [] },
+    session.connection.place(),
+    acceptedAt,
+  );
 
 test("a refresh updates status, address and origin, and keeps the rest", async () => {
   const world = scene();
@@ -104,47 +114,43 @@ test("an instance that two listings lack is gone, and the result is empty (G3)",
   expect(world.service.count("list")).toBe(2);
 });
 
-test("listings without a common id prove nothing: the state stays, with one warning (G3)", async () => {
+test.each<[string, (world: Scene) => unknown, string]>([
+  ["lacks it and is not complete", ({ service }) => (service.unreadable = 1), "can't be read"],
+  [
+    "has no id in common with the one before",
+    ({ service }) =>
+      (service.page = () => ({
+        items: [{ id: `i-other-${service.count("list")}` }],
+        hasMore: false,
+        unreadable: 0,
+      })),
+    "no id in common",
+  ],
+  [
+    "is cut off",
+    ({ service }) => {
+      for (let n = 0; n < 150; n++) service.has(`x-${n}`);
+    },
+    "set compute:cursorParameter to its name",
+  ],
+])("if a listing %s, the state stays, with one warning (G3)", async (_what, prepare, words) => {
   const world = scene();
-  let listings = 0;
-  world.service.page = () => {
-    listings++;
-    return { items: [{ id: `i-other-${listings}` }], hasMore: false, unreadable: 0 };
-  };
+  prepare(world);
   const outputs = stateOf(world);
   expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
-  expect(world.messages.warnings).toEqual([expect.stringContaining("no id in common")]);
-  expect(listings).toBe(2);
+  expect(world.messages.warnings).toEqual([expect.stringContaining(words)]);
 });
 
-test("if an incomplete listing lacks the instance, the state stays, with one warning (G3)", async () => {
+test("if the cursor does not help, the warning about the cut-off listing names it", async () => {
+  const world = scene({ cursorParameter: "after" });
+  for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
+  await refresh(world);
+  expect(world.messages.warnings.at(-1)).toContain('even with compute:cursorParameter "after"');
+});
+
+test("if a listing fails, Read fails, and the state stays (G3)", async () => {
   const world = scene();
-  world.service.unreadable = 1;
-  const outputs = stateOf(world);
-  expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
-  expect(world.messages.warnings).toEqual([expect.stringContaining("an item that can't be read")]);
-});
-
-test("the warning about an incomplete listing names the setting that would help (G3)", async () => {
-  for (const [cursorParameter, hint] of [
-    [undefined, "set compute:cursorParameter to its name"],
-    ["after", 'even with compute:cursorParameter "after"'],
-  ] as const) {
-    const world = scene(cursorParameter ? { cursorParameter } : {});
-    for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
-    await refresh(world);
-    expect(world.messages.warnings.at(-1)).toContain(hint);
-  }
-});
-
-test.each([
-  answered(401, "GET"),
-  answered(403, "GET"),
-  answered(500, "GET"),
-  failed("unanswered"),
-  failed("unreadable"),
-])("Read fails, and the state stays: %s (G3)", async (error) => {
-  const world = scene();
+  const error = answered(500, "GET");
   world.service.listFaults.push(fail(error));
   expect(await errorOf(refresh(world))).toBe(error);
 });
@@ -162,12 +168,8 @@ test.each([
 
 test("with another account, Read fails and names both (G3)", async () => {
   const world = scene();
-  const outputs = outputsOfAccepted(
-    inputsOf(),
-    { id: "i-1", networks: [] },
-    { ...world.session.connection.place(), account: "acc-1" },
-    new Date(0),
-  );
+  const origin = { ...world.session.connection.place(), account: "acc-1" };
+  const outputs = propertyMap({ [originKey]: originToState(origin) });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   expect((await errorOf(refresh(world, outputs))).message).toContain(
     "belongs to account acc-1, but the token given now is of account acc-2",
@@ -177,30 +179,21 @@ test("with another account, Read fails and names both (G3)", async () => {
 test("with another token, an instance is gone only if a listing shows another instance recorded with the first token (G3)", async () => {
   const made = scene();
   const outputs = stateOf(made);
-  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  const world = made.nextRun(anotherToken);
+  world.service.has("i-2");
+  world.session.state.observe("i-2", stateOf(world));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
-  world.service.has("i-2");
   world.session.state.observe("i-2", outputs);
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });
 
-test("a listed instance that was recorded with the new token does not prove that the tenant is the same (G3)", async () => {
-  const made = scene();
-  const outputs = stateOf(made);
-  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
-  world.service.has("i-2");
-  world.session.state.observe("i-2", stateOf(world));
-  expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
-  expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
-});
-
 test("with another token, an instance that is listed is found, and its origin renewed", async () => {
   const made = scene();
   const outputs = stateOf(made);
-  const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
+  const world = made.nextRun(anotherToken);
   world.service.has("i-1", { name: "web" });
   const read = await refresh(world, outputs);
   expect(originFromState(read?.outputs)?.tokenHash).toBe(
@@ -243,21 +236,18 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
   );
 });
 
-test("an import has what the list shows, and null for the rest", async () => {
-  const world = scene();
-  world.service.has("i-1", { name: "web" });
-  const read = await importInstance(world);
-  expect(read?.inputs).toEqual({ name: "web" });
-  expect(read?.outputs).toMatchObject({ status: "ACTIVE", networks: [], flavorId: null });
-  expect(world.messages.warnings).toEqual([]);
-});
-
-test("an import of an instance without a status prints nothing about the status", async () => {
-  const world = scene();
-  world.service.has("i-1", { status: undefined });
-  await importInstance(world);
-  expect(world.messages.warnings).toEqual([]);
-});
+test.each(["ACTIVE", undefined])(
+  "an import has what the list shows, and null for the rest (status %s)",
+  async (status) => {
+    const world = scene();
+    world.service.has("i-1", { name: "web", status });
+    const read = await importInstance(world);
+    expect(read?.inputs).toEqual({ name: "web" });
+    const expected = { status: status ?? null, networks: [], flavorId: null };
+    expect(read?.outputs).toMatchObject(expected);
+    expect(world.messages.warnings).toEqual([]);
+  },
+);
 
 test("an import or a get of an unknown id fails, and names the right id if the name was given", async () => {
   const world = scene();
@@ -284,44 +274,11 @@ test("`Instance.get` of an instance that is PROVISIONING succeeds and shows it",
   expect(await get(world)).toMatchObject({ outputs: { status: "PROVISIONING" } });
 });
 
-test("Reads that come together share their listings and one account call (G7)", async () => {
-  const world = scene();
-  for (let n = 0; n < 50; n++) world.service.has(`i-${n}`);
-  const reads = Array.from({ length: 50 }, (_, n) =>
-    readInstance(world.session, {
-      ...common,
-      id: `i-${n}`,
-      inputs: inputsOf(),
-      outputs: stateOf(world),
-    }),
-  );
-  await Promise.all(reads);
-  expect(world.service.calls).toEqual(["account", "list"]);
-});
-
-test("an instance that was just accepted does not count as gone if no listing shows it yet (G1, G3)", async () => {
-  const world = scene();
-  const { session, clock, service } = world;
-  const accepted = { id: "i-1", name: "web", networks: [] };
-  const outputs = markUnfinished(
-    outputsOfAccepted(inputsOf(), accepted, session.connection.place(), clock.date()),
-  );
-  void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
-  const read = await refresh(world, outputs);
-  expect(read?.outputs).toMatchObject({ status: "ACTIVE" });
-});
-
 test("an instance that was listed right after its creation does not count as gone if a replica lags (G1, G3)", async () => {
   const world = scene();
-  const { session, clock, service } = world;
+  const { clock, service } = world;
   service.has("i-1", { name: "web" });
-  const made = outputsOfAccepted(
-    inputsOf(),
-    { id: "i-1", name: "web", networks: [] },
-    session.connection.place(),
-    clock.date(),
-  );
-  const seen = (await refresh(world, made))?.outputs;
+  const seen = (await refresh(world, justAccepted(world)))?.outputs;
   service.instances.delete("i-1");
   await clock.sleep(3000);
   void clock.sleep(40_000).then(() => service.has("i-1", { name: "web" }));
@@ -342,14 +299,7 @@ test("if the list spells the name differently from the 202, that is no drift", a
   const world = scene();
   world.service.has("i-1", { name: "web-main" });
   const inputs = inputsOf({ name: "Web-Main" });
-  const unseen = markUnfinished(
-    outputsOfAccepted(
-      inputs,
-      { id: "i-1", name: "Web-Main", networks: [] },
-      world.session.connection.place(),
-      new Date(0),
-    ),
-  );
+  const unseen = markUnfinished(justAccepted(world, "Web-Main", new Date(0)));
   const read = await refresh(world, unseen, inputs);
   expect(read?.inputs["name"]).toBe("Web-Main");
   expect(read?.outputs["name"]).toBe("web-main");
@@ -363,21 +313,11 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
+  expect(world.session.state.hasId("i-1")).toBe(true);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
   expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
-});
-
-test("outputs with the session's own stamp do not prove that a state held the instance, since they may never have been saved", async () => {
-  const world = scene();
-  world.service.has("i-1", { name: "web" });
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  const read = await importInstance(world);
-  world.session.state.observe("i-1", read?.outputs ?? empty);
-  expect(world.session.state.hasId("i-1")).toBe(true);
-  expect(world.session.state.isProven("i-1")).toBe(false);
-  expect(settled).not.toHaveBeenCalled();
 });
 
 test("a refresh settles the record of an instance that it proves gone, but an import does not", async () => {

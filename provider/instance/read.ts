@@ -1,8 +1,4 @@
-/**
- * The Read call of an Instance, for a refresh, an import and a `.get()`. All Reads that come together share
- * one listing ("waiting costs the same for one as for many", G7). An instance counts as gone only if that is
- * proven ("nothing is forgotten on weak evidence", G3).
- */
+/** The Read call of an Instance, for a refresh, an import and a `.get()`. It drops an instance only if it is proven gone (G3). */
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
@@ -14,8 +10,8 @@ import { inputNames } from "./definition";
 import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
 import { checkStatus, unfinishedInstance } from "./ready";
 import {
+  acceptedKey,
   outputsOfItem,
-  outputsOnceSettled,
   outputsWithItem,
   renamed,
   stringProperty,
@@ -40,20 +36,23 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   switch (existence.kind) {
     case "gone":
       if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
-      // Without a recorded origin (the service and the token), the instance may be another tenant's, and still exist.
+      // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
       if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
       return undefined;
     case "unproven":
       return keepState(session, request, existence.why);
     case "found":
       if (isRefresh(request)) return refresh(session, request, existence.item, origin);
-      return inputs === undefined
-        ? importInstance(session, request, existence.item, origin)
-        : get(request, existence.item, origin);
+      if (inputs === undefined) return importInstance(session, request, existence.item, origin);
+      return {
+        id,
+        inputs: propertyMap({ name: existence.item.name }),
+        outputs: outputsOfItem(existence.item, origin),
+      };
   }
 }
 
-/** Returns the error of an import or a `.get()` of an id that no instance has. A person may have given a name instead. */
+/** Returns the error for an id that no instance has. A person may have given a name instead. */
 function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Origin): NotFound {
   const { baseUrl, tokenKind } = origin;
   const named = [...items.values()].filter(({ name }) => name === id).map((item) => item.id);
@@ -66,7 +65,6 @@ function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Ori
   );
 }
 
-/** Refreshes the inputs and outputs of an instance that the state holds. */
 function refresh(
   session: Session,
   { id, urn, inputs, outputs: before }: ReadRequest & { inputs: PropertyMap; outputs: PropertyMap },
@@ -85,8 +83,8 @@ function refresh(
     name === undefined || hasSameName ? { inputs, outputs: known } : renamed(inputs, known, name);
   const { acceptedAt } = knownInstanceOf(before);
   const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
-  const settled = isSettled ? outputsOnceSettled(state.outputs) : state.outputs;
-  const outputs = outputsWithItem(settled, item, origin);
+  const settled = { ...state.outputs, [acceptedKey]: isSettled ? undefined : acceptedAt };
+  const outputs = outputsWithItem(propertyMap(settled), item, origin);
   const changed = ["status", "ipv4"].filter(
     (name) => stringProperty(before, name) !== stringProperty(outputs, name),
   );
@@ -115,14 +113,8 @@ function importInstance(
   return { id, inputs, outputs };
 }
 
-/** Returns the instance for `.get()`, whatever its status. */
-function get({ id }: ReadRequest, item: ListItem, origin: Origin): ReadResponse {
-  const outputs = outputsOfItem(item, origin);
-  return { id, inputs: propertyMap({ name: item.name }), outputs };
-}
-
 /**
- * Returns the state as it is, for a refresh. No listing shows the instance, but that does not prove that it is gone (G3).
+ * Returns the state as it is, for a refresh.
  *
  * @throws InstanceUnfinished if the state has the instance as unfinished, and OperationFailed if the Read is
  *   not a refresh.

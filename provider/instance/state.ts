@@ -1,6 +1,6 @@
-/** Makes the outputs of an Instance, which is what Pulumi's state holds, from the service's responses. */
+/** Makes the outputs of an Instance, which Pulumi's state holds, from the service's responses. */
 import type { Accepted } from "../api/client";
-import type { ListItem, WireNetwork } from "../api/contract";
+import type { ListItem } from "../api/contract";
 import { originKey, originToState, type Origin } from "../origin";
 import {
   isMap,
@@ -13,47 +13,34 @@ import {
 } from "../propertyValue";
 import { inputNames, outputs as serviceOutputs, type InputName } from "./definition";
 
-/**
- * The key of an output that is true if the instance was not ready when a Create, an Update or a Read ended. Later calls
- * then wait for the instance, so that no created instance is lost (G1).
- */
+/** The output that is true if the instance was not ready when last seen. Later calls then wait for it (G1). */
 export const unfinishedKey = "__unfinished";
 
 /**
- * The key of an output that says when the service accepted the instance (ISO 8601). A Read removes the
- * output after the settling time. Until then, a listing may lack the instance even if an earlier listing
- * has shown it ("nothing is forgotten on weak evidence", G3).
+ * The output that says when the service accepted the instance (ISO 8601). Until the settling time after that is over, a
+ * listing may lack the instance, even if an earlier one has shown it (G3). A Read then removes the output.
  */
 export const acceptedKey = "__accepted";
 
-/**
- * The key of an output that is true until a listing has shown the instance. The 202 (the response to the POST) may spell the
- * name differently from the list, and that difference is no drift.
- */
+/** The output that is true until a listing has shown the instance: the 202 may spell the name differently. */
 export const unlistedKey = "__unlisted";
 
-/**
- * The key of an output that is true if the outputs were made from a listing alone (import, `.get()`). An input that is
- * null in such outputs may be set at the service, which does not show it.
- */
+/** The output that is true if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
 const readKey = "__read";
 
 /**
- * The key of an output that says what an instance was called before it was renamed at the service: the name that the
- * program asked for (`requested`), the name as it was listed (`listed`), and the input before the last rename (`last`),
- * which is another one if the program took over the new name of an earlier rename.
+ * The output that says what an instance was called before it was renamed at the service: the name that the program asked
+ * for (`requested`), the name as it was listed (`listed`), and the input before the last rename (`last`), which differs if
+ * the program took over the new name of an earlier rename.
  */
 const renamedFromKey = "__renamedFrom";
 
-/**
- * Returns every input, or null if it is unset. So the state shows which inputs an instance was created without, and a
- * change is shown before it happens (G5).
- */
+/** Returns every input, with null for those that the instance was created without. */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
   return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
 }
 
-/** Returns the outputs in a preview. Only the inputs and the token kind are known. */
+/** Returns the outputs in the preview of a create. */
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
@@ -69,12 +56,13 @@ export function outputsOfAccepted(
   origin: Origin,
   acceptedAt: Date,
 ): PropertyMap {
-  const networks = accepted.networks.map(networkOutput);
   return propertyMap({
     ...inputsAsOutputs(inputs),
     name: secretLike(inputs["name"], accepted.name ?? inputs["name"]),
     status: accepted.status ?? "PROVISIONING",
-    networks,
+    networks: accepted.networks.map(({ type, ipv4, mac_address: macAddress }) =>
+      propertyMap({ type, ipv4, macAddress }),
+    ),
     privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
     createdAt: accepted.createdAt,
     [acceptedKey]: acceptedAt.toISOString(),
@@ -84,33 +72,20 @@ export function outputsOfAccepted(
   });
 }
 
-/**
- * Returns the outputs from a list item alone (import, `.get()`). What the list does not show is null, except that
- * `networks` is empty.
- */
+/** Returns the outputs from a list item alone (import, `.get()`). What the list does not show is null. */
 export function outputsOfItem(item: ListItem, origin: Origin): PropertyMap {
-  const unknownInputs = inputsAsOutputs(propertyMap({}));
-  return outputsWithItem(
-    propertyMap({ ...unknownInputs, networks: [], [readKey]: true }),
-    item,
-    origin,
-  );
+  const unread = { ...inputsAsOutputs({}), networks: [], [readKey]: true };
+  return outputsWithItem(propertyMap(unread), item, origin);
 }
 
-/**
- * Whether the outputs do not show the value of the input. That is so after an import, until the program's value is recorded,
- * and if the input was too large for the state of an unfinished instance.
- */
+/** Whether an import could not read the input, or it was too large for the state of an unfinished instance. */
 export function isUnread(name: InputName, outputs: PropertyMap): boolean {
   return (
     !(name in outputs) || (outputs[readKey] === true && reveal(outputs[name] ?? null) === null)
   );
 }
 
-/**
- * Returns the outputs updated with what the list shows now, without the marks `unfinishedKey` and `unlistedKey`. If the
- * instance is not ready, the caller sets the first mark again.
- */
+/** Returns the outputs updated with what the list shows now, and marked as finished. */
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
     ...markFinished(outputs),
@@ -129,8 +104,8 @@ export function markUnfinished(outputs: PropertyMap): PropertyMap {
 }
 
 /**
- * Removes the mark of `markUnfinished`, since the instance is ready. Outputs that are not known become null: previews
- * show an output without a key as unknown, as if the next `pulumi up` were to find it out.
+ * Removes the mark of `markUnfinished`. Outputs that are not known become null, because previews show an output without a
+ * key as unknown, as if the next `pulumi up` were to find it out.
  */
 export function markFinished(outputs: PropertyMap): PropertyMap {
   const optional = Object.keys(serviceOutputs).filter((name) => !serviceOutputs[name]?.always);
@@ -141,16 +116,6 @@ export function markFinished(outputs: PropertyMap): PropertyMap {
   });
 }
 
-/** Returns the outputs in the preview of a wait for an unfinished instance, which finds out its status and address. */
-export function previewOfWait(outputs: PropertyMap): PropertyMap {
-  return propertyMap({ ...outputs, status: Unknown.value, ipv4: Unknown.value });
-}
-
-/** Removes the date of acceptance, since the settling time is over. */
-export function outputsOnceSettled(outputs: PropertyMap): PropertyMap {
-  return propertyMap({ ...outputs, [acceptedKey]: undefined });
-}
-
 /** Returns the name as the list shows it. Undefined until a listing has shown the instance. */
 export function listedName(outputs: PropertyMap): string | undefined {
   return outputs[unlistedKey] === true ? undefined : stringProperty(outputs, "name");
@@ -158,9 +123,7 @@ export function listedName(outputs: PropertyMap): string | undefined {
 
 /**
  * Returns the state of an instance that was renamed at the service. The listed name becomes the input, so that the next
- * preview shows a change. An instance that was renamed back gets its old input again.
- *
- * @param outputs The outputs in the state, which have the name as it was listed before.
+ * preview shows a change. An instance that was renamed back gets its old input again. `outputs` have the former name.
  */
 export function renamed(
   inputs: PropertyMap,
@@ -181,7 +144,7 @@ export function renamed(
   };
 }
 
-/** Whether this is the name that the program asked for before the instance was renamed at the service. */
+/** Whether the program asked for this name before the instance was renamed at the service. */
 export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undefined): boolean {
   const { [renamedFromKey]: renamedFrom } = outputs;
   if (!isMap(renamedFrom)) return false;
@@ -191,28 +154,8 @@ export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undef
   });
 }
 
-/** Adds the inputs in `names` to the outputs of an imported instance, with the values that the program asserts. */
-export function outputsWithAsserted(
-  outputs: PropertyMap,
-  news: PropertyMap,
-  names: readonly InputName[],
-): PropertyMap {
-  return propertyMap({
-    ...outputs,
-    ...Object.fromEntries(names.map((name) => [name, news[name]])),
-  });
-}
-
-/** Returns the property without its secrecy if it is a string, and undefined otherwise. */
+/** Returns the property without its secrecy, or undefined if it is not a string. */
 export function stringProperty(map: PropertyMap | undefined, key: string): string | undefined {
   const value = reveal(map?.[key] ?? null);
   return typeof value === "string" ? value : undefined;
-}
-
-function networkOutput(network: WireNetwork): PropertyMap {
-  return propertyMap({
-    type: network.type,
-    ipv4: network.ipv4,
-    macAddress: network.mac_address,
-  });
 }

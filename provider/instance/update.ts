@@ -1,21 +1,12 @@
-/**
- * The Update call of an Instance. It finishes a wait that ended too early, and records the inputs that a
- * program asserts of an imported instance.
- */
+/** The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts. */
 import { OperationFailed } from "../errors";
-import { propertyMap, type PropertyMap } from "../propertyValue";
+import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { assertedInputs, changedInputs } from "./diff";
 import { existenceOf, knownInstanceOf } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
-import {
-  outputsWithAsserted,
-  outputsWithItem,
-  previewOfWait,
-  stringProperty,
-  unfinishedKey,
-} from "./state";
+import { outputsWithItem, stringProperty, unfinishedKey } from "./state";
 
 /**
  * Returns the new outputs.
@@ -36,11 +27,13 @@ export async function updateInstance(
       urn,
     );
   }
-  const withAsserted = (known: PropertyMap) => outputsWithAsserted(known, news, asserted);
   if (request.preview) {
-    const known = outputs[unfinishedKey] === true ? previewOfWait(outputs) : outputs;
-    return propertyMap({ ...withAsserted(known), ...news });
+    const isWait = outputs[unfinishedKey] === true;
+    const foundOut = isWait ? { status: Unknown.value, ipv4: Unknown.value } : {};
+    return propertyMap({ ...outputs, ...foundOut, ...news });
   }
+  const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
+  const withAsserted = (known: PropertyMap) => propertyMap({ ...known, ...assertedInOutputs });
 
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(outputs);

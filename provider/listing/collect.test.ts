@@ -48,36 +48,28 @@ test("with a cursor that the service supports, all pages are fetched", async () 
   fake.cursorParameter = "starting_after";
   const { complete, items, cursorProblems } = await collectFrom(fake, "starting_after");
   expect(fake.calls).toEqual(["list", "list after i-100", "list after i-200"]);
-  expect(complete).toBe(true);
-  expect(items.size).toBe(250);
-  expect(cursorProblems).toEqual([]);
+  expect([complete, items.size, cursorProblems]).toEqual([true, 250, []]);
 });
 
-test("an ignored cursor is reported, and the instances are listed by status instead", async () => {
-  const fake = service(150);
-  const { complete, cursorProblems } = await collectFrom(fake, "starting_after");
-  expect(complete).toBe(false);
-  expect(cursorProblems).toEqual(["a page repeated instances of an earlier page"]);
-  expect(fake.calls.slice(2)).toEqual(["list PROVISIONING", "list ACTIVE", "list OFFLINE"]);
-});
+const page = (items: { id: string }[], hasMore = false) => ({ items, hasMore, unreadable: 0 });
+let pageCount = 0;
+const repeated = "a page repeated instances of an earlier page";
+const empty = "a page had no readable instance, although more were promised";
+const endless = "the list had not ended after 500 pages";
 
-test("pages that overlap prove nothing, but their instances are in the listing", async () => {
+test.each<[string, FakeService["page"], string, number]>([
+  ["is ignored", undefined, repeated, 100],
+  ["leads to an overlap", () => page([{ id: "i-100" }, { id: "i-150" }]), repeated, 101],
+  // The parameter may mean something else to the service.
+  ["leads to an empty page before the end", () => page([]), empty, 100],
+  ["never ends", () => page([{ id: `p-${pageCount++}` }], true), endless, 599],
+])("a cursor that %s is reported, and proves nothing (G3)", async (_what, after, problem, seen) => {
   const fake = service(150);
-  fake.page = ({ cursor, status }) =>
-    cursor && !status
-      ? { items: [...fake.instances.values()].slice(99), hasMore: false, unreadable: 0 }
-      : undefined;
-  const { complete, items } = await collectFrom(fake, "starting_after");
-  expect(complete).toBe(false);
-  expect(items.size).toBe(150);
-});
-
-test("an empty page, although the service promised more, proves nothing, since the cursor may be wrong (G3)", async () => {
-  const fake = service(150);
-  fake.page = ({ cursor }) => (cursor ? { items: [], hasMore: false, unreadable: 0 } : undefined);
-  const { complete, cursorProblems } = await collectFrom(fake, "offset");
-  expect(complete).toBe(false);
-  expect(cursorProblems).toEqual(["a page had no readable instance, although more were promised"]);
+  fake.page = (query) => (query.cursor ? after?.(query) : undefined);
+  const { complete, cursorProblems, items } = await collectFrom(fake, "starting_after");
+  expect([complete, items.size, cursorProblems]).toEqual([false, seen, [problem]]);
+  // The instances are listed by status instead.
+  expect(fake.calls.slice(-3)).toEqual(["list PROVISIONING", "list ACTIVE", "list OFFLINE"]);
 });
 
 test("if the service refuses the cursor with a 400, the instances are listed by status", async () => {
@@ -97,25 +89,11 @@ test.each([answered(401, "GET"), answered(403, "GET"), answered(500, "GET"), fai
   },
 );
 
-test("paging stops at a service that always promises more, and the listing proves nothing", async () => {
-  const fake = service(1);
-  let page = 0;
-  fake.page = ({ status }) =>
-    status ? undefined : { items: [{ id: `p-${page++}` }], hasMore: true, unreadable: 0 };
-  const { complete, cursorProblems } = await collectFrom(fake, "starting_after");
-  expect(complete).toBe(false);
-  expect(cursorProblems).toEqual(["the list had not ended after 500 pages"]);
-});
-
 test("an unreadable item does not hide the other items, but the listing proves no absence (G3)", async () => {
   const fake = service(3);
   fake.unreadable = 1;
   const { complete, unreadable, items } = await collectFrom(fake);
-  expect({ complete, unreadable, seen: items.size }).toEqual({
-    complete: false,
-    unreadable: 1,
-    seen: 3,
-  });
+  expect([complete, items.size, unreadable]).toEqual([false, 3, 1]);
 });
 
 test("a first page without readable items has no id for the cursor", async () => {

@@ -1,8 +1,6 @@
 /**
- * Fetches one listing, as complete as the service allows. The first request has no filter. If the service has
- * more instances, the following pages are fetched with the cursor, if one is configured. If that does not list
- * everything, one request for each status finds more instances, but the listing then never proves that an
- * instance is absent (G3).
+ * Fetches one listing: without a filter, in pages if the service has a cursor. If that does not list everything, one request
+ * for each status finds more instances, but then the listing never proves that an instance is absent (G3).
  */
 import type { ComputeApi, Page } from "../api/client";
 import type { ListItem } from "../api/contract";
@@ -10,17 +8,14 @@ import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ListingContent } from "./listing";
 
-/**
- * The statuses in the order of an instance's life. An instance whose status changes between two requests is then
- * listed twice rather than missed.
- */
+/** The order of an instance's life. One whose status changes between two requests is then listed twice, not missed. */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];
 
-/** The maximum number of pages with a cursor, in case the service always promises another page. */
+/** In case the service always promises another page. */
 const maxPages = 500;
 
 interface CollectOptions {
-  /** The setting `compute:cursorParameter`. Undefined if none is configured. */
+  /** `compute:cursorParameter` */
   cursorParameter: string | undefined;
   /** Called with the reason if the cursor did not list everything. */
   onCursorFailed: (reason: string) => void;
@@ -29,8 +24,7 @@ interface CollectOptions {
 /**
  * Fetches one listing (section "GET /v2/instances" of the service's API document).
  *
- * @throws RequestError if a request fails, unless the service refuses the cursor
- * @throws the reason of `signal`
+ * @throws RequestError if a request fails, unless the service refuses the cursor, and the reason of `signal`
  */
 export async function collect(
   api: Pick<ComputeApi, "listPage">,
@@ -70,10 +64,7 @@ export async function collect(
   return { items, complete: isComplete && unreadable === 0, unreadable, completeStatuses };
 }
 
-/**
- * Fetches pages to the end, as long as each page has only new instances. Resolves to the problem if there is one,
- * or to undefined if everything was listed.
- */
+/** Fetches pages to the end, as long as each has only new instances. Resolves to the problem if there is one. */
 async function followCursor(
   first: Page,
   listAfter: (lastId: string) => Promise<Page>,
@@ -98,10 +89,7 @@ async function followCursor(
   return `the list had not ended after ${maxPages} pages`;
 }
 
-/**
- * Whether the service refused the cursor. A 401 or 403 refuses the token instead, and a transient error refuses
- * nothing.
- */
+/** A 401 or 403 refuses the token instead, and a transient error refuses nothing. */
 function isCursorRefused(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
   return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;

@@ -1,32 +1,27 @@
-/**
- * Listings of the service's instances, and the source that fetches them. Callers that ask at the same time share
- * one listing, so that many operations cost few requests (G7).
- */
+/** Fetches listings of the service's instances. Callers that ask at the same time share one (G7). */
 import { raceAbort } from "../abort";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Clock } from "../clock";
 
 /** The instances in one listing, and what it proves (section "List envelope" of the service's API document). */
 export interface ListingContent {
-  /** The listed instances by id. */
+  /** By id. */
   readonly items: ReadonlyMap<string, ListItem>;
-  /** Whether the listing has no filter and no gap. Only such a listing can prove that an instance is absent (G3). */
+  /** Whether every instance is listed. Only such a listing can prove that an instance is absent (G3). */
   readonly complete: boolean;
   /** How many items could not be read. Each of them may be any instance. */
   readonly unreadable: number;
-  /** The statuses of which every instance is listed. Empty for a complete listing, which lists every instance. */
+  /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<InstanceStatus>;
 }
 
 /** A listing, and when it was fetched. */
 export interface Listing extends ListingContent {
-  /**
-   * The mark of the listing's begin, a number in the order of the session's listings and writes (`ListingSource.mark`).
-   */
+  /** The mark (`ListingSource.mark`) of the listing's begin. */
   readonly beginMark: number;
-  /** The clock time at which the listing's first request began. */
+  /** The clock time before the first request. */
   readonly begunAt: number;
-  /** The clock time at which the listing's last response had arrived. */
+  /** The clock time after the last response. */
   readonly endedAt: number;
 }
 
@@ -39,7 +34,7 @@ export function isCompleteFor(
   return complete || (statuses.length > 0 && statuses.every(isListed));
 }
 
-/** How new a listing has to be. A field that is left out requires nothing. */
+/** How new a listing has to be. */
 export interface ListingRequirement {
   /** The listing has to begin after this mark (`ListingSource.mark`). */
   after?: number;
@@ -47,10 +42,7 @@ export interface ListingRequirement {
   notBefore?: number;
 }
 
-/**
- * In milliseconds, how long ago a shared listing may have begun that a Read, a function or a create's first baseline
- * uses.
- */
+/** The age, in milliseconds, of the oldest listing that a Read, a function or a create's first baseline uses. */
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
@@ -59,17 +51,11 @@ export class ListingSource {
   readonly #clock: Clock;
   readonly #signal: () => AbortSignal;
   #lastMark = 0;
-  /** The mark of the last write. */
   #lastWrite = 0;
   #latest: Listing | undefined;
-  /** The listing that is being fetched now. */
   #underWay: (Pick<Listing, "beginMark" | "begunAt"> & { listing: Promise<Listing> }) | undefined;
 
-  /**
-   * @param fetchListing fetches one listing
-   * @param signal returns the signal that ends a listing. The signal is the session's, since the end of one
-   *   caller must not end a listing that other callers share.
-   */
+  /** `signal` is the session's: the end of one caller must not end a listing that other callers share. */
   constructor(
     fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
     clock: Clock,
@@ -80,14 +66,12 @@ export class ListingSource {
     this.#signal = signal;
   }
 
-  /**
-   * Returns the next mark. Marks number the begins of the session's listings and the ends of its writes in their order.
-   */
+  /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
   mark(): number {
     return ++this.#lastMark;
   }
 
-  /** Marks a write that has ended, or whose outcome is open. Listings with a lower mark need not show the write. */
+  /** Marks the end of a write. Listings with a lower mark need not show the write. */
   markWrite(): number {
     this.#lastWrite = this.mark();
     return this.#lastWrite;
@@ -98,12 +82,12 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** The requirement of a Read and the like: begun at most `recentMs` ago, and after the session's last write (G3). */
+  /** The requirement of a Read and the like (G3). */
   get recent(): ListingRequirement {
     return this.noOlderThan(recentMs);
   }
 
-  /** The requirement of a listing that began at most `ageMs` milliseconds ago, and after the session's last write. */
+  /** Requires that the listing began at most `ageMs` milliseconds ago, and after the session's last write. */
   noOlderThan(ageMs: number): ListingRequirement {
     return { after: this.#lastWrite, notBefore: this.#clock.now() - ageMs };
   }

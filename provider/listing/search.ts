@@ -1,17 +1,11 @@
-/**
- * Finds out from listings whether an instance exists. An instance counts as gone only with proof (G3).
- * `instance/existence.ts` uses this search.
- */
+/** Finds out from listings whether an instance exists. */
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";
 
 /** What the listings show about one instance. */
 export type SearchResult =
   | { kind: "found"; item: ListItem }
-  /**
-   * Two complete listings in a row lack the instance. The second began at least a poll interval after the first ended,
-   * and not before `settledAt`.
-   */
+  /** Two complete listings in a row, a poll interval apart, lack the instance, the second not before `settledAt` (G3). */
   | { kind: "gone"; proof: Listing }
   /** A listing lacks the instance, but the listing is not complete and so proves nothing. */
   | { kind: "unproven"; incomplete: Listing }
@@ -19,8 +13,7 @@ export type SearchResult =
   | { kind: "unstable" };
 
 /**
- * Looks for the instance in listings that began after the session's last write, until one of the results is
- * certain.
+ * Looks for the instance in listings that began after the session's last write.
  *
  * @throws the error of a failed listing, or the reason of `signal`
  */

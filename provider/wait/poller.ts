@@ -1,7 +1,4 @@
-/**
- * Waits for the instances in PROVISIONING. Each look of the poller fetches one listing and shows the listing to all
- * waits, so that many waits cost few requests (G7). All waits of a session use one poller.
- */
+/** Waits for the instances in PROVISIONING. Each look fetches one listing, and shows it to all waits of the session (G7). */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
@@ -9,29 +6,29 @@ import type { Clock } from "../clock";
 import type { Listing, ListingSource } from "../listing/listing";
 import { WaitState, type WaitResult } from "./waitState";
 
-/** The wait for one instance. */
-interface Wait {
-  /** The clock time at which the wait began. */
-  startedAt: number;
-  /** Listings that did not begin after this mark (`ListingSource.mark`) are ignored. */
-  afterMark: number;
-  state: WaitState;
+interface WaitOptions {
+  /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
+  after: number;
+  /** The clock time until which a listing may lack the instance. */
+  settledAt: number;
+  signal: AbortSignal;
   /** Called after each look with the listing, or with the message of a transient error. */
   onListing: (listing: Listing | undefined, problem: string | undefined) => void;
+}
+
+interface Wait extends Pick<WaitOptions, "after" | "onListing"> {
+  /** The clock time at which the wait began. */
+  startedAt: number;
+  state: WaitState;
   resolve: (result: WaitResult) => void;
   reject: (error: unknown) => void;
 }
 
-/**
- * When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once.
- */
+/** When the first looks are due after the start of the newest wait. An instance of a test token may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
-/**
- * Looks may use this part of the rate limit of GET, unless a look would then have to wait longer than the poll
- * interval.
- */
+/** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
 
 /** Waits for the instances of one session. */
@@ -39,15 +36,14 @@ export class Poller {
   readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
-  /** How long the poller pauses for each request of a look, so that looks keep to their share of the rate limit. */
+  /** How long the poller pauses for each request of a look, to keep to its share of the rate limit. */
   readonly #msPerRequest: number;
   readonly #waits = new Set<Wait>();
   #isRunning = false;
-  /** The clock time of the next look. */
+  /** A clock time. */
   #nextLook = Infinity;
-  /** The clock time until which the poller pauses so that looks keep to their share of the rate limit. */
+  /** The clock time until which the poller pauses to keep to its share of the rate limit. */
   #earliestLook = 0;
-  /** Ends the pause between two looks. */
   #pause = new AbortController();
 
   constructor(
@@ -68,23 +64,12 @@ export class Poller {
    *
    * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
    */
-  async waitWhileProvisioning(
-    id: string,
-    options: {
-      /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
-      after: number;
-      /** The clock time until which a listing may lack the instance. */
-      settledAt?: number;
-      signal: AbortSignal;
-      /** Called after each look with the listing, or with the message of a transient error. */
-      onListing: Wait["onListing"];
-    },
-  ): Promise<WaitResult> {
+  async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
     const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
-    const { after, settledAt = 0, signal, onListing } = options;
+    const { after, settledAt, signal, onListing } = options;
     const state = new WaitState(id, this.#pollIntervalMs, settledAt);
     const startedAt = this.#clock.now();
-    const wait: Wait = { startedAt, afterMark: after, state, onListing, resolve, reject };
+    const wait: Wait = { after, onListing, startedAt, state, resolve, reject };
     this.#waits.add(wait);
     // The new wait may need an earlier look than the poller has planned for the other waits.
     this.#nextLook = Math.min(this.#nextLook, this.#nextLookFor(startedAt));
@@ -99,7 +84,7 @@ export class Poller {
     }
   }
 
-  /** Looks, and pauses between two looks, until no wait is left. Does nothing if an earlier call does so already. */
+  /** Looks until no wait is left, unless an earlier call does so already. */
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -122,9 +107,8 @@ export class Poller {
   }
 
   /**
-   * Returns the clock time of the next look if the newest wait started at `startedAt`. The first looks are quick.
-   * Later looks follow after a tenth of the wait's duration so far, but after at least `minPauseMs` and at most the
-   * poll interval. A look is later if looks would otherwise exceed their share of the rate limit.
+   * Returns the clock time of the next look. After the first quick looks, the pause is a tenth of what the newest wait has
+   * lasted so far, but at least `minPauseMs` and at most the poll interval.
    */
   #nextLookFor(startedAt: number): number {
     const now = this.#clock.now();
@@ -150,7 +134,7 @@ export class Poller {
       return 1;
     }
     this.#forEachWait((wait) => {
-      if (listing.beginMark <= wait.afterMark) return;
+      if (listing.beginMark <= wait.after) return;
       wait.onListing(listing, undefined);
       const result = wait.state.judge(listing);
       if (result) wait.resolve(result);
@@ -159,10 +143,7 @@ export class Poller {
     return listing.complete ? pages : pages + instanceStatuses.length;
   }
 
-  /**
-   * Calls `action` for every wait. An error ends only the wait in question, so that no other created instance is
-   * lost (G1).
-   */
+  /** An error ends only the wait in question, so that no other created instance is lost (G1). */
   #forEachWait(action: (wait: Wait) => void): void {
     for (const wait of this.#waits) {
       try {

@@ -4,127 +4,82 @@ import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
 import { WaitState, type WaitResult } from "./waitState";
 
-let order = 0;
-/** A complete listing at this clock time. With a `status`, the listing has the instance i-1. */
-function listing(
-  at: number,
-  more: Partial<Listing> & { status?: string | undefined } = {},
-): Listing {
-  const { status, ...rest } = more;
-  const item: ListItem = { id: "i-1", name: "web", status };
+/** A complete listing at this clock time. With an `item`, the listing has it as the instance i-1. */
+function listing(at: number, item?: Partial<ListItem>, more: Partial<Listing> = {}): Listing {
   return {
-    beginMark: ++order,
+    beginMark: 1,
     begunAt: at,
     endedAt: at,
-    items: new Map("status" in more ? [["i-1", item]] : []),
+    items: new Map(item && [["i-1", { id: "i-1", ...item }]]),
     complete: true,
     unreadable: 0,
     completeStatuses: new Set(),
-    ...rest,
+    ...more,
   };
 }
-/** A listing that is not complete. Only these statuses are listed completely. */
+/** A listing without the instance that is not complete. Only these statuses are listed completely. */
 const partial = (at: number, ...statuses: InstanceStatus[]) =>
-  listing(at, { complete: false, completeStatuses: new Set(statuses) });
-/** Returns what each of these listings proves, without a settling time. */
-const kindsOf = (...listings: Listing[]) => kindsWithSettling(0, ...listings);
-/** Like `kindsOf`, but with a settling time that ends at `settledAt`. */
-function kindsWithSettling(
-  settledAt: number,
-  ...listings: Listing[]
-): (WaitResult["kind"] | undefined)[] {
+  listing(at, undefined, { complete: false, completeStatuses: new Set(statuses) });
+const provisioning = (at: number) => listing(at, { status: "PROVISIONING" });
+
+/** Checks that the last listing proves this, and that the listings before it prove nothing. */
+function expectResult(
+  kind: WaitResult["kind"] | undefined,
+  listings: Listing[],
+  settledAt = 0,
+): void {
   const state = new WaitState("i-1", 3000, settledAt);
-  return listings.map((it) => state.judge(it)?.kind);
+  const results = listings.map((it) => state.judge(it)?.kind);
+  expect(results).toEqual([...listings.slice(1).map(() => undefined), kind]);
 }
 
 test.each(["ACTIVE", "OFFLINE", "REBOOTING"])(
   "an instance with status %s has left PROVISIONING",
-  (status) => {
-    expect(kindsOf(listing(0, { status }))).toEqual(["provisioned"]);
-  },
+  (status) => expectResult("provisioned", [listing(0, { status })]),
 );
 
 test("an instance in PROVISIONING, or without a status, is waited for", () => {
-  expect(
-    kindsOf(listing(0, { status: "PROVISIONING" }), listing(9000, { status: undefined })),
-  ).toEqual([undefined, undefined]);
+  expectResult(undefined, [provisioning(0), listing(9000, {})]);
 });
 
 test("an instance that was never listed is not gone, but may still appear (G3)", () => {
-  expect(kindsOf(listing(0), listing(5000), listing(10_000))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expectResult(undefined, [listing(0), listing(5000), listing(10_000)]);
 });
 
 test("a listed instance is gone once two complete listings a poll interval apart lack it (G3)", () => {
-  const seen = listing(0, { status: "PROVISIONING" });
-  expect(kindsOf(seen, listing(1000), listing(2000), listing(4000))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    "deleted",
-  ]);
+  expectResult("deleted", [provisioning(0), listing(1000), listing(2000), listing(4000)]);
 });
 
 test("the proof starts again after a listing that is not complete or has the instance (G3)", () => {
-  const seen = listing(0, { status: "PROVISIONING" });
-  const again = listing(2000, { status: "PROVISIONING" });
-  expect(kindsOf(seen, listing(1000), again, listing(5000))).not.toContain("deleted");
-  expect(kindsOf(seen, listing(1000), partial(2000), listing(5000))).not.toContain("deleted");
+  for (const between of [provisioning(2000), partial(2000)]) {
+    expectResult(undefined, [provisioning(0), listing(1000), between, listing(5000)]);
+  }
 });
 
-test("a listed instance that a complete PROVISIONING listing lacks has left PROVISIONING", () => {
-  const seen = listing(0, { complete: false, status: "PROVISIONING" });
-  expect(kindsOf(seen, partial(1000, "PROVISIONING"))).toEqual([undefined, "notListed"]);
-});
-
-test("an instance that is not listed any more is reported as it was last listed", () => {
+test("an instance that is listed no more has left PROVISIONING, and is reported as it was last listed", () => {
   const state = new WaitState("i-1", 3000, 0);
-  state.judge(listing(0, { complete: false, status: "PROVISIONING" }));
-  const verdict = state.judge(partial(1000, "PROVISIONING"));
-  expect(verdict).toMatchObject({ kind: "notListed", lastSeen: { id: "i-1", name: "web" } });
+  state.judge(listing(0, { name: "web" }));
+  const result = state.judge(partial(1000, "PROVISIONING"));
+  expect(result).toMatchObject({ kind: "notListed", lastSeen: { id: "i-1", name: "web" } });
 });
 
 test("an instance that was never listed has left PROVISIONING once two PROVISIONING listings lack it", () => {
-  const lacking = () => partial(1000, "PROVISIONING", "OFFLINE");
-  expect(kindsOf(lacking(), lacking())).toEqual([undefined, "notListed"]);
+  expectResult("notListed", [partial(0, "PROVISIONING"), partial(1, "PROVISIONING", "OFFLINE")]);
 });
 
 test("a PROVISIONING listing that is not complete proves nothing", () => {
-  expect(kindsOf(partial(0, "ACTIVE"), partial(1, "ACTIVE"), partial(2))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expectResult(undefined, [partial(0, "ACTIVE"), partial(1, "ACTIVE"), partial(2)]);
 });
 
 test("an instance is waited for if every status is listed completely", () => {
-  const all = () => partial(0, "PROVISIONING", "ACTIVE", "OFFLINE");
-  expect(kindsOf(all(), all(), all())).toEqual([undefined, undefined, undefined]);
+  const all = (at: number) => partial(at, "PROVISIONING", "ACTIVE", "OFFLINE");
+  expectResult(undefined, [all(0), all(1), all(2)]);
 });
 
-test("before the settling time is over, absence from PROVISIONING proves nothing", () => {
-  const lackingAt = (at: number) => partial(at, "PROVISIONING");
-  const early = [lackingAt(1000), lackingAt(5000), lackingAt(59_999)];
-  expect(kindsWithSettling(60_000, ...early, lackingAt(60_000), lackingAt(63_000))).toEqual([
-    ...[undefined, undefined, undefined, undefined],
-    "notListed",
-  ]);
-  const seen = listing(0, { complete: false, status: "PROVISIONING" });
-  expect(kindsWithSettling(60_000, seen, ...early, lackingAt(60_000))).toEqual([
-    ...[undefined, undefined, undefined, undefined],
-    "notListed",
-  ]);
-});
-
-test("before the settling time is over, an instance is not gone, since a replica may lag (G3)", () => {
-  const seen = listing(0, { status: "PROVISIONING" });
-  const early = [listing(1000), listing(30_000), listing(59_000)];
-  expect(kindsWithSettling(60_000, seen, ...early)).not.toContain("deleted");
-  expect(kindsWithSettling(60_000, seen, ...early, listing(60_000), listing(63_000))).toEqual([
-    ...[undefined, undefined, undefined, undefined, undefined],
-    "deleted",
-  ]);
+test("before the settling time is over, an absence proves nothing, since a replica may lag (G3)", () => {
+  const partials = [1000, 59_999, 60_000].map((at) => partial(at, "PROVISIONING"));
+  expectResult("notListed", [...partials, partial(63_000, "PROVISIONING")], 60_000);
+  expectResult("notListed", [provisioning(0), ...partials], 60_000);
+  const complete = [1000, 30_000, 59_000, 60_000, 63_000].map((at) => listing(at));
+  expectResult("deleted", [provisioning(0), ...complete], 60_000);
 });

@@ -1,26 +1,21 @@
-/**
- * Judges what a series of listings proves about one instance. The poller uses it to end the wait for the instance.
- * An instance counts as gone only with proof (G3).
- */
+/** Judges what a series of listings proves about an instance that the poller waits for. */
 import type { ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
 
-/** The result of the wait for an instance. */
+/** How the wait for an instance ended. */
 export type WaitResult =
   /** The instance is listed with a status other than PROVISIONING. */
   | { kind: "provisioned"; item: ListItem }
   /** The instance has left PROVISIONING, but a listing that is not complete does not show the instance. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
-  /** The instance was listed before, and is now proven gone. */
+  /** The instance was listed before, and is now proven gone (G3). */
   | { kind: "deleted" };
 
-/** The state of the wait for one instance. The poller passes the listings to `judge`, one after the other. */
+/** The state of the wait for one instance. */
 export class WaitState {
   readonly #id: string;
   readonly #pollIntervalMs: number;
-  /** The clock time until which a listing may lack the instance. */
   readonly #settledAt: number;
-  /** The instance as a listing last showed it. */
   #lastSeen: ListItem | undefined;
   /** The first of the latest complete listings in a row that lack the instance. */
   #firstWithout: Listing | undefined;
@@ -34,7 +29,7 @@ export class WaitState {
     this.#settledAt = settledAt;
   }
 
-  /** Judges the next listing, which began after the POST ended. Returns undefined as long as nothing is proven. */
+  /** Judges the next listing, which began after the POST ended. Returns undefined while nothing is proven. */
   judge(listing: Listing): WaitResult | undefined {
     const item = listing.items.get(this.#id);
     if (item) {
@@ -47,10 +42,7 @@ export class WaitState {
     return listing.complete ? this.#judgeComplete(listing) : this.#judgePartial(listing);
   }
 
-  /**
-   * Judges a complete listing that lacks the instance. Two such listings, a poll interval apart, prove that the
-   * instance is gone. An instance that was never listed may still appear.
-   */
+  /** Two complete listings that lack a listed instance, a poll interval apart, prove that it is gone. */
   #judgeComplete(listing: Listing): WaitResult | undefined {
     if (!this.#lastSeen) return undefined;
     this.#firstWithout ??= listing;
@@ -59,7 +51,6 @@ export class WaitState {
     return isSecond ? { kind: "deleted" } : undefined;
   }
 
-  /** Judges a listing that lacks the instance and is not complete. */
   #judgePartial({ completeStatuses }: Listing): WaitResult | undefined {
     this.#firstWithout = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
