@@ -1,7 +1,4 @@
-/**
- * Makes the client of the service. This module loads undici and zod, so the plugin imports this module only when
- * the first request is made.
- */
+/** Makes the client of the service. Loads undici and zod, so it is imported when the first request is made. */
 import type { ClientOptions, ComputeApi, PageQuery } from "./client";
 import { paths } from "./contract";
 import { RequestError } from "./errors";
@@ -20,13 +17,13 @@ import { outcomeOf } from "./postOutcome";
 export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   const baseUrl = new URL(options.baseUrl);
-  /** The part of the base address before /v2. It is empty for most base addresses. */
+  /** The part of the base address before /v2, which most base addresses lack. */
   const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
   const acquirePermit = createRateLimit(options);
   const transport = createTransport(baseUrl, options);
   const send = createSend(options, acquirePermit, transport);
 
-  /** Returns a request that `signal` cancels. The fields in `more` replace the default ones. */
+  /** A request that `signal` cancels. The fields in `more` replace the default ones. */
   function requestTo(
     method: HttpRequest["method"],
     path: string,
@@ -85,10 +82,9 @@ function queryString({ limit, status, cursor }: PageQuery): string {
 }
 
 /**
- * Encodes an id as one segment of a path. The id comes from the service, so the id must not be able to change the
- * rest of the path.
+ * Encodes an id of the service as one segment of a path, so that the id can't change the rest of the path.
  *
- * @throws RequestError (`unsendable`) if the id can't be a segment of a path
+ * @throws RequestError (`unsendable`) if the id can't be a segment
  */
 function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);

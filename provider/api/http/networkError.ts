@@ -1,14 +1,11 @@
-/**
- * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step,
- * so that the user knows what to do about the error (G9).
- */
+/** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
 
 /**
  * How far a request had come when the connection failed: no byte was sent (`connecting`), the request was being sent or
  * had been sent (`sent`), or a response had begun (`answering`).
  */
-type Stage = "connecting" | "sent" | "answering";
+export type Stage = "connecting" | "sent" | "answering";
 
 /** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
 const certificateCodes =
@@ -17,10 +14,7 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/**
- * The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if there
- * is one.
- */
+/** The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if any. */
 const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
   ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
   ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,
@@ -75,7 +69,6 @@ export function isCertificateError(error: Error): boolean {
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
 
-/** Returns the message about a connection that broke at this stage of the request. */
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
@@ -88,7 +81,6 @@ function brokenConnection(baseUrl: URL, stage: Stage): string {
   }
 }
 
-/** Returns the end of the message about a certificate, with the next step for the user. */
 function certificateProblem(code: string): string {
   switch (code) {
     case "CERT_HAS_EXPIRED":
@@ -104,8 +96,8 @@ function certificateProblem(code: string): string {
 }
 
 /**
- * Returns a question about the scheme for the end of a message, because no network error says that the scheme of
- * compute:baseUrl is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
+ * A question about the scheme, since no network error says that the scheme of compute:baseUrl is wrong. An https address
+ * that is not on loopback gets none, because plain http is not allowed there.
  */
 function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (does the service expect https?)";
@@ -114,7 +106,6 @@ function otherScheme(baseUrl: URL): string {
 
 const isTls = ({ protocol }: URL) => protocol === "https:";
 
-function codeOf(error: Error): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : "";
+function codeOf(error: Error & { code?: unknown }): string {
+  return typeof error.code === "string" ? error.code : "";
 }

@@ -1,6 +1,6 @@
 /**
- * Redacts user data (the cloud-init script) in error responses to a create. The service, or a proxy in front of the
- * service, may repeat a request in an error page. User data is a secret (G8), so the repeated parts are redacted.
+ * Redacts user data (the cloud-init script) in error responses to a create. The service, or a proxy before it, may
+ * repeat a request in an error page, and user data is a secret (G8).
  */
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
@@ -22,8 +22,8 @@ export function redactUserData(
   const otherFields = [...Object.keys(body), ...Object.values(others).flat()].join("\n");
   return (text) => {
     const redacted = redact(text);
-    // The script is decoded only here, since most requests are not refused. In error messages, `oneLine` (`response.ts`)
-    // replaces white space by one space, and so does this line.
+    // The script is decoded only here, since most requests are not refused. As in `oneLine` (response.ts), white space
+    // becomes one space.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const matches = commonParts([script, encoded], redacted);
     if (matches.size === 0) return redacted;
@@ -32,7 +32,7 @@ export function redactUserData(
   };
 }
 
-/** Returns the parts of `shortestMatch` characters that `text` has in common with one of the sources. */
+/** The parts of `shortestMatch` characters that `text` has in common with one of the sources. */
 function commonParts(sources: readonly string[], text: string): ReadonlySet<string> {
   const wanted = new Set(partsOf(text));
   const found = new Set<string>();
@@ -42,7 +42,7 @@ function commonParts(sources: readonly string[], text: string): ReadonlySet<stri
   return found;
 }
 
-/** Returns every part of `shortestMatch` characters, one by one: a script may have megabytes. */
+/** Yields every part of `shortestMatch` characters, one by one: a script may have megabytes. */
 function* partsOf(text: string): Generator<string> {
   for (let at = 0; at + shortestMatch <= text.length; at++) {
     yield text.slice(at, at + shortestMatch);
