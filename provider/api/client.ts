@@ -11,10 +11,7 @@ export type { Accepted } from "./postOutcome";
 export interface Page {
   items: ListItem[];
   hasMore: boolean;
-  /**
-   * How many items could not be read, for example without an id. With such items, a listing never proves that an
-   * instance is absent.
-   */
+  /** How many items could not be read. With such items, a listing never proves that an instance is absent. */
   unreadable: number;
 }
 
@@ -65,10 +62,7 @@ export interface ClientOptions {
   /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
   baseUrl: string;
   token: string;
-  /**
-   * Called when the service refuses a token with 401. Resolves to a new token, which all later requests use, or to
-   * undefined if there is none. Never rejects. Not set if the token can't change.
-   */
+  /** Called when a token is refused with 401. Resolves to a new one for all later requests, or undefined. Never rejects. */
   renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
@@ -87,14 +81,11 @@ export interface ClientOptions {
   onSlowedDown?: ((info: SlowedDown) => void) | undefined;
   /** Called for each failed try of a GET or DELETE, but not for a 401 that only leads to a new token. */
   onFailedTry?: ((error: RequestError) => void) | undefined;
-  /** The environment, which may name proxies: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case. */
+  /** The environment, which may name proxies. */
   env: Readonly<Record<string, string | undefined>>;
   /** Returns a number from 0 up to 1, for jitter. */
   random: () => number;
-  /**
-   * Makes a dispatcher, which is undici's object that sends requests: one for each POST, and one for all other
-   * requests. The default uses the proxies of `env`.
-   */
+  /** Makes undici's object that sends requests: one for each POST, one for all others. The default uses `env`. */
   createDispatcher?: (() => Dispatcher) | undefined;
 }
 

@@ -9,15 +9,11 @@ import { readAccepted, readAccount, readPage } from "./http/response";
 import { type HttpRequest, createTransport } from "./http/transport";
 import { outcomeOf } from "./postOutcome";
 
-/**
- * Makes a client, without sending anything.
- *
- * @throws Error if a proxy variable of the environment is not an address
- */
+/** @throws Error if a proxy variable of the environment is not an address */
 export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   const baseUrl = new URL(options.baseUrl);
-  /** The part of the base address before /v2, which most base addresses lack. */
+  /** What the base address has before /v2, mostly nothing. */
   const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
   const acquirePermit = createRateLimit(options);
   const transport = createTransport(baseUrl, options);
@@ -81,11 +77,7 @@ function queryString({ limit, status, cursor }: PageQuery): string {
   return query.toString();
 }
 
-/**
- * Encodes an id of the service as one segment of a path, so that the id can't change the rest of the path.
- *
- * @throws RequestError (`unsendable`) if the id can't be a segment
- */
+/** @throws RequestError (`unsendable`) if the id can't be a segment of a path */
 function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);
   throw new RequestError({

@@ -46,10 +46,7 @@ export class RequestError extends Error {
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
-  /**
-   * Whether the service may have carried out the request. The constructor judges only this try; `request.ts` adds the
-   * earlier ones.
-   */
+  /** Whether the service may have carried out the request in this try or (`request.ts`) an earlier one. */
   mayHaveActed: boolean;
   /** Whether the service refused the token, and the client has a new one since. Then the request can be sent again. */
   tokenRenewed = false;

@@ -26,13 +26,15 @@ test("with a certificate of an unknown authority nothing is sent, and the messag
   await server.done();
 });
 
-test("a server without TLS is unreachable", async () => {
+test("if no TLS connection is made within the time-out, the outcome is `notSent`", async () => {
   await withServer([], async ({ port }) => {
     const client = testClient(`https://localhost:${port}/v2`, {
       requestTimeoutMs: 200,
       clock: selfMovingClock({ quietMs: 200 }),
     });
-    expect((await failedPost(create(client))).kind).toBe("unreachable");
+    const outcome = create(client);
+    expect(await outcome).toMatchObject({ kind: "notSent", failure: { kind: "unreachable" } });
+    expect((await failedPost(outcome)).message).toMatch(/no connection to .* within 0.2 s/);
   });
 });
 

@@ -17,12 +17,9 @@ export type PostOutcome =
   | { kind: "accepted"; accepted: Accepted }
   /** No byte was sent. A `failure` that is no `RequestError` is the reason of the signal that cancelled the POST. */
   | { kind: "notSent"; failure: Error }
-  /**
-   * The service made nothing, and the POST can be sent again with another permit: after a 429, for which the client's
-   * own rate limit delays that permit, or because the client has a new token since.
-   */
+  /** Nothing was made, and the POST can be sent again with another permit: after a 429, or with a renewed token. */
   | { kind: "rateLimited"; failure: RequestError }
-  /** The service refused with a 4xx and the documented error envelope, and made nothing. */
+  /** Nothing was made: the service answered with a 4xx and the documented error envelope. */
   | { kind: "refused"; failure: RequestError }
   /** Whether an instance was made is not known. */
   | { kind: "unclear"; failure: RequestError };
@@ -31,9 +28,8 @@ export type PostOutcome =
 const unclear4xx: readonly number[] = [408, 409, 425, 499];
 
 /**
- * Returns the outcome of a POST that ended with `error`. The transport rejects with the reason of `cancelSignal` only if
- * no byte was sent. Any other error that is not a `RequestError` is a defect of the provider, which may have come after
- * the POST was sent.
+ * Returns the outcome of a POST that ended with `error`: the reason of `cancelSignal` only if no byte was sent. Any other
+ * error than a `RequestError` is a defect of the provider, which may have come after the POST was sent.
  */
 export function outcomeOf(
   error: unknown,

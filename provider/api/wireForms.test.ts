@@ -48,13 +48,6 @@ const readable: [string, Form][] = [
     changed((body) => body, { "content-type": "text/html; charset=utf-16" }),
   ],
   [
-    "with trailers after its chunks",
-    wire(
-      (body, length) =>
-        `${ok}transfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n${length.toString(16)}\r\n${body}\r\n0\r\nx-sum: 1\r\n\r\n`,
-    ),
-  ],
-  [
     "after an early hint",
     wire(
       (body, length) =>
@@ -64,20 +57,6 @@ const readable: [string, Form][] = [
   [
     "in HTTP/1.0, whose body ends with the connection",
     wire((body) => `HTTP/1.0 200 OK\r\n\r\n${body}`),
-  ],
-  [
-    "with 800 headers",
-    wire(
-      (body, length) => `${ok}${"x-a: b\r\n".repeat(800)}content-length: ${length}\r\n\r\n${body}`,
-    ),
-  ],
-  [
-    "with a number that is too large for JavaScript",
-    changed((body) => body.replace("{", '{"n":1e999,"m":-1e999,')),
-  ],
-  [
-    "with duplicate keys",
-    changed((body) => body.replace("{", '{"id":"no","data":[],"has_more":true,')),
   ],
 ];
 
@@ -97,7 +76,6 @@ test.each(readable)("a response %s is accepted", async (_, form) => {
   );
 });
 
-const deep = (open: string, close: string) => `${open.repeat(100_000)}1${close.repeat(100_000)}`;
 /** A body of 100 MB after decompression. */
 const bomb = gzipSync(Buffer.alloc(100_000_000));
 
@@ -111,28 +89,12 @@ const unreadable: [string, Form, RegExp][] = [
     /is encoded \(gzip\), which was not asked for/,
   ],
   [
-    "in an unknown encoding",
-    changed(() => "\u0001\u0002", { "content-encoding": "x-odd" }),
-    /is encoded \(x-odd\)/,
-  ],
-  ["in UTF-16", changed((body) => Buffer.from(body, "utf16le").toString("latin1")), /is not JSON/],
-  [
     "with a megabyte of header",
     wire(
       (body, length) =>
         `${ok}x-big: ${"x".repeat(1_000_000)}\r\ncontent-length: ${length}\r\n\r\n${body}`,
     ),
     /the headers of the answer are too long/,
-  ],
-  [
-    "longer than its content-length",
-    wire((body) => `${ok}content-length: 5\r\n\r\n${body}`),
-    /is not JSON/,
-  ],
-  [
-    "with two lengths",
-    wire((body, length) => `${ok}content-length: 1\r\ncontent-length: ${length}\r\n\r\n${body}`),
-    /cut short|HTTP\/1\.1 protocol/,
   ],
   [
     "that switches to another protocol",
@@ -156,12 +118,10 @@ const unreadable: [string, Form, RegExp][] = [
     /HTTP 999/,
   ],
   [
-    "in chunks without a valid size",
-    wire((body) => `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`),
-    /HTTP\/1\.1 protocol/,
+    "100,000 arrays deep",
+    changed(() => `${"[".repeat(100_000)}1${"]".repeat(100_000)}`),
+    /nested too deep/,
   ],
-  ["100,000 arrays deep", changed(() => deep("[", "]")), /nested too deep/],
-  ["100,000 objects deep", changed(() => deep('{"a":', "}")), /nested too deep/],
 ];
 
 test.each(unreadable)(

@@ -1,10 +1,7 @@
 /** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
 
-/**
- * How far a request had come when the connection failed: no byte was sent (`connecting`), the request was being sent or
- * had been sent (`sent`), or a response had begun (`answering`).
- */
+/** How far a request had come: no byte was sent, at least one byte was sent, or a response had begun. */
 export type Stage = "connecting" | "sent" | "answering";
 
 /** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
@@ -26,11 +23,7 @@ const messages: Readonly<Record<string, (peer: string, hostname: string) => stri
   UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
 };
 
-/**
- * Returns what happened, as a part of a sentence. Names the error's code if its meaning is not certain.
- *
- * @param hasProxy whether the environment names a proxy, which the connection may have used
- */
+/** Returns what happened, as a part of a sentence. `hasProxy` is whether the connection may have used a proxy. */
 export function networkErrorMessage(
   error: Error & { hostname?: string },
   baseUrl: URL,
@@ -95,10 +88,7 @@ function certificateProblem(code: string): string {
   }
 }
 
-/**
- * A question about the scheme, since no network error says that the scheme of compute:baseUrl is wrong. An https address
- * that is not on loopback gets none, because plain http is not allowed there.
- */
+/** A question about the scheme of compute:baseUrl, unless plain http is not allowed there. */
 function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (does the service expect https?)";
   return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";

@@ -19,9 +19,8 @@ const usedPart = 0.95;
 /** The client's own requests explain a 429 if they fill at least this part of the client's limit. */
 const explainingPart = 0.9;
 /**
- * How many permits of an endpoint can be in use at a time, for methods other than GET. Without this limit, a burst would
- * open hundreds of connections, one for each POST, and all POSTs could get the same 429. A hundred are enough to use the
- * documented limit unless a response takes more than 6 s.
+ * How many permits of an endpoint other than a GET can be in use at a time. A burst would else open hundreds of
+ * connections, one for each POST. A hundred use the documented limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
 /** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
@@ -46,12 +45,10 @@ export interface Permit extends PostPermit {
   use(): ((end: RequestEnd) => void) | undefined;
 }
 
-/**
- * Resolves when a request may be sent, or rejects with the signal's reason. Of a path with an id, `path` is the template.
- */
+/** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
 export type AcquirePermit = (method: string, path: string, signal: AbortSignal) => Promise<Permit>;
 
-/** Makes the rate limit of one client. Two clients do not share a rate limit. */
+/** Makes the rate limit of one client. */
 export function createRateLimit(options: RateLimitOptions): AcquirePermit {
   const { clock, random, requestsPerMinute, onSlowedDown } = options;
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
@@ -91,10 +88,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return Math.max(windowWaitMs, msToTurn(endpoint, now), endpoint.msToBackoffEnd(now));
   }
 
-  /**
-   * Milliseconds until the endpoint's turn among those that are counted together. Without turns, a burst of one endpoint
-   * would fill the common window, and the others would wait for a minute.
-   */
+  /** Milliseconds until the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
   function msToTurn(endpoint: Endpoint, now: number): number {
     const group = countedWith(endpoint);
     if (group.length === 1) return 0;

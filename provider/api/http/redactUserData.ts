@@ -1,7 +1,4 @@
-/**
- * Redacts user data (the cloud-init script) in error responses to a create. The service, or a proxy before it, may
- * repeat a request in an error page, and user data is a secret (G8).
- */
+/** Redacts user data (the cloud-init script, a secret, G8) in error responses, which may repeat the request. */
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
 
@@ -10,8 +7,7 @@ const shortestMatch = 6;
 
 /**
  * Returns a function that does what `redact` does, and also redacts every run of at least `shortestMatch` characters
- * that is in the script of this body or in the script's Base64. A whole word stays if another field of the body (the
- * name, the image) contains the word too.
+ * that is in the script or its Base64. A whole word stays if another field of the body (the name, the image) contains it.
  */
 export function redactUserData(
   body: CreateBody,

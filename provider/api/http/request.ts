@@ -24,7 +24,7 @@ export type Send = <T>(
   permit?: Permit,
 ) => Promise<T>;
 
-/** Makes the function that takes each request through all its steps. */
+/** Makes the `Send` of one client. */
 export function createSend(
   options: ClientOptions,
   acquirePermit: AcquirePermit,
@@ -36,7 +36,7 @@ export function createSend(
 
   const sendOnce: Send = async (request, read, givenPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit. The caller of a POST has waited already (`acquirePostPermit`).
+    // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
     const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
@@ -96,18 +96,12 @@ export function createSend(
   };
 }
 
-/**
- * Whether the service has refused the token, and so did nothing. A 401 to a POST counts only with the documented error
- * envelope. Otherwise a proxy may have answered after the service acted.
- */
+/** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
 function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): boolean {
   return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
 }
 
-/**
- * Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one redacted line with the outcome. Of a body, the line
- * has only the `request_id` of an error, so that no secret is logged (G8).
- */
+/** Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one line. Of a body, it has only a `request_id` (G8). */
 async function logOutcome(
   { method, path, target }: HttpRequest,
   sending: Promise<HttpResponse>,

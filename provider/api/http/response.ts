@@ -8,9 +8,7 @@ import type { Accepted } from "../postOutcome";
 import type { HttpResponse } from "./transport";
 
 /**
- * Reads the response of GET /v2/account, which the service's document does not show. So it may be JSON, plain text or
- * empty, which is undefined.
- *
+ * Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined).
  * @throws RequestError (`unreadable`) if the body is too long
  */
 export function readAccount(response: HttpResponse): unknown {
@@ -20,11 +18,7 @@ export function readAccount(response: HttpResponse): unknown {
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
-/**
- * Reads the response of GET /v2/instances.
- *
- * @throws RequestError (`unreadable`) if the body is not a list envelope
- */
+/** @throws RequestError (`unreadable`) if the body is not a list envelope */
 export function readPage(response: HttpResponse): Page {
   const { data, has_more } = readAs(tolerant.list, response);
   const items = readEach(tolerant.listItem, data);
@@ -32,9 +26,7 @@ export function readPage(response: HttpResponse): Page {
 }
 
 /**
- * Reads the 2xx response to a POST /v2/instances. Only the id is required: the rest can be looked up with it, so that no
- * created instance is lost (G1).
- *
+ * Reads the 2xx response to a POST. Only the id is required, with which the rest can be looked up (nothing is lost, G1).
  * @throws RequestError (`unreadable`) if no id can be read from the body
  */
 export function readAccepted(response: HttpResponse): Accepted {
@@ -43,7 +35,6 @@ export function readAccepted(response: HttpResponse): Accepted {
   return { id, name, status, createdAt: created_at, networks: readableNetworks };
 }
 
-/** Returns the values that fit the schema, and drops the others. */
 function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z.infer<T>[] {
   return values
     .map((value) => schema.safeParse(value))
@@ -70,10 +61,7 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
   return new RequestError({ kind: "unreadable", method, path, status, cause });
 }
 
-/**
- * Returns the error for a response that is not a 2xx. A redirect is not followed, so that no other server gets the token
- * (G8) and a POST is not sent twice (G2).
- */
+/** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
 export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
   const { method, path, redact } = request;
@@ -142,10 +130,7 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
 /** The length of the longest string that is redacted and shown, in characters. Of a longer one, the length is shown. */
 const maxTextLength = 256 * 1024;
 
-/**
- * Makes one line of at most `maxLength` characters from a string of the service. The string is redacted before it is
- * cut, since half a secret would not be recognised.
- */
+/** Makes one line from a string of the service. Redacts it before the cut, since half a secret is not recognised. */
 export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
   if (text.length > maxTextLength) return `(${text.length} characters)`;
   const line = redact(text.replace(/\s+/g, " ")).trim();
@@ -158,7 +143,6 @@ function isHtml(response: HttpResponse): boolean {
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
 
-/** The first 200 characters of the body as one line, without the tags of an HTML page. */
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
   const text = response.body.toString("utf8");
@@ -173,13 +157,9 @@ export function header({ headers }: HttpResponse, name: string): string | undefi
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The longest pause, even if the service asks for a longer one. */
 const maxRetryAfterMs = 5 * 60_000;
 
-/**
- * Returns the milliseconds of a Retry-After header, which holds seconds or an HTTP date (RFC 9110, 10.2.3), but at most
- * `maxRetryAfterMs`. Undefined if the value is not a time in the future.
- */
+/** Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future. */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();

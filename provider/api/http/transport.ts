@@ -14,7 +14,7 @@ export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
   /** The path from /v2 on, with the id and without the query, as errors show it. */
   path: string;
-  /** The path, or the template of a path with an id, for the rate limit. */
+  /** What the rate limit counts by: the path, or the template of a path with an id. */
   endpoint: string;
   /** The path with the base address's prefix, and the query, as they are sent. */
   target: string;
@@ -24,11 +24,11 @@ export interface HttpRequest {
   cancelUnsent: AbortSignal;
   /** Cancels the wait for the response. */
   cancelSent: AbortSignal;
-  /** Removes secrets from a string of the response, including the user data that the request sent. */
+  /** Removes secrets, including the user data that the request sent. */
   redact: (text: string) => string;
 }
 
-/** The service's response to one request. */
+/** A response of the service. */
 export interface HttpResponse {
   request: HttpRequest;
   status: number;
@@ -55,18 +55,13 @@ export interface Transport {
 /** The longest body that is read to its end. A page of 100 instances has about 20 kB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** What is missing at a time-out. */
 const missingAt: Readonly<Record<Stage, string>> = {
   connecting: "no connection to",
   sent: "no answer from",
   answering: "no complete answer from",
 };
 
-/**
- * Makes the transport of one client.
- *
- * @throws Error if a proxy variable of the environment is not an address
- */
+/** @throws Error if a proxy variable of the environment is not an address */
 export function createTransport(baseUrl: URL, options: ClientOptions): Transport {
   const { clock, requestTimeoutMs } = options;
   const { origin, host } = baseUrl;
@@ -89,8 +84,8 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
 
   return {
     async send(request, token, onSend) {
-      // A POST opens a connection of its own. The service may reset an idle connection just when a POST is sent on it, and
-      // then nobody knows whether the service has read the POST (G2).
+      // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
+      // (G2). So a POST opens a connection of its own.
       const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
       try {
         return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
@@ -208,9 +203,8 @@ export function isSuccess(status: number | undefined): boolean {
 }
 
 /**
- * Reads the proxies from the environment, and the hosts that are reached without them. The lower-case name of a variable
- * wins, as in curl. A loopback address is reached without a proxy, which would connect to its own machine.
- *
+ * Reads the proxies and NO_PROXY. The lower-case name of a variable wins, as in curl. A loopback address is reached
+ * without a proxy, which would connect to its own machine.
  * @throws Error if a proxy variable is not an address
  */
 function proxiesOf({ hostname }: URL, env: ClientOptions["env"]) {
