@@ -1,6 +1,6 @@
 /**
- * The emulator for tests of Pulumi programs: what `pulumi-compute-instances/testing` exports from the npm package.
- * The declarations that a user's editor shows are made from this file, so it names no type of another file.
+ * What `pulumi-compute-instances/testing` of the npm package exports, for tests of Pulumi programs. The declarations in a
+ * user's editor are made from this file, so it names no type of another file.
  */
 import { startEmulator as start } from "./index";
 
@@ -151,16 +151,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     setStatus: (id, status) => control.setStatus(id, status),
     remove: (id) => control.remove(id),
     requests: () => [...control.requests()],
-    forgetRequests: () => {
-      control.forgetRequests();
-    },
-    settle: () => {
-      control.settle();
-    },
+    forgetRequests: () => control.forgetRequests(),
+    settle: () => control.settle(),
     fault: (fault) => control.fault(fault),
-    clearFaults: () => {
-      control.clearFaults();
-    },
+    clearFaults: () => control.clearFaults(),
     close: () => emulator.close(),
   };
 }

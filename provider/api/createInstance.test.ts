@@ -1,6 +1,6 @@
 /** Tests the outcome of a create request for each response, failure and cancellation. */
 import { expect, test } from "@jest/globals";
-import { Agent } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import { VirtualClock } from "../testing/virtualClock";
 import {
   answer,
@@ -256,6 +256,31 @@ test("once a POST is sent, `unsent` has no effect and `grace` makes the outcome 
     expect(await outcome).toMatchObject({ kind: "unclear", failure: { kind: "unanswered" } });
     expect((await failedPost(outcome)).message).toMatch(/given up while waiting/);
   });
+});
+
+test("no request begins after its cancellation, and none begins twice (G2)", async () => {
+  let handler: Dispatcher.DispatchHandler = {};
+  let aborts = 0;
+  const dispatch = (_: unknown, given: typeof handler) => Boolean((handler = given));
+  const dispatcher = { dispatch, destroy: async () => undefined } as unknown as Dispatcher;
+  const begin = () => handler.onRequestStart?.({ abort: () => aborts++ } as never, {});
+  const client = testClient("https://compute.test/v2", {
+    ...{ createDispatcher: () => dispatcher, destroyPath: "/v2/instances/{id}" },
+    clock: new VirtualClock(),
+  });
+  const cancellation = new AbortController();
+  const destroy = client.destroyInstance("i-1", cancellation.signal);
+  await new Promise(setImmediate);
+  cancellation.abort(new Error("cancelled"));
+  await expect(destroy).rejects.toThrow("cancelled");
+  begin();
+  expect(aborts).toBe(1);
+  void create(client);
+  await new Promise(setImmediate);
+  begin();
+  expect(aborts).toBe(1);
+  begin();
+  expect(aborts).toBe(2);
 });
 
 test("a response before `grace` is aborted is accepted", async () => {

@@ -59,16 +59,17 @@ test("the service's message becomes one short line without control characters or
   expect(failure.service.message?.length).toBe(1000);
 });
 
+const html = { "content-type": "text/html" };
 const bodies: [string, Reaction, RegExp][] = [
   ["empty", answer(404), /the service answered Not Found \(HTTP 404\)$/],
   ["text", answer(404, "no route\nhere"), /Not Found: no route here \(HTTP 404\)$/],
   [
     "HTML",
-    answer(404, "<html><style>p{}</style><title>nginx</title><p>Gone\u0007 away</p>"),
+    answer(404, "<!--x--><style>p{}</style><title>nginx</title><p>Gone\u0007 away</p>", html),
     /Not Found: an HTML page: nginx Gone away \(HTTP 404\)$/,
   ],
   ["other JSON", answer(404, { error: "no" }), /Not Found: \{"error":"no"\} \(HTTP 404\)$/],
-  ["long", answer(404, "y".repeat(9000)), /Not Found: y{199}… \(HTTP 404\)$/],
+  ["long", answer(404, "😀".repeat(9000)), /Not Found: (😀){99}\ufffd… \(HTTP 404\)$/],
   ["endless", flood(404, 50), /Not Found: \(\d+ characters\) \(HTTP 404\)$/],
 ];
 test.each(bodies)(

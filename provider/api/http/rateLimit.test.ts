@@ -205,12 +205,14 @@ test.each([
   },
 );
 
-test("a burst whose requests all get a 429 causes only one pause", async () => {
-  const { clock, enter, pauses } = setUp(100);
+test("a burst whose requests all get a 429 causes one pause, as long as the longest Retry-After asks", async () => {
+  const { clock, enter, order, pauses, request } = setUp(100);
   const burst = await Promise.all(Array.from({ length: 20 }, () => enter("GET")));
-  for (const permit of burst) permit.end(tooMany());
-  await clock.advance(0);
+  for (const [n, permit] of burst.entries()) permit.end(tooMany(n === 19 ? 7000 : undefined));
+  void request("next");
+  await clock.advance(10_000);
   expect(pauses).toEqual([1000]);
+  expect(order).toEqual(["next@7"]);
 });
 
 test("after a pause one request is the probe, and only its success lets the others follow", async () => {

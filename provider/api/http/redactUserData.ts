@@ -22,7 +22,6 @@ export function redactUserData(
     // becomes one space.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const matches = commonParts([script, encoded], redacted);
-    if (matches.size === 0) return redacted;
     const parts = redacted.split(redactionMark);
     return parts.map((part) => hideMatches(part, matches, otherFields)).join(redactionMark);
   };
