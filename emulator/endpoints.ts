@@ -34,7 +34,6 @@ interface Call {
   state: ServiceState;
   caller: Caller;
   request: ServiceRequest;
-  /** The faults that change the instance created by a POST. */
   faults: readonly InstanceFault[];
   /** What the path has for `{id}`. */
   id: string;

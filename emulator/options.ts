@@ -13,9 +13,8 @@ import { scopes, tokenStates } from "./tokens";
 interface OptionInfo {
   /** Completes "… must be" in error messages. */
   must: string;
-  /** The flag, in the syntax of commander. Undefined for an option that only code sets. */
+  /** In the syntax of commander. Undefined for an option that only code sets. */
   flag?: string;
-  /** The help of the flag. */
   help?: string;
   /** The default of the flag, if it differs from the default of the option. */
   flagDefault?: number;
@@ -40,7 +39,6 @@ export type RateWindow = (typeof rateWindows)[number];
 /** The body of GET /v2/account: any JSON, or any string (also an empty one) with its content type. */
 export type AccountBody = { json: unknown } | { text: string; contentType?: string };
 
-/** The status of an instance when provisioning ends. */
 type EndStatus = "ACTIVE" | "OFFLINE";
 
 const isFunction = (value: unknown) => typeof value === "function";
@@ -126,7 +124,6 @@ const definition = z.strictObject({
     help: "leave mac_address out of networks",
   }),
 
-  /** "Present in list items", but perhaps not in PROVISIONING. */
   ipv4WhilePending: switchOption(true, {
     flag: "--no-ipv4-while-pending",
     help: "leave ipv4_public out while in PROVISIONING",
@@ -160,7 +157,6 @@ const definition = z.strictObject({
     help: `${rateWindows.join(", ")}: any 60 seconds, or each minute of the clock`,
   }),
 
-  /** The document lists limits by `endpoint`: method and path. */
   rateScope: choiceOption(["endpoint", "path"], {
     flag: "--rate-scope <scope>",
     help: "endpoint, path: count GET and POST of a path apart or not",

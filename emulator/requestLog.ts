@@ -4,11 +4,9 @@ import type { FaultKind } from "./faults/kinds";
 
 /** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {
-  /** The request id of the service. */
   id: string;
   method: string;
   path: string;
-  /** The query parameters. */
   query: Record<string, string>;
   /** When the request arrived, in milliseconds of the emulator's clock. */
   at: number;
@@ -19,7 +17,6 @@ export interface LoggedRequest {
   status: number | undefined;
   /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
   acted: boolean;
-  /** The faults that apply to the request. */
   faults: FaultKind[];
 }
 

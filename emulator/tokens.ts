@@ -9,7 +9,6 @@ export const scopes = ["account", "list", "create", "destroy"] as const;
 /** The privilege for one call. */
 export type Scope = (typeof scopes)[number];
 
-/** The states that a token can be declared to have. */
 export const tokenStates = ["valid", "revoked", "expired"] as const;
 
 /** What a test or `--token` says about a token. By default it is valid, and has all scopes. */
@@ -35,7 +34,6 @@ export interface Caller {
   scopes: readonly Scope[];
 }
 
-/** The tenant of a token that names none. */
 export const defaultTenant = "default";
 
 /** Returns the `<tenant>` of a token `sk_live_<tenant>_<rest>` or `sk_test_<tenant>_<rest>`, and `default` for any other. */
@@ -77,10 +75,7 @@ export class TokenRegistry {
     this.#declarations.set(token, declaration);
   }
 
-  /**
-   * Returns the caller of a request (rules 1 to 4 of section "Authentication").
-   * @throws {ServiceError} 401, with a message that does not repeat the token
-   */
+  /** @throws {ServiceError} 401 (rules 1 to 4 of section "Authentication"), with a message without the token */
   authenticate(authorization: string | undefined): Caller {
     if (authorization === undefined)
       throw unauthorized("missing_token", "The header Authorization: Bearer <API_KEY> is missing.");

@@ -79,11 +79,6 @@ describe("over HTTP", () => {
     expect(control.faults()).toEqual([]);
   });
 
-  test("is off by default", async () => {
-    await using emulator = await startEmulator();
-    expect((await remote(emulator)("GET", "instances")).status).toBe(401);
-  });
-
   test.each([
     ["GET", "nothing", undefined, 404],
     ["DELETE", "instances/%zz", undefined, 404],

@@ -1,8 +1,6 @@
 /**
  * The schemas of all faults. `acted` says whether the service acts on the request before the fault applies: a reset with
- * `acted: true` on a POST leaves an instance behind, though the caller got no response.
- *
- * Any number of delays, instance faults and list faults apply to one request, but only one delivery fault.
+ * `acted: true` on a POST leaves an instance behind. At most one delivery fault applies to a request.
  */
 import * as z from "zod";
 
@@ -25,9 +23,8 @@ const deliveryFaults = [
   }),
   /** The connection ends without a response: by a TCP reset, or by a normal close if `orderly`. */
   z.strictObject({ kind: z.literal("reset"), acted, orderly: z.boolean().default(false) }),
-  /** The true headers with the full Content-Length, and then only this many bytes of the body. The default is half. */
+  /** The true response, but only this many bytes of the body. The default is half. */
   z.strictObject({ kind: z.literal("cutBody"), bytes: count.optional() }),
-  /** An HTML page, as proxies send it. */
   z.strictObject({ kind: z.literal("html"), status: httpStatus.default(200), acted }),
   /** The true status with this string as the body. */
   z.strictObject({
@@ -48,7 +45,6 @@ const deliveryFaults = [
   }),
   /** The true response, with a first field of this many bytes. */
   z.strictObject({ kind: z.literal("hugeBody"), bytes: count }),
-  /** The true response, one byte at a time. */
   z.strictObject({ kind: z.literal("slowDrip"), millisecondsPerByte: z.number().nonnegative() }),
   /** No response until `release()` is called, then the true response. */
   z.strictObject({ kind: z.literal("hang"), acted }),
@@ -61,7 +57,6 @@ const delayFault = z.strictObject({
   acted,
 });
 
-/** They change the instance that a POST creates. */
 const instanceFaults = [
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
   /** The status after provisioning, which need not be a documented one. */
@@ -76,7 +71,6 @@ const instance = z.string().optional();
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
-  /** The instance has another id in each listing. */
   z.strictObject({ kind: z.literal("changeIds"), instance }),
   z.strictObject({ kind: z.literal("showStatus"), instance, status: z.string() }),
   z.strictObject({ kind: z.literal("hasMoreForever") }),
@@ -93,7 +87,6 @@ const fault = z.discriminatedUnion("kind", [
 const match = z.object({
   method: z.string().optional(),
   path: z.string().optional(),
-  /** The `name` in the body of a POST. */
   name: z.string().optional(),
   /** How many matching requests the fault skips first. */
   after: count.default(0),

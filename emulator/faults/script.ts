@@ -17,13 +17,10 @@ import {
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
-  /** The name that the script gives the fault. */
   readonly label: string | undefined;
   /** Whether the fault has applied as often as its script allows, so that it never applies again. */
   readonly isSpent: boolean;
-  /** How many requests the fault has applied to. */
   readonly hits: number;
-  /** Resolves when the fault applies for the first time. */
   readonly firstHit: Promise<void>;
   /** Switches the fault off for further requests. Those that hang because of it continue to hang. */
   remove(): void;
@@ -41,7 +38,6 @@ export class ScriptedFault implements FaultHandle {
   readonly #released = Promise.withResolvers<void>();
   readonly whenReleased = this.#released.promise;
   readonly #match: Match;
-  /** The number of matching requests that the fault still skips. */
   #skipsLeft: number;
 
   constructor(
@@ -68,7 +64,7 @@ export class ScriptedFault implements FaultHandle {
   /** Whether the fault applies to this request, which then counts as a hit. */
   take(request: LoggedRequest): boolean {
     if (this.isSpent || !isMatch(this.#match, request)) return false;
-    // A fault that no request of this kind can meet is not used up by it.
+    // A request that can't meet the fault does not use it up.
     const isListing = request.method === "GET" && request.path.endsWith("/instances");
     if (isInstanceFault(this.fault) && request.method !== "POST") return false;
     if (isListFault(this.fault) && !isListing) return false;
@@ -82,7 +78,7 @@ export class ScriptedFault implements FaultHandle {
   }
 }
 
-/** The scripted faults, in the order in which they were scripted. */
+/** The scripted faults, oldest first. */
 export class FaultScripts {
   #faults: ScriptedFault[] = [];
   #lastId = 0;

@@ -10,11 +10,11 @@ import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api
 export interface ServiceResponse {
   status: number;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** The body as a JSON value. A response without `json` and `text` has no body. */
+  /** A response without `json` and `text` has no body. */
   json?: unknown;
-  /** The body as a string, which is sent unchanged. */
+  /** Sent unchanged. */
   text?: string;
-  /** The type of the body. The default is `application/json`. */
+  /** The default is `application/json`. */
   contentType?: string | undefined;
   /** What `json` must match, if the document shows it. */
   schema?: z.ZodType;
@@ -54,7 +54,6 @@ export const acceptedSchema = z.strictObject({
   ),
 });
 
-/** The "Error envelope". */
 const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.string().min(1),
@@ -110,7 +109,7 @@ export function headersOf(response: ServiceResponse, bodyBytes: number): Record<
   };
 }
 
-/** Sends a response over its socket, and returns the status. */
+/** Sends a response, and returns the status. */
 export function sendResponse(socket: ServerResponse, response: ServiceResponse): number {
   const text = bodyText(response);
   socket.writeHead(response.status, headersOf(response, Buffer.byteLength(text)));

@@ -1,14 +1,13 @@
-/** The HTTP server of one emulator. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The server can't listen: for example, the port is in use, or this user may not listen on it. */
+/** The server can't listen, for example because the port is in use. */
 export class ListenError extends Error {
   override name = "ListenError";
 }
 
-/** An HTTP server whose `close` also ends the requests and waits that are under way. */
+/** The HTTP server of one emulator, whose `close` also ends the requests and waits that are under way. */
 export class EmulatorServer {
   readonly #server;
   readonly #closing = new AbortController();
@@ -20,7 +19,7 @@ export class EmulatorServer {
   ) {
     this.#server = createServer((message, response) => {
       handle(message, response).catch((error: unknown) => {
-        // A request that is still running when the emulator is closed fails. That is no defect.
+        // It is no defect that a request fails when the emulator is closed.
         if (this.#closing.signal.aborted) return;
         onError(error);
         response.destroy();

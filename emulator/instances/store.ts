@@ -38,13 +38,11 @@ export interface NewInstance {
   id?: string | undefined;
   name: string;
   request: Partial<CreateBody>;
-  /** When it leaves PROVISIONING. */
   readyAt: number | null;
-  /** The status from then on. */
+  /** The status from `readyAt` on. */
   endStatus: string;
   /** When listings begin to show it. */
   visibleAt: number;
-  /** When it ceases to exist. */
   goneAt: number | null;
 }
 
@@ -201,18 +199,16 @@ export class InstanceStore {
     return this.#update(id, "name = :name", { name });
   }
 
-  /** PROVISIONING lasts until the next `setStatus`. */
   setStatus(id: string, status: string): boolean {
     if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
     return this.#update(id, "ready_at = :now, end_status = :status", { status });
   }
 
-  /** Ends provisioning now for all instances, except for those that never leave PROVISIONING. */
   finishProvisioning(): void {
     this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
   }
 
-  /** Deletes all instances. The next instance has `seq` 1 again. */
+  /** The next instance has `seq` 1 again. */
   clear(): void {
     this.#run("DELETE FROM instance", {});
     this.#run("DELETE FROM sqlite_sequence", {});

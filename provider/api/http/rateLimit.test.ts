@@ -194,14 +194,19 @@ test("without Retry-After, pauses double from about 1 s to 30 s, and are short a
 });
 
 test.each([
-  [0, 750],
-  [0.999, 1249.5],
+  [0, 750, 100],
+  [0.999, 1249.5, 299.8],
 ])(
-  "pauses have jitter: with the random number %d the first pause takes %d ms",
-  async (random, ms) => {
-    const { pauses, request } = setUp(10, random);
+  "with the random number %d the first pause takes %d ms, and the next interval %d ms",
+  async (random, pauseMs, intervalMs) => {
+    const { clock, order, pauses, request } = setUp(600, random);
     await request("x", "GET", tooMany());
-    expect(pauses[0]).toBeCloseTo(ms);
+    expect(pauses[0]).toBeCloseTo(pauseMs);
+    void request("a");
+    void request("b");
+    await clock.advance(10_000);
+    const [, a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]) * 1000);
+    expect(b - a).toBeCloseTo(intervalMs);
   },
 );
 
