@@ -6,7 +6,7 @@ import * as z from "zod";
 import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
 import { matchesPattern } from "./pattern";
-import { cryptoRandom, type RandomSource } from "./random";
+import type { RandomSource } from "./random";
 import { scopes, tokenStates } from "./tokens";
 
 /** What error messages and the command line say about an option. */
@@ -233,7 +233,7 @@ const definition = z.strictObject({
 
   random: z
     .custom<RandomSource>(isFunction)
-    .default(() => cryptoRandom)
+    .default(() => Math.random)
     .register(infos, { must: "a function" }),
 });
 

@@ -1,13 +1,5 @@
-import { randomInt } from "node:crypto";
-
 /** Returns a number in [0, 1). With a seeded source, ids, shuffles and provisioning times are repeatable. */
 export type RandomSource = () => number;
-
-/** One more than the largest number that `cryptoRandom` draws. `randomInt` allows at most 2 ** 48 - 1. */
-const cryptoRange = 2 ** 47;
-
-/** A source of unpredictable random numbers. */
-export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
 
 /** The generator mulberry32, which produces the same numbers for the same seed. */
 export function seeded(seed: number): RandomSource {

@@ -23,16 +23,6 @@ test.each(transient)("a GET is repeated after %s", async (_, react) => {
   );
 });
 
-test("a GET is repeated if the connection is reset before the service reads it", async () => {
-  await withServer(
-    [
-      { expect: "connect", react: reset },
-      { expect: account, react: answer(200, { id: 1 }) },
-    ],
-    async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toEqual({ id: 1 }),
-  );
-});
-
 test("a GET fails after four tries, with growing delays between them", async () => {
   const clock = new VirtualClock();
   clock.autoAdvance();

@@ -16,7 +16,7 @@ export type Reaction = (socket: net.Socket, request: SeenRequest) => void;
 
 /** A step of a script. */
 export interface Step {
-  /** The request, for example "GET /v2/instances?limit=1", or "connect" for a reaction to the connection itself. */
+  /** The request, for example "GET /v2/instances?limit=1". */
   expect: string;
   react: Reaction;
 }
@@ -78,8 +78,6 @@ export class ScriptedServer {
     const connection = ++this.connections;
     this.#sockets.add(socket.unref());
     socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
-    if (this.#script[0]?.expect === "connect")
-      return void this.#script.shift()?.react(socket, noRequest);
     let received: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
@@ -103,9 +101,6 @@ export class ScriptedServer {
     this.#arrived = Promise.withResolvers<void>();
   }
 }
-
-/** Passed to the reaction of a "connect" step, which has no request. */
-const noRequest: SeenRequest = { method: "", target: "", headers: {}, body: "", connection: 0 };
 
 /** Returns undefined as long as the request is not complete. */
 function parse(received: Buffer, connection: number): SeenRequest | undefined {
