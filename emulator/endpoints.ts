@@ -119,7 +119,7 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
     hasCursor: cursorParameter !== undefined,
     limit: parseLimit(query),
     status: parseStatus(query),
-    // As in most services, unknown parameters are ignored. With a guessed one, a client gets the first page again.
+    // As in most services, an unknown parameter, such as a guessed cursor, is ignored.
     after: (cursorParameter && query.get(cursorParameter)) ?? undefined,
   });
   if (page === undefined)

@@ -109,7 +109,10 @@ export class FaultScripts {
     this.#faults = [];
   }
 
-  /** Returns the faults that apply to this request, which counts as a hit of each. At most one is a delivery fault. */
+  /**
+   * Returns the faults that apply to this request, and counts a hit of each. At most one is a delivery fault, which changes
+   * or withholds the response.
+   */
   take(request: LoggedRequest): ScriptedFault[] {
     const taken: ScriptedFault[] = [];
     for (const scripted of this.#faults) {

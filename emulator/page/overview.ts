@@ -1,7 +1,7 @@
 /** Collects what the page shows of the emulator. */
 import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
-import type { FaultKind } from "../faults/kinds";
+import type { FaultHandle } from "../faults/script";
 import type { InstanceRecord } from "../instances/store";
 import type { LoggedRequest } from "../requestLog";
 import type { WindowUse } from "../rateLimit";
@@ -21,7 +21,7 @@ export interface Overview {
   windows: ShownWindow[];
   requestsPerMinute: number;
   /** The faults that can still apply to a request. */
-  faults: ShownFault[];
+  faults: Pick<FaultHandle, "id" | "kind" | "label" | "hits">[];
 }
 
 interface ShownInstance extends Pick<
@@ -36,13 +36,6 @@ interface ShownInstance extends Pick<
 interface ShownWindow extends Omit<WindowUse, "token"> {
   tokenKind: TokenKind | undefined;
   tokenNumber: number;
-}
-
-interface ShownFault {
-  id: number;
-  kind: FaultKind;
-  label: string | undefined;
-  hits: number;
 }
 
 /** Returns the state now. Counts no request. */

@@ -19,8 +19,8 @@ const usedPart = 0.95;
 /** The client's own requests explain a 429 if they fill at least this part of the client's limit. */
 const explainingPart = 0.9;
 /**
- * How many permits of an endpoint other than a GET can be in use at a time. A burst would else open hundreds of
- * connections, one for each POST. A hundred use the documented limit unless a response takes more than 6 s.
+ * How many permits of an endpoint can be in use at a time, for methods other than GET. Otherwise a burst would open
+ * hundreds of connections, one for each POST. A hundred use the whole limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
 /** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
@@ -150,7 +150,7 @@ class Endpoint {
   readonly endTimes: number[] = [];
   readonly #perSecond: number;
   readonly #random: () => number;
-  /** The number of pauses without a response other than a 429 between them. */
+  /** The number of pauses in a row, without a response other than a 429 in between. */
   #pausesInARow = 0;
   #pausedUntil = 0;
   /** Whether the probe is under way: the request that shows if the pause was long enough. */
