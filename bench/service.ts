@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { ControlClient } from "../emulator/control/client";
+import type { InstanceRecord } from "../emulator";
 import { firstLine } from "../tools/support/command";
 import { root } from "../tools/support/paths";
 
@@ -35,13 +35,24 @@ export async function startService(flags: Readonly<Record<string, string | numbe
   const url = /http:\S+/.exec(await firstLine(child.stdout))?.[0] ?? "";
   return {
     url,
-    control: new ControlClient(url),
+    control: {
+      instances: () => control<InstanceRecord[]>(url, "GET", "instances"),
+      counts: () => control<Record<string, number>>(url, "GET", "counts"),
+      forgetRequests: () => control(url, "DELETE", "requests"),
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       const ended = once(child, "exit");
       child.kill("SIGTERM");
       await ended;
     },
   };
+}
+
+async function control<T>(url: string, method: string, path: string): Promise<T> {
+  const response = await fetch(new URL(`/control/${path}`, url), { method });
+  if (!response.ok)
+    throw new Error(`the emulator answered ${method} ${path} with ${response.status}`);
+  return (await response.json()) as T;
 }
 
 /** Returns the number of list requests and of all requests since `forgetRequests`. */

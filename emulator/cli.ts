@@ -1,13 +1,9 @@
-/**
- * The command line of the emulator: its start line and its exit codes. `npm run emulator` and the plugin's command
- * `emulator` run it. The flags are in options.ts.
- */
+/** The command line of the emulator: its start line and its exit codes. The flags are in options.ts. */
 import { Command, CommanderError, Option } from "commander";
 import { ListenError, OptionError, startEmulator, type Emulator } from "./index";
 import { optionFlags, validSettings, type Settings } from "./options";
 import { parseTokenKind } from "./tokens";
 
-/** Declares the flags. `name` is what a person types before them. */
 function createCommand(name: string): Command {
   const append = (value: string, earlier: readonly string[] = []) => [...earlier, value];
   const command = new Command(name)
@@ -24,7 +20,7 @@ function createCommand(name: string): Command {
 }
 
 /**
- * Parses the command line into options.
+ * Parses the command line. `name` is what a person types before it.
  * @throws {OptionError} for an invalid value
  * @throws {CommanderError} for an unknown flag, and for `--help` once the help is printed
  */
@@ -38,10 +34,7 @@ export function parseCommandLine(args: readonly string[], name: string): Setting
   return validSettings(Object.fromEntries(pairs));
 }
 
-/**
- * Runs the emulator until a signal stops it. `name` is what a person types before `args`. Returns the exit code: 0 after
- * a signal, 1 if it can't listen, 2 for wrong options.
- */
+/** Runs the emulator until a signal. Returns the exit code: 0 after a signal, 1 if it can't listen, 2 for wrong options. */
 export async function main(args: readonly string[], name: string): Promise<number> {
   try {
     const options = parseCommandLine(args, name);
@@ -59,13 +52,12 @@ export async function main(args: readonly string[], name: string): Promise<numbe
   }
 }
 
-/** Says what is wrong with an option, under the name of its flag. */
 function optionError({ option, message, problem }: OptionError): string {
   const flag = optionFlags.find((it) => it.option === option)?.flag.split(" ")[0];
   return flag === undefined ? message : `${flag} ${problem}`;
 }
 
-/** Says what is wrong with the command line. Repeats an unknown option only if it can't be a token. */
+/** Repeats an unknown option only if it can't be a token. */
 function usageError({ code, message }: CommanderError): string {
   const text = message.replace(/^error: /, "").replaceAll("\n", " ");
   if (code !== "commander.unknownOption") return text;
@@ -74,7 +66,7 @@ function usageError({ code, message }: CommanderError): string {
   return text.replace(/ '.*'/s, (typed) => (/^ '--[a-z-]{1,30}'$/.test(typed) ? typed : ""));
 }
 
-/** Returns one line that a person can copy from and a program can wait for. */
+/** One line that a person can copy from and a program can wait for. */
 function startLine({ url, origin }: Emulator, settings: Settings): string {
   const where = settings.database === ":memory:" ? "in memory" : `in ${settings.database}`;
   const token = acceptedToken(settings);
@@ -88,7 +80,7 @@ function startLine({ url, origin }: Emulator, settings: Settings): string {
   );
 }
 
-/** Returns a token that the emulator accepts, if possible one with all scopes, or undefined if it accepts none. */
+/** A token that the emulator accepts, if possible one with all scopes, or undefined if it accepts none. */
 function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
   if (!strictTokens) return "sk_test_emulator";
   const valid = Object.keys(tokens).filter(
@@ -100,14 +92,10 @@ function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
 /** Resolves at the first signal that asks the process to stop. */
 function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.once(signal, () => {
-      resolve();
-    });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
   return promise;
 }
 
-/** Prints an error, and returns the exit code. */
 function fail(message: string, exitCode: number): number {
   process.stderr.write(`emulator: ${message}\n`);
   return exitCode;

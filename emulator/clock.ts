@@ -1,7 +1,6 @@
 /**
- * The clocks of the emulator. The emulator sets no timers: it computes from stored timestamps, at each read, whether
- * an instance's provisioning, sandbox lifetime or destroy has ended. So tests can use a virtual clock, and a
- * restart loses nothing.
+ * The clocks of the emulator, which sets no timers: it computes at each read from stored timestamps whether an
+ * instance's provisioning, lifetime or destroy has ended. So a clock can be virtual, and a restart loses nothing.
  */
 
 /** The time as the emulator reads it. */

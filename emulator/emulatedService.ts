@@ -1,7 +1,4 @@
-/**
- * The emulated service without a transport. exchange.ts calls it for requests from sockets, and inProcess.ts calls it
- * for requests from the same process.
- */
+/** The emulated service without a transport, for exchange.ts (sockets) and inProcess.ts (calls). */
 import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
 import { callEndpoint, type ServiceState } from "./endpoints";
 import { isInstanceFault, isListFault, type InstanceFault, type ListFault } from "./faults/kinds";
@@ -17,20 +14,18 @@ import { RateLimiter } from "./rateLimit";
 import { RequestLog, type LoggedRequest } from "./requestLog";
 import { parseBearerToken, TokenRegistry } from "./tokens";
 
-/** A request that is logged, but that the service has not acted on yet. */
+/** A request that is logged, but not acted on yet. */
 export interface ReceivedRequest {
   request: ServiceRequest;
   requestId: string;
-  /** The entry of the request in the log. */
   entry: LoggedRequest;
-  /** The scripted faults that apply to the request. */
   faults: readonly ScriptedFault[];
 }
 
 /** One emulated service, with all its state. */
 export class EmulatedService {
   readonly settings: Settings;
-  readonly faultScripts: FaultScripts;
+  readonly faultScripts = new FaultScripts();
   readonly requestLog = new RequestLog();
   state: ServiceState;
 
@@ -38,7 +33,6 @@ export class EmulatedService {
   constructor(options: EmulatorOptions) {
     this.settings = validSettings(options);
     const { database, clock, random } = this.settings;
-    this.faultScripts = new FaultScripts(random);
     this.state = this.#newState(new InstanceStore(openDatabase(database), clock, random));
   }
 
@@ -54,13 +48,11 @@ export class EmulatedService {
     };
   }
 
-  /** Logs a request, and selects the scripted faults that apply to it. Each of these faults counts a hit. */
-  receive(
-    received: Omit<ServiceRequest, "path" | "query"> & {
-      /** The path and the query. */ target: string;
-    },
-  ): ReceivedRequest {
-    const { target, ...rest } = received;
+  /** Logs a request, and selects the scripted faults that apply to it. `target` is the path and the query. */
+  receive({
+    target,
+    ...rest
+  }: Omit<ServiceRequest, "path" | "query"> & { target: string }): ReceivedRequest {
     const request = { ...rest, ...parseTarget(target) };
     const requestId = `${requestIdPrefix}${randomHex(this.settings.random, 24)}`;
     const entry: LoggedRequest = {
@@ -128,7 +120,7 @@ export class EmulatedService {
   }
 }
 
-/** Returns the `name` in a JSON body, or undefined if the body has none or is not JSON. */
+/** Returns the `name` in a JSON body, if there is one. */
 function nameInBody(body: Buffer | undefined): string | undefined {
   if (body === undefined || body.length === 0) return undefined;
   try {
@@ -140,7 +132,7 @@ function nameInBody(body: Buffer | undefined): string | undefined {
   }
 }
 
-/** Describes how a response breaks its schema. Returns undefined if it does not. */
+/** Says how a response breaks its schema, if it does. */
 function describeViolation({ schema, json }: ServiceResponse): string | undefined {
   return schema
     ?.safeParse(json)

@@ -1,8 +1,4 @@
-/**
- * The endpoints that the service's API document describes, and DELETE as an extension. `callEndpoint` finds the
- * endpoint of a request, checks whether the caller may call it, and calls it. Quoted phrases are from the API
- * document.
- */
+/** The endpoints of the service's document, and DELETE as an extension. Quoted phrases are from that document. */
 import {
   createBody,
   instanceStatuses,
@@ -25,31 +21,27 @@ import type { AccountBody, Settings } from "./options";
 import type { RateLimiter } from "./rateLimit";
 import type { Caller, Owner, Scope, TokenRegistry } from "./tokens";
 
-/** What the endpoints read and change. */
+/** What the endpoints read and change. `account` is the body of GET /v2/account, undefined for the default. */
 export interface ServiceState {
   settings: Settings;
   store: InstanceStore;
   tokens: TokenRegistry;
   rateLimiter: RateLimiter;
-  /** The body of "GET /v2/account". Undefined for the default body. */
   account: AccountBody | undefined;
 }
 
-/** What an endpoint gets with each request. */
 interface Call {
   state: ServiceState;
   caller: Caller;
   request: ServiceRequest;
-  /** The faults that change the instance created by a POST. */
   faults: readonly InstanceFault[];
-  /** The part of the path that stands for `{id}`. Empty if the path of the endpoint has no `{id}`. */
+  /** What the path has for `{id}`. */
   id: string;
 }
 
 interface Endpoint {
   method: string;
   path: string;
-  /** The privilege that the token must have. */
   scope: Scope;
   handle: (call: Call) => ServiceResponse;
 }
@@ -61,8 +53,8 @@ const documentedEndpoints: readonly Endpoint[] = [
 ];
 
 /**
- * Calls the endpoint of a request. Checks come first, in this order: token (401), rate limit (429), path (404),
- * method (405), scope (403), parameters (400).
+ * Calls the endpoint of a request, after checks in this order: token (401), rate limit (429), path (404), method (405),
+ * scope (403), parameters (400).
  * @throws {ServiceError} if a check fails
  */
 export function callEndpoint(
@@ -71,13 +63,14 @@ export function callEndpoint(
   faults: readonly InstanceFault[],
 ): ServiceResponse {
   const { destroyPath, rateScope } = state.settings;
-  const endpoints: readonly Endpoint[] =
-    destroyPath === undefined
-      ? documentedEndpoints
-      : [
-          ...documentedEndpoints,
-          { method: "DELETE", path: destroyPath, scope: "destroy", handle: destroyInstance },
-        ];
+  const endpoints = [...documentedEndpoints];
+  if (destroyPath !== undefined)
+    endpoints.push({
+      method: "DELETE",
+      path: destroyPath,
+      scope: "destroy",
+      handle: destroyInstance,
+    });
   const { method } = request;
   const caller = state.tokens.authenticate(request.authorization);
   const matches = endpoints.flatMap((endpoint) => {
@@ -102,7 +95,7 @@ export function callEndpoint(
   return endpoint.handle({ state, caller, request, faults, id });
 }
 
-/** Returns the `{id}` in a path, "" if the pattern has no `{id}`, or undefined if the path does not match. */
+/** Returns the `{id}` in a path ("" if the pattern has none), or undefined if the path does not match. */
 function matchPath(pattern: string, path: string): string | undefined {
   const [before = "", after] = pattern.split("{id}");
   if (after === undefined) return pattern === path ? "" : undefined;
@@ -111,20 +104,13 @@ function matchPath(pattern: string, path: string): string | undefined {
   return segment === "" || segment.includes("/") ? undefined : decodeSegment(segment);
 }
 
-/**
- * GET /v2/account, "used as an authentication test call". "Response: not shown", so the default body is invented: an
- * id and a name, as most services send. A client may rely on neither, and tests can set another body or an empty
- * body.
- */
+/** "Response: not shown", so the default body is invented: an id and a name, as most services send. */
 function getAccount({ state: { account }, caller: { owner } }: Call): ServiceResponse {
   const defaultBody = { json: { id: `acct_${owner.tenant}`, name: owner.tenant } };
   return { status: 200, ...(account ?? defaultBody) };
 }
 
-/**
- * GET /v2/instances: returns one page of the instances of the caller's tenant and token kind.
- * @throws {ServiceError} for a wrong parameter
- */
+/** @throws {ServiceError} for a wrong parameter */
 function listInstances({ state, caller, request: { query } }: Call): ServiceResponse {
   const { listOrder, cursorParameter, ipv4WhilePending } = state.settings;
   const page = state.store.page({
@@ -133,8 +119,7 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
     hasCursor: cursorParameter !== undefined,
     limit: parseLimit(query),
     status: parseStatus(query),
-    // Like most services, the emulator ignores unknown parameters: a client that guesses the name of the cursor
-    // parameter gets the first page again.
+    // As in most services, an unknown parameter, such as a guessed cursor, is ignored.
     after: (cursorParameter && query.get(cursorParameter)) ?? undefined,
   });
   if (page === undefined)
@@ -157,7 +142,7 @@ function parseLimit(query: URLSearchParams): number {
   if (parameter === null) return pageLimit.default;
   const limit = /^\d{1,9}$/.test(parameter) ? Number(parameter) : NaN;
   if (limit >= min && limit <= max) return limit;
-  const range = `from ${String(min)} to ${String(max)}`;
+  const range = `from ${min} to ${max}`;
   throw invalidParameter(`Invalid parameter: limit must be an integer ${range}.`);
 }
 
@@ -173,10 +158,7 @@ function isDocumentedStatus(status: string): status is InstanceStatus {
   return (instanceStatuses as readonly string[]).includes(status);
 }
 
-/**
- * POST /v2/instances. The faults override the settings for the new instance. Of two faults of one kind, the later
- * one wins.
- */
+/** The faults override the settings for the new instance. Of two faults of one kind, the later one wins. */
 function createInstance({ state, caller: { owner }, request, faults }: Call): ServiceResponse {
   const { settings, store } = state;
   const body = parseCreateBody(request);
@@ -198,7 +180,7 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
   return {
     status: 202,
     json: {
-      // Rule 2 of "POST /v2/instances": the status is PROVISIONING, even if provisioning takes no time.
+      // Rule 2 of "POST /v2/instances", even if provisioning takes no time.
       ...{ id, name, status: "PROVISIONING", created_at },
       networks: networks.map(({ mac_address, ...network }) =>
         settings.macAddresses ? { ...network, mac_address } : network,
@@ -213,22 +195,14 @@ function provisioningSeconds({ provisioningSeconds: time, random }: Settings, na
   return typeof time === "number" ? time : time[0] + random() * (time[1] - time[0]);
 }
 
-/**
- * Returns when the lifetime of a new instance ends, in milliseconds since 1970 ("resources are ephemeral" with a sandbox
- * token). Returns null for a live token.
- */
+/** When the lifetime of a new instance ends, in milliseconds since 1970. Null for a live token: it never ends. */
 export function endOfLifetime(settings: Settings, owner: Owner): number | null {
   if (owner.kind === "live") return null;
   return settings.clock.now() + settings.sandboxLifetimeSeconds * 1000;
 }
 
-/**
- * Parses the body of a POST (rule 1 of "POST /v2/instances"). Two instances may have the same name, because the API
- * document does not say that names are unique.
- * @throws {ServiceError} for a wrong header or body
- */
+/** @throws {ServiceError} for a wrong header or body (rule 1 of "POST /v2/instances") */
 function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody {
-  // The API document asks for this header and for the token only.
   if (!/^application\/json\s*(;|$)/i.test(contentType))
     throw invalidParameter("The header Content-Type must be application/json.");
   const json = parseJson(body);
@@ -244,7 +218,7 @@ function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody
     throw invalidParameter(`Invalid parameter: ${field} has the wrong type.`);
   }
   const { user_data = "" } = result.data;
-  // The pattern has no repeated group, because that would overflow the stack on a long string.
+  // A repeated group in the pattern would overflow the stack on a long string.
   if (user_data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(user_data))
     throw invalidParameter("Invalid parameter: user_data is not Base64.");
   return result.data;
@@ -253,7 +227,7 @@ function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody
 /** @throws {ServiceError} for a body that is too large or not JSON */
 function parseJson(body: Buffer | undefined): unknown {
   if (body === undefined) {
-    const message = `The body is larger than ${String(maxBodyBytes)} bytes.`;
+    const message = `The body is larger than ${maxBodyBytes} bytes.`;
     throw new ServiceError(413, "body_too_large", message);
   }
   try {
@@ -264,8 +238,7 @@ function parseJson(body: Buffer | undefined): unknown {
 }
 
 /**
- * DELETE, an extension that is off unless `destroyPath` is set: "paths, methods and payloads of reboot, stop and
- * destroy: not shown". Returns 204 if the instance is gone at once, and 202 if the destroy takes time.
+ * An extension: "paths, methods and payloads of reboot, stop and destroy: not shown". A 202 says that it takes time.
  * @throws {ServiceError} 404 if no instance of the caller's tenant and token kind has this id
  */
 function destroyInstance({ state, caller: { owner }, id }: Call): ServiceResponse {

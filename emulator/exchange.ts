@@ -1,16 +1,18 @@
-/** Handles one request over a socket: reads the request, applies the scripted faults, and sends the response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EmulatedService, ReceivedRequest } from "./emulatedService";
 import { deliver } from "./faults/deliver";
-import { doesServiceAct, isDelayFault, isDeliveryFault } from "./faults/kinds";
+import { doesServiceAct, isDelayFault, isDeliveryFault, type DeliveryFault } from "./faults/kinds";
 import { readBody } from "./http/request";
 import { sendResponse, type ServiceResponse } from "./http/response";
 import { formatLogLine } from "./requestLog";
 
-/** Waits in real time. Rejects if the emulator is closed. */
+/** Waits in real time. */
 type Sleep = (milliseconds: number) => Promise<void>;
 
-/** Handles one request. Rejects if the emulator is closed while a fault delays the response. */
+/**
+ * Reads a request from a socket, applies the scripted faults, and sends the response. Rejects if the emulator is closed
+ * while a fault delays the response.
+ */
 export async function exchange(
   service: EmulatedService,
   sleep: Sleep,
@@ -35,7 +37,7 @@ export async function exchange(
   service.settings.log?.(formatLogLine(received.entry, service.settings.clock.now()));
 }
 
-/** Sends the response. Resolves with its status, or with undefined if a fault kept the response back. */
+/** Resolves with the status, or with undefined if a fault kept the response back. */
 async function respond(
   service: EmulatedService,
   sleep: Sleep,
@@ -43,23 +45,19 @@ async function respond(
   socket: ServerResponse,
 ): Promise<number | undefined> {
   let response: ServiceResponse | undefined;
-  // The service acts at the first call, which comes before a delay with `acted`, and after any other delay.
+  // The service acts at the first call: before a delay with `acted`, and after any other delay.
   const answer = () => (response ??= service.answer(received));
 
   const delays = received.faults.map(({ fault }) => fault).filter(isDelayFault);
   for (const { acted, milliseconds } of delays) if (!acted) await sleep(milliseconds);
-  const scriptedDelivery = received.faults.find(({ fault }) => isDeliveryFault(fault));
-  const delivery =
-    scriptedDelivery && isDeliveryFault(scriptedDelivery.fault)
-      ? scriptedDelivery.fault
-      : undefined;
+  const scripted = received.faults.find(({ fault }) => isDeliveryFault(fault));
+  const delivery = scripted?.fault as DeliveryFault | undefined;
   if (delays.some(({ acted }) => acted) && doesServiceAct(delivery)) answer();
   for (const { acted, milliseconds } of delays) if (acted) await sleep(milliseconds);
-  if (scriptedDelivery === undefined || delivery === undefined)
-    return sendResponse(socket, answer());
+  if (!scripted || !delivery) return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
     ...{ requestId: received.requestId, socket, sleep },
     // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
-    waitForRelease: () => scriptedDelivery.whenReleased.then(() => sleep(0)),
+    waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The emulator as a function call, without sockets. The simulation (tests/simulation) uses it, and decides itself
- * whether and when a response arrives. So this emulator refuses delivery faults and delays.
+ * The emulator as a function call, for the simulation (tests/simulation), which decides itself whether and when a
+ * response arrives. So this emulator refuses delivery faults (which change or withhold a response) and delays.
  */
 import { Control } from "./control/control";
 import { EmulatedService } from "./emulatedService";
@@ -41,19 +41,14 @@ export interface InProcessResponse {
   /** The headers by their names in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** Whether the service did what the request asks for: the status is below 300. */
+  /** Whether the service did what the request asks for. */
   acted: boolean;
 }
 
-/**
- * Creates an emulator without sockets.
- * @throws {OptionError} for invalid options
- */
+/** @throws {OptionError} for invalid options */
 export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator {
   const service = new EmulatedService(options);
-  const close = () => {
-    service.close();
-  };
+  const close = () => service.close();
   return {
     control: new Control(service),
     answer({ method, target, authorization, contentType, body = "" }, faults) {
@@ -75,9 +70,7 @@ export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator
         acted: response.status < 300,
       };
     },
-    reset: () => {
-      service.reset();
-    },
+    reset: () => service.reset(),
     close,
     [Symbol.dispose]: close,
   };

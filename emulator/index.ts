@@ -1,8 +1,6 @@
 /**
- * The emulator of the Compute Instances Service. Tests start it with `startEmulator` in their own process; a person
- * starts it with `npm run emulator` (cli.ts). http/server.ts accepts requests, and exchange.ts passes each of them
- * to emulatedService.ts, which calls one of the endpoints (endpoints.ts). faults/ holds the scripted faults, and
- * control/ the API with which tests read and change the state. inProcess.ts is the emulator without sockets.
+ * The emulator of the Compute Instances Service. http/server.ts accepts requests, and exchange.ts passes each of them
+ * to emulatedService.ts, which calls one of the endpoints (endpoints.ts). inProcess.ts is the emulator without sockets.
  */
 import { Control } from "./control/control";
 import { handleControlRequest, isControlPath } from "./control/routes";
@@ -29,13 +27,8 @@ export interface Emulator extends AsyncDisposable {
   readonly origin: string;
   readonly port: number;
   readonly control: Control;
-  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
+  /** As `control.counts`. */
   counts(): Record<string, number>;
-  /** Closes the open connections, and refuses new ones until `acceptConnections` is called. */
-  refuseConnections(): Promise<void>;
-  /** Refuses new connections until `acceptConnections` is called. Open connections stay open. */
-  refuseNewConnections(): void;
-  acceptConnections(): Promise<void>;
   /** Stops the emulator, and closes the open connections. Does not delete a database file. */
   close(): Promise<void>;
 }
@@ -43,55 +36,33 @@ export interface Emulator extends AsyncDisposable {
 /** Starts an emulator. Rejects with an OptionError or a ListenError, whose messages are meant for a person. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const service = new EmulatedService(options);
-  const { settings } = service;
+  const { host, port: wantedPort, controlEndpoints, errorLog } = service.settings;
   const control = new Control(service);
   const server: EmulatorServer = new EmulatorServer(
     (message, response) =>
-      settings.controlEndpoints && isControlPath(message.url)
+      controlEndpoints && isControlPath(message.url)
         ? handleControlRequest(control, message, response)
         : exchange(service, server.sleep, message, response),
-    settings.host,
-    settings.port,
-    (error) => {
-      settings.errorLog(`emulator bug: ${String(error)}`);
-    },
+    (error) => errorLog(`emulator bug: ${String(error)}`),
   );
 
   let port: number;
   try {
-    port = await server.listen();
+    port = await server.listen(host, wantedPort);
   } catch (error) {
     service.close();
     throw error;
   }
-  const origin = `http://${reachableHost(settings.host)}:${String(port)}`;
+  const origin = `http://${reachableHost(host)}:${port}`;
   let closed: Promise<void> | undefined;
-  const close = () =>
-    (closed ??= server.close().then(() => {
-      service.close();
-    }));
+  const close = () => (closed ??= server.close().then(() => service.close()));
   return {
-    url: `${origin}/v2`,
-    origin,
-    port,
-    control,
+    ...{ url: `${origin}/v2`, origin, port, control, close, [Symbol.asyncDispose]: close },
     counts: () => control.counts(),
-    refuseConnections: () => server.stop(),
-    refuseNewConnections: () => {
-      server.stopListening();
-    },
-    acceptConnections: async () => {
-      if (!server.isListening && !closed) await server.listen();
-    },
-    close,
-    [Symbol.asyncDispose]: close,
   };
 }
 
-/**
- * Returns the host for the URL of the emulator. If the emulator listens on all addresses, the host is the loopback
- * address, because the provider allows plain http there.
- */
+/** The host for the URL: loopback if the emulator listens on all addresses, since the provider allows plain http there. */
 function reachableHost(host: string): string {
   if (/^0(\.0){0,3}$/.test(host)) return "127.0.0.1";
   if (!host.includes(":")) return host;

@@ -1,22 +1,20 @@
 /**
  * The one table of the emulator's options: types, defaults, validation, and the flags of the command line with their
- * help. `npm run emulator`, the plugin's command `emulator`, the tests and the docs all read it. Quoted phrases are
- * from the service's API document.
+ * help. Quoted phrases are from the service's document.
  */
 import * as z from "zod";
 import { documentedRequestsPerMinute } from "../provider/api/contract";
 import { wallClock, type EmulatorClock } from "./clock";
 import { matchesPattern } from "./pattern";
-import { cryptoRandom, type RandomSource } from "./random";
+import type { RandomSource } from "./random";
 import { scopes, tokenStates } from "./tokens";
 
-/** How error messages describe the valid values of an option, and the flag that sets the option. */
+/** What error messages and the command line say about an option. */
 interface OptionInfo {
   /** Completes "… must be" in error messages. */
   must: string;
-  /** The flag, in the syntax of commander. Undefined for an option that only code sets. */
+  /** In the syntax of commander. Undefined for an option that only code sets. */
   flag?: string;
-  /** The help of the flag. */
   help?: string;
   /** The default of the flag, if it differs from the default of the option. */
   flagDefault?: number;
@@ -38,21 +36,36 @@ const rateWindows = ["sliding", "fixed"] as const;
 /** The window of the rate limit: any 60 seconds (`sliding`), or each minute of the clock (`fixed`). */
 export type RateWindow = (typeof rateWindows)[number];
 
-const rateScopes = ["endpoint", "path"] as const;
-
 /** The body of GET /v2/account: any JSON, or any string (also an empty one) with its content type. */
 export type AccountBody = { json: unknown } | { text: string; contentType?: string };
 
-/** The status of an instance when provisioning ends. */
 type EndStatus = "ACTIVE" | "OFFLINE";
 
-const numberThat = (isValid: (value: number) => boolean) =>
-  z.custom<number>((value) => typeof value === "number" && isValid(value));
 const isFunction = (value: unknown) => typeof value === "function";
-const oneOf = (values: readonly string[]) => `one of ${values.join(", ")}`;
 
-/** The schema of a `TokenDeclaration`. */
-export const tokenDeclaration = z.object({
+const numberOption = (isValid: (value: number) => boolean, byDefault: number, info: OptionInfo) =>
+  z
+    .custom<number>((value) => typeof value === "number" && isValid(value))
+    .default(byDefault)
+    .register(infos, { parse: parseNumber, ...info });
+
+const switchOption = (byDefault: boolean, info: Omit<OptionInfo, "must">) =>
+  z
+    .boolean()
+    .default(byDefault)
+    .register(infos, { must: "true or false", ...info });
+
+/** The first value is the default. */
+const choiceOption = <Value extends string>(
+  values: readonly [Value, ...Value[]],
+  info: Omit<OptionInfo, "must">,
+) =>
+  z
+    .enum(values)
+    .default(() => values[0])
+    .register(infos, { must: `one of ${values.join(", ")}`, ...info });
+
+const tokenDeclaration = z.object({
   state: z.enum(tokenStates).optional(),
   expiresAt: z.number().optional(),
   scopes: z.array(z.enum(scopes)).readonly().optional(),
@@ -60,16 +73,13 @@ export const tokenDeclaration = z.object({
 });
 
 const definition = z.strictObject({
-  /** The port to listen on. 0 means any free port. */
-  port: numberThat((port) => Number.isInteger(port) && port >= 0 && port <= 65535)
-    .default(0)
-    .register(infos, {
-      must: "a whole number from 0 to 65535",
-      flag: "--port <number>",
-      help: "port to listen on; 0 takes any free one",
-      flagDefault: 8420,
-      parse: parseNumber,
-    }),
+  /** 0 means any free port. */
+  port: numberOption((port) => Number.isInteger(port) && port >= 0 && port <= 65535, 0, {
+    must: "a whole number from 0 to 65535",
+    flag: "--port <number>",
+    help: "port to listen on; 0 takes any free one",
+    flagDefault: 8420,
+  }),
 
   host: z.string().min(1).default("127.0.0.1").register(infos, {
     must: "an address of this machine",
@@ -77,17 +87,13 @@ const definition = z.strictObject({
     help: "address to listen on",
   }),
 
-  /** `:memory:` or a file. The file is created if it is missing, and survives a restart. */
   database: z.string().min(1).default(":memory:").register(infos, {
     must: "the path of a file, or :memory:",
     flag: "--database <file>",
     help: "keep the instances in a file, not in memory",
   }),
 
-  /**
-   * How long an instance stays in PROVISIONING: seconds, a range of seconds, or a function from its name to seconds.
-   * `Infinity` means until `control.settle()` is called.
-   */
+  /** Seconds, a range of seconds, or a function of the name. `Infinity` lasts until `control.settle()`. */
   provisioningSeconds: z
     .custom<number | readonly [number, number] | ((name: string) => number)>(isProvisioningTime)
     .default(5)
@@ -98,7 +104,6 @@ const definition = z.strictObject({
       parse: parseRange,
     }),
 
-  /** The status after PROVISIONING. */
   endStatus: z
     .custom<EndStatus | ((name: string) => EndStatus)>(
       (value) => value === "ACTIVE" || value === "OFFLINE" || isFunction(value),
@@ -114,36 +119,23 @@ const definition = z.strictObject({
     }),
 
   /** "Present in one variant of the provisioning response": false sends the other variant. */
-  macAddresses: z.boolean().default(true).register(infos, {
-    must: "true or false",
+  macAddresses: switchOption(true, {
     flag: "--no-mac-addresses",
     help: "leave mac_address out of networks",
   }),
 
-  /** "Present in list items": false leaves `ipv4_public` out while an instance is in PROVISIONING. */
-  ipv4WhilePending: z.boolean().default(true).register(infos, {
-    must: "true or false",
+  ipv4WhilePending: switchOption(true, {
     flag: "--no-ipv4-while-pending",
     help: "leave ipv4_public out while in PROVISIONING",
   }),
 
-  /**
-   * With `shuffled`, each listing has another order. If there is a cursor parameter, all listings have the same
-   * random order.
-   */
-  listOrder: z
-    .enum(listOrders)
-    .default("oldest")
-    .register(infos, {
-      must: oneOf(listOrders),
-      flag: "--list-order <order>",
-      help: listOrders.join(", "),
-    }),
+  /** With `shuffled`, each listing has another order, unless there is a cursor parameter. */
+  listOrder: choiceOption(listOrders, {
+    flag: "--list-order <order>",
+    help: listOrders.join(", "),
+  }),
 
-  /**
-   * The cursor parameter, whose value is the id of the last item. "Pagination cursor parameter: not shown", so the
-   * default is none.
-   */
+  /** "Pagination cursor parameter: not shown", so the default is none. */
   cursorParameter: z
     .string()
     .regex(/^(?!(?:limit|status)$)[A-Za-z0-9_.[\]-]+$/)
@@ -154,51 +146,30 @@ const definition = z.strictObject({
       help: "turn paging on: the parameter gets the last item's id",
     }),
 
-  requestsPerMinute: numberThat((count) => count >= 1)
-    .default(documentedRequestsPerMinute)
-    .register(infos, {
-      must: "1 or more",
-      flag: "--requests-per-minute <number>",
-      help: "rate limit",
-      parse: parseNumber,
-    }),
+  requestsPerMinute: numberOption((count) => count >= 1, documentedRequestsPerMinute, {
+    must: "1 or more",
+    flag: "--requests-per-minute <number>",
+    help: "rate limit",
+  }),
 
-  rateWindow: z
-    .enum(rateWindows)
-    .default("sliding")
-    .register(infos, {
-      must: oneOf(rateWindows),
-      flag: "--rate-window <window>",
-      help: `${rateWindows.join(", ")}: any 60 seconds, or each minute of the clock`,
-    }),
+  rateWindow: choiceOption(rateWindows, {
+    flag: "--rate-window <window>",
+    help: `${rateWindows.join(", ")}: any 60 seconds, or each minute of the clock`,
+  }),
 
-  /**
-   * With `endpoint`, GET and POST of a path have a limit each, as the API document lists them. With `path`, they
-   * share one.
-   */
-  rateScope: z
-    .enum(rateScopes)
-    .default("endpoint")
-    .register(infos, {
-      must: oneOf(rateScopes),
-      flag: "--rate-scope <scope>",
-      help: `${rateScopes.join(", ")}: count GET and POST of a path apart or not`,
-    }),
+  rateScope: choiceOption(["endpoint", "path"], {
+    flag: "--rate-scope <scope>",
+    help: "endpoint, path: count GET and POST of a path apart or not",
+  }),
 
-  /**
-   * How long instances of a sandbox token live. "Resources are ephemeral", and the API document does not show for
-   * how long.
-   */
-  sandboxLifetimeSeconds: numberThat((seconds) => seconds > 0)
-    .default(24 * 60 * 60)
-    .register(infos, {
-      must: "more than 0",
-      flag: "--sandbox-lifetime-seconds <n>",
-      help: "how long instances of sk_test_ tokens live",
-      parse: parseNumber,
-    }),
+  /** "Resources are ephemeral", for a time that the document does not show. */
+  sandboxLifetimeSeconds: numberOption((seconds) => seconds > 0, 24 * 60 * 60, {
+    must: "more than 0",
+    flag: "--sandbox-lifetime-seconds <n>",
+    help: "how long instances of sk_test_ tokens live",
+  }),
 
-  /** Declarations of single tokens. Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
+  /** Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
   tokens: z
     .record(z.string(), tokenDeclaration)
     .default({})
@@ -211,13 +182,12 @@ const definition = z.strictObject({
       parse: (typed: readonly string[]) => Object.fromEntries(typed.map(parseDeclaration)),
     }),
 
-  strictTokens: z.boolean().default(false).register(infos, {
-    must: "true or false",
+  strictTokens: switchOption(false, {
     flag: "--strict-tokens",
     help: "accept no other tokens than those of --token",
   }),
 
-  /** The path of DELETE, for tests of `compute:destroyPath`. The service has none, so the default is none. */
+  /** The service has no DELETE, so the default is none. */
   destroyPath: z
     .string()
     .regex(/^\/v2\/[^?#]*\{id\}[^?#]*$/)
@@ -228,22 +198,13 @@ const definition = z.strictObject({
       help: "offer DELETE there, such as /v2/instances/{id}",
     }),
 
-  /** The time from DELETE until the instance is gone. */
-  destroySeconds: numberThat((seconds) => seconds >= 0)
-    .default(0)
-    .register(infos, {
-      must: "0 or more",
-      flag: "--destroy-seconds <n>",
-      help: "time from DELETE until gone",
-      parse: parseNumber,
-    }),
+  destroySeconds: numberOption((seconds) => seconds >= 0, 0, {
+    must: "0 or more",
+    flag: "--destroy-seconds <n>",
+    help: "time from DELETE until gone",
+  }),
 
-  /**
-   * Serves the page at `/` and the control API at `/control/...` on the same port, to this machine only. In code, the
-   * default is false.
-   */
-  controlEndpoints: z.boolean().default(false).register(infos, {
-    must: "true or false",
+  controlEndpoints: switchOption(false, {
     flag: "--no-control",
     help: "offer neither the page at / nor /control/... to this machine",
   }),
@@ -265,14 +226,14 @@ const definition = z.strictObject({
     .default(() => (line: string) => void process.stderr.write(`${line}\n`))
     .register(infos, { must: "a function" }),
 
-  /** The body of GET /v2/account ("Response: not shown"). The default is an id and a name. */
+  /** "Response: not shown", so the default, an id and a name, is invented. */
   account: z.custom<AccountBody>().optional().register(infos, { must: "a body" }),
 
   clock: z.custom<EmulatorClock>().default(wallClock).register(infos, { must: "a clock" }),
 
   random: z
     .custom<RandomSource>(isFunction)
-    .default(() => cryptoRandom)
+    .default(() => Math.random)
     .register(infos, { must: "a function" }),
 });
 
@@ -284,10 +245,7 @@ export type Settings = z.output<typeof definition>;
 
 type OptionName = keyof Settings;
 
-/**
- * An option or a request to the control API is wrong. The message says which one and why. `problem` is the message without
- * the name of the option.
- */
+/** An option or a request to the control API is wrong. `problem` is the message without the name of the option. */
 export class OptionError extends Error {
   override name = "OptionError";
   constructor(
@@ -298,10 +256,7 @@ export class OptionError extends Error {
   }
 }
 
-/**
- * Fills in the defaults, and validates the options.
- * @throws {OptionError} for an invalid value
- */
+/** @throws {OptionError} for an invalid value */
 export function validSettings(options: EmulatorOptions): Settings {
   const { data, error } = definition.safeParse(options);
   if (data !== undefined) return data;
@@ -322,25 +277,8 @@ function infoOf(option: OptionName): OptionInfo {
   return infos.get(definition.shape[option]) ?? { must: "valid" };
 }
 
-/** One flag of the command line. */
-export interface OptionFlag {
-  /** The option that the flag sets. */
-  option: OptionName;
-  /** The flag with its value, such as `--port <number>`. */
-  flag: string;
-  /** The help, with the default. */
-  help: string;
-  isRepeatable: boolean;
-  /** Makes the option's value from what was typed. The value is not validated yet. */
-  parse: (typed: unknown) => unknown;
-  /** The value if the flag is not given. Undefined for the default of the option. */
-  flagDefault: number | undefined;
-}
-
-/** The flags of all options, in the order of the help. */
-export const optionFlags: readonly OptionFlag[] = (
-  Object.keys(definition.shape) as OptionName[]
-).flatMap((option) => {
+/** The flags of all options, in the order of the help, which has the defaults. `parse` validates nothing. */
+export const optionFlags = (Object.keys(definition.shape) as OptionName[]).flatMap((option) => {
   const { flag, help = "", parse, flagDefault, isRepeatable = false } = infoOf(option);
   if (flag === undefined) return [];
   const defaultValue = flagDefault ?? definition.shape[option].safeParse(undefined).data;
@@ -350,7 +288,7 @@ export const optionFlags: readonly OptionFlag[] = (
   return {
     ...{ option, flag, isRepeatable, flagDefault },
     help: isShown ? `${help} (default: ${defaultValue})` : help,
-    parse: (parse as OptionFlag["parse"] | undefined) ?? ((typed) => typed),
+    parse: (parse as ((typed: unknown) => unknown) | undefined) ?? ((typed) => typed),
   };
 });
 
@@ -360,12 +298,12 @@ function isProvisioningTime(value: unknown): boolean {
   return typeof from === "number" && typeof to === "number" && from >= 0 && to >= from;
 }
 
-/** Returns the number that the string has. Returns any other string unchanged. */
+/** Returns a string that is no number unchanged. */
 function parseNumber(typed: string): number | string {
   return /^\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }
 
-/** Parses the seconds of `--provisioning-seconds`: "5", "2-8" or "never". */
+/** Parses "5", "2-8" or "never". */
 function parseRange(typed: string): unknown {
   if (typed === "never") return Infinity;
   const numbers = typed.split("-").map(parseNumber);
@@ -374,7 +312,7 @@ function parseRange(typed: string): unknown {
   return isProvisioningTime(range) ? range : typed;
 }
 
-/** Parses the value of `--token`, such as `sk_test_1=revoked`. Without `=`, the declaration is undefined, which is invalid. */
+/** Parses `sk_test_1=revoked`. Without `=`, the declaration is undefined, which is invalid. */
 function parseDeclaration(typed: string): [token: string, declaration: unknown] {
   const [token = "", what] = typed.split(/=(?=[^=]*$)/);
   if (what === undefined) return [token, undefined];

@@ -1,5 +1,3 @@
-/** Matches names, ids and paths with the patterns of the faults and of `--offline`. */
-
 /** Whether a string matches a pattern, in which `*` stands for any characters. Undefined matches no pattern. */
 export function matchesPattern(pattern: string, value: string | undefined): boolean {
   const source = pattern.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&").replaceAll("*", ".*");

@@ -1,16 +1,7 @@
-/** Random numbers for the emulator. A test can seed them. */
-import { randomInt } from "node:crypto";
-
 /** Returns a number in [0, 1). With a seeded source, ids, shuffles and provisioning times are repeatable. */
 export type RandomSource = () => number;
 
-/** One more than the largest number that `cryptoRandom` draws. `randomInt` allows at most 2 ** 48 - 1. */
-const cryptoRange = 2 ** 47;
-
-/** A source of unpredictable random numbers. */
-export const cryptoRandom: RandomSource = () => randomInt(cryptoRange) / cryptoRange;
-
-/** Returns the generator mulberry32. The same seed produces the same numbers. */
+/** The generator mulberry32, which produces the same numbers for the same seed. */
 export function seeded(seed: number): RandomSource {
   let state = seed;
   return () => {
@@ -28,7 +19,7 @@ export function randomHex(random: RandomSource, digits: number): string {
   return hex;
 }
 
-/** Returns a new array with the same items in random order (Fisher and Yates). */
+/** Returns the items in random order (Fisher and Yates). */
 export function shuffle<T>(random: RandomSource, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

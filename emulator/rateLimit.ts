@@ -1,7 +1,6 @@
 /**
- * The rate limit of the service: "1000 requests per minute, per endpoint" (section "Limits" of the service's API
- * document), here for each token. A request that gets a 429 is not counted, so even if a caller keeps sending
- * too many requests, as many succeed as the limit allows. The counts are in memory, so a restart forgets them.
+ * The rate limit: "1000 requests per minute, per endpoint" (section "Limits"), here for each token. A request that gets a
+ * 429 is not counted, so a caller that sends too many still has as many successes as the limit allows.
  */
 import type { EmulatorClock } from "./clock";
 import type { RateWindow } from "./options";
@@ -10,9 +9,9 @@ const minuteMs = 60_000;
 
 /** The requests of one token to one endpoint. */
 interface Window {
-  /** Counts a request. Returns false, and does not count it, if the request is over the limit. */
+  /** Counts a request, or returns false if it is over the limit. */
   admit(nowMs: number): boolean;
-  /** Returns the number of requests that count now. Changes nothing. */
+  /** The number of requests that count now. */
   count(nowMs: number): number;
 }
 
@@ -24,8 +23,7 @@ function slidingWindow(limit: number): Window {
   let first = 0;
   return {
     admit(now) {
-      // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until the
-      // clock has passed them.
+      // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until then.
       if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
       while ((times[first] ?? Infinity) <= now - minuteMs) first++;
       if (first > limit) {
@@ -60,7 +58,7 @@ function fixedWindow(limit: number): Window {
 export interface WindowUse {
   endpoint: string;
   token: string;
-  /** The number of requests that count now. */
+  /** How many requests count now. */
   count: number;
 }
 
@@ -75,7 +73,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Counts a request. Returns false if the request is over the limit and must get a 429. */
+  /** Counts a request, or returns false if it is over the limit and must get a 429. */
   admit(endpoint: string, token: string): boolean {
     const key = `${token} ${endpoint}`;
     let found = this.#windows.get(key);
@@ -86,7 +84,7 @@ export class RateLimiter {
     return found.window.admit(this.#clock.now());
   }
 
-  /** Returns the use of all windows, in the order of their first request. Counts nothing. */
+  /** The use of all windows, in the order of their first request. */
   use(): WindowUse[] {
     const now = this.#clock.now();
     return [...this.#windows.values()].map(({ endpoint, token, window }) => ({

@@ -4,22 +4,19 @@ import type { FaultKind } from "./faults/kinds";
 
 /** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {
-  /** The request id of the service. */
   id: string;
   method: string;
   path: string;
-  /** The query parameters. */
   query: Record<string, string>;
   /** When the request arrived, in milliseconds of the emulator's clock. */
   at: number;
   tokenKind: TokenKind | undefined;
   /** The `name` in the body of a POST. */
   name: string | undefined;
-  /** The status of the response. Undefined until a response is sent. */
+  /** The status of the response. Undefined until one is sent. */
   status: number | undefined;
   /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
   acted: boolean;
-  /** The faults that apply to the request. */
   faults: FaultKind[];
 }
 
@@ -42,7 +39,7 @@ export class RequestLog {
     return this.#entries;
   }
 
-  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
+  /** The number of requests by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
     return Object.fromEntries(this.#counts);
   }
@@ -60,7 +57,7 @@ export function formatLogLine(entry: LoggedRequest, nowMs: number): string {
   const faults = entry.faults.length > 0 ? ` fault=${entry.faults.join(",")}` : "";
   const name = entry.name === undefined ? "" : ` name=${JSON.stringify(entry.name)}`;
   const time = new Date(nowMs).toISOString();
-  const status = String(entry.status ?? "---");
+  const status = entry.status ?? "---";
   const token = entry.tokenKind ?? "none";
   return `${time} ${entry.method} ${target} ${status} token=${token}${name} ${entry.id}${faults}`;
 }

@@ -1,4 +1,4 @@
-/** Tests responses that the service's API document does not show, the DELETE extension, and refused connections. */
+/** Tests responses that the service's document does not show, and the DELETE extension. */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator } from "./index";
 import { caller } from "./testClient";
@@ -73,13 +73,6 @@ describe("not shown in the API document", () => {
 describe("the DELETE extension", () => {
   const destroyPath = "/v2/instances/{id}";
 
-  test("is off by default", async () => {
-    await using emulator = await startEmulator();
-    const { id } = emulator.control.insert({ name: "a", tenant: "acme" });
-    expect((await caller(emulator).ask("DELETE", `/instances/${id}`)).status).toBe(404);
-    expect(emulator.control.instances()).toHaveLength(1);
-  });
-
   test("destroys the caller's instance, and no other", async () => {
     await using emulator = await startEmulator({ destroyPath });
     const mine = emulator.control.insert({ name: "mine", tenant: "acme" });
@@ -121,61 +114,4 @@ test("a response that breaks the contract is reported as a bug of the emulator",
   const reply = await caller(emulator).ask("GET", "/instances");
   expect(reply).toMatchObject({ status: 500, body: errorEnvelope });
   expect(errors).toEqual([expect.stringMatching(/breaks the contract: data\.0\.id/)]);
-});
-
-test("hundreds of simultaneous requests are all answered, each with its own id", async () => {
-  await using emulator = await startEmulator();
-  const { create } = caller(emulator);
-  const replies = await Promise.all(
-    Array.from({ length: 300 }, (_, n) => create(`n-${String(n)}`)),
-  );
-  expect(new Set(replies.map(({ body }) => (body as { id: string }).id)).size).toBe(300);
-  expect(emulator.counts()).toEqual({ "POST /v2/instances": 300 });
-});
-
-test("connections can be refused for a while, on the same port", async () => {
-  await using emulator = await startEmulator();
-  const { ask } = caller(emulator);
-  await ask("GET", "/account");
-  await emulator.refuseConnections();
-  await expect(ask("GET", "/account")).rejects.toThrow();
-  await emulator.acceptConnections();
-  expect((await ask("GET", "/account")).status).toBe(200);
-  expect(emulator.counts()).toEqual({ "GET /v2/account": 2 });
-});
-
-test("acceptConnections can be called twice at once", async () => {
-  await using emulator = await startEmulator();
-  const { ask } = caller(emulator);
-  await emulator.refuseConnections();
-  await Promise.all([emulator.acceptConnections(), emulator.acceptConnections()]);
-  expect((await ask("GET", "/account")).status).toBe(200);
-});
-
-test("an emulator that is closed while it starts to accept connections stays closed", async () => {
-  const emulator = await startEmulator();
-  await emulator.refuseConnections();
-  await Promise.all([emulator.acceptConnections(), emulator.close()]);
-  await expect(fetch(emulator.url)).rejects.toThrow();
-});
-
-test("a closed emulator does not accept connections again", async () => {
-  const emulator = await startEmulator();
-  await emulator.refuseConnections();
-  await emulator.close();
-  await emulator.acceptConnections();
-  await expect(fetch(emulator.url)).rejects.toThrow();
-});
-
-test("new connections can be refused while open connections stay open", async () => {
-  await using emulator = await startEmulator();
-  const slow = emulator.control.fault({ kind: "delay", milliseconds: 50, path: "/v2/account" });
-  const { ask } = caller(emulator);
-  const connected = ask("GET", "/account");
-  await slow.firstHit;
-  emulator.refuseNewConnections();
-  await expect(ask("GET", "/account")).rejects.toThrow();
-  expect((await connected).status).toBe(200);
-  await emulator.acceptConnections();
-  expect((await ask("GET", "/account")).status).toBe(200);
 });

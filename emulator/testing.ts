@@ -1,6 +1,6 @@
 /**
- * The emulator for tests of Pulumi programs: what `pulumi-compute-instances/testing` exports from the npm package.
- * The declarations that a user's editor shows are made from this file, so it names no type of another file.
+ * What `pulumi-compute-instances/testing` of the npm package exports, for tests of Pulumi programs. The declarations in a
+ * user's editor are made from this file, so it names no type of another file.
  */
 import { startEmulator as start } from "./index";
 
@@ -8,14 +8,11 @@ import { startEmulator as start } from "./index";
 export interface EmulatorOptions {
   /** The port to listen on. The default is any free port. */
   port?: number;
-  /**
-   * How long a new instance stays in PROVISIONING, in seconds. The default is 0: an instance is ready at once. With
-   * `Infinity`, it is ready when the test calls `settle()`.
-   */
+  /** How many seconds an instance stays in PROVISIONING. The default is 0. `Infinity` lasts until `settle()`. */
   provisioningSeconds?: number;
-  /** The rate limit for each endpoint, as the service has it. The default is the documented limit, 1000. */
+  /** The rate limit of each endpoint. The default is the documented one, 1000. */
   requestsPerMinute?: number;
-  /** Offers a DELETE at this path, such as `/v2/instances/{id}`. The service has none, so the default is none. */
+  /** The path of a DELETE, such as `/v2/instances/{id}`. The service has none, so the default is none. */
   destroyPath?: string;
 }
 
@@ -59,7 +56,6 @@ export interface ActiveFault {
   readonly hits: number;
   /** Resolves when a request meets the fault for the first time. */
   readonly firstHit: Promise<void>;
-  /** Switches the fault off. */
   remove(): void;
 }
 
@@ -67,7 +63,6 @@ export interface ActiveFault {
 export interface EmulatorRequest {
   method: string;
   path: string;
-  /** The query parameters. */
   query: Record<string, string>;
   /** When the request arrived, in milliseconds since 1970. */
   at: number;
@@ -108,36 +103,29 @@ export interface Emulator {
   readonly url: string;
   /** A test token for `compute:apiToken` or COMPUTE_API_TOKEN. The emulator accepts any `sk_test_…` and `sk_live_…`. */
   readonly token: string;
-  /** Returns the instances that exist now, oldest first. */
+  /** The instances that exist now, oldest first. */
   instances(): EmulatedInstance[];
   /** Adds an instance as if another tool had created it. The default status is `ACTIVE`. */
   insert(instance: { name: string; id?: string; status?: string }): EmulatedInstance;
-  /** Renames an instance, as somebody could at the service. Returns false if no instance has this id. */
+  /** As `setStatus` and `remove`, a change by hand at the service. Returns false if no instance has this id. */
   rename(id: string, name: string): boolean;
-  /** Sets the status of an instance, such as `OFFLINE`. Returns false if no instance has this id. */
   setStatus(id: string, status: string): boolean;
-  /** Removes an instance, as somebody could at the service. Returns false if no instance has this id. */
   remove(id: string): boolean;
-  /** Returns the requests since the start or the last `forgetRequests`, oldest first. */
+  /** The requests since the start or the last `forgetRequests`, oldest first. */
   requests(): EmulatorRequest[];
-  /** Forgets the requests that have arrived so far. */
   forgetRequests(): void;
   /** Makes all instances ready that are in PROVISIONING now, except those that never become ready. */
   settle(): void;
-  /**
-   * Switches a fault on.
-   * @throws {Error} for a fault that does not exist. The message names what is wrong with it.
-   */
+  /** @throws {Error} for a fault that does not exist. The message names what is wrong with it. */
   fault(fault: Fault): ActiveFault;
-  /** Switches all faults off. */
   clearFaults(): void;
   /** Stops the emulator, and breaks open connections. */
   close(): Promise<void>;
 }
 
 /**
- * Starts an emulator of the Compute Instances Service in this process. Its instances are in memory, and cost nothing.
- * Rejects with an Error that names the option if one is wrong, or if the port is in use.
+ * Starts an emulator of the Compute Instances Service in this process, with its instances in memory. Rejects with an Error
+ * if an option is wrong, or if the port is in use.
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await start({ provisioningSeconds: 0, ...options });
@@ -151,16 +139,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     setStatus: (id, status) => control.setStatus(id, status),
     remove: (id) => control.remove(id),
     requests: () => [...control.requests()],
-    forgetRequests: () => {
-      control.forgetRequests();
-    },
-    settle: () => {
-      control.settle();
-    },
+    forgetRequests: () => control.forgetRequests(),
+    settle: () => control.settle(),
     fault: (fault) => control.fault(fault),
-    clearFaults: () => {
-      control.clearFaults();
-    },
+    clearFaults: () => control.clearFaults(),
     close: () => emulator.close(),
   };
 }

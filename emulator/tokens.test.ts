@@ -15,16 +15,6 @@ test.each([
   expect(tenantOf(token)).toBe(tenant);
 });
 
-test("live and sandbox instances of a tenant are separate, and so are tenants", async () => {
-  await using emulator = await startEmulator();
-  await caller(emulator, "sk_test_acme_1").create("sandbox");
-  emulator.control.insert({ name: "production", tenant: "acme", tokenKind: "live" });
-  await caller(emulator, "sk_test_other_1").create("elsewhere");
-  expect(await caller(emulator, "sk_test_acme_2").names()).toEqual(["sandbox"]);
-  expect(await caller(emulator, "sk_live_acme_1").names()).toEqual(["production"]);
-  expect(emulator.control.instances()).toHaveLength(3);
-});
-
 describe("declared tokens", () => {
   test("can belong to a tenant that the token does not name", async () => {
     await using emulator = await startEmulator({ tokens: { sk_test_new: { tenant: "acme" } } });

@@ -1,27 +1,21 @@
-/**
- * Tokens: their kinds, tenants and scopes, and the authentication of a request (section "Authentication" of the
- * service's API document).
- */
+/** Tokens and the authentication of a request (section "Authentication" of the service's document). */
 import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/contract";
 import type { EmulatorClock } from "./clock";
 import { ServiceError } from "./http/response";
 
-/** "Names and list of scopes: not shown", so these are inventions of the emulator: one for each API call. */
+/** "Names and list of scopes: not shown", so these are invented: one for each call. */
 export const scopes = ["account", "list", "create", "destroy"] as const;
 
-/** The privilege for one API call. */
+/** The privilege for one call. */
 export type Scope = (typeof scopes)[number];
 
-/** The states that a token can be declared to have. */
 export const tokenStates = ["valid", "revoked", "expired"] as const;
 
-/** What a test or `--token` declares about a token. */
+/** What a test or `--token` says about a token. By default it is valid, and has all scopes. */
 export interface TokenDeclaration {
-  /** The default is `valid`. */
   state?: (typeof tokenStates)[number] | undefined;
-  /** When the token expires, in milliseconds since 1970. The default is never. */
+  /** When it expires, in milliseconds since 1970. */
   expiresAt?: number | undefined;
-  /** The default is all scopes. */
   scopes?: readonly Scope[] | undefined;
   /** The default is the tenant that the token names (`tenantOf`). */
   tenant?: string | undefined;
@@ -40,7 +34,6 @@ export interface Caller {
   scopes: readonly Scope[];
 }
 
-/** The tenant of a token that names none. */
 export const defaultTenant = "default";
 
 /** Returns the `<tenant>` of a token `sk_live_<tenant>_<rest>` or `sk_test_<tenant>_<rest>`, and `default` for any other. */
@@ -51,13 +44,13 @@ export function tenantOf(token: string): string {
   return tenant ?? defaultTenant;
 }
 
-/** Returns the kind of a well-formed token, or undefined for a string that can't be a token of the service. */
+/** Returns the kind of a well-formed token, or undefined. */
 export function parseTokenKind(token: string): TokenKind | undefined {
   const kind = tokenKindOf(token);
   return kind !== undefined && token.length > tokenPrefixes[kind].length ? kind : undefined;
 }
 
-/** Returns the token in an Authorization header, even if the token is not valid, or undefined if there is none. */
+/** Returns the token in an Authorization header, valid or not, or undefined if there is none. */
 export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer ([\x21-\x7e]+)$/.exec(authorization ?? "")?.[1];
 }
@@ -82,10 +75,7 @@ export class TokenRegistry {
     this.#declarations.set(token, declaration);
   }
 
-  /**
-   * Returns the caller of a request (rules 1 to 4 of section "Authentication").
-   * @throws {ServiceError} 401, with a message that does not repeat the token
-   */
+  /** @throws {ServiceError} 401 (rules 1 to 4 of section "Authentication"), with a message without the token */
   authenticate(authorization: string | undefined): Caller {
     if (authorization === undefined)
       throw unauthorized("missing_token", "The header Authorization: Bearer <API_KEY> is missing.");

@@ -1,8 +1,7 @@
 /** Tests the control API, in the same process and over HTTP. */
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator } from "../index";
+import { startEmulator, type Emulator } from "../index";
 import { caller } from "../testClient";
-import { ControlClient } from "./client";
 
 describe("in the process", () => {
   test("instances can be inserted, renamed, moved to another status and removed", async () => {
@@ -43,88 +42,61 @@ describe("in the process", () => {
     ]);
     expect(JSON.stringify(emulator.control.requests())).not.toContain("AAAA");
     expect(emulator.counts()).toEqual({ "POST /v2/instances": 1, "GET /v2/instances": 1 });
-    emulator.control.forgetRequests();
-    expect([emulator.counts(), emulator.control.requests()]).toEqual([{}, []]);
   });
 });
 
 describe("over HTTP", () => {
-  test("everything that can be done in the process", async () => {
+  test("instances, requests and faults", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
-    const remote = new ControlClient(emulator.url);
-    const { ask, create, names, statuses } = caller(emulator);
+    const { control } = emulator;
+    const { ask, create } = caller(emulator);
+    const send = remote(emulator);
     await create("made");
-    const { id } = await remote.insert({ name: "inserted", tenant: "acme", status: "OFFLINE" });
-    expect(await remote.instances()).toEqual(emulator.control.instances());
-    await remote.settle();
-    expect(await statuses()).toEqual(["ACTIVE", "OFFLINE"]);
-    expect([await remote.rename(id, "x"), await remote.setStatus(id, "ACTIVE")]).toEqual([
-      true,
-      true,
-    ]);
-    expect([await names(), await statuses()]).toEqual([
-      ["made", "x"],
-      ["ACTIVE", "ACTIVE"],
-    ]);
-    expect([await remote.remove(id), await remote.remove(id)]).toEqual([true, false]);
-    expect(await names()).toEqual(["made"]);
+    const inserted = { name: "inserted", tenant: "acme", status: "OFFLINE" };
+    const { id } = (await send("POST", "instances", inserted)).body as { id: string };
+    await send("POST", "settle");
+    expect((await send("GET", "instances")).body).toEqual(control.instances());
+    expect(control.instances()).toMatchObject([{ status: "ACTIVE" }, inserted]);
+    const change = { name: "x", status: "ACTIVE" };
+    expect((await send("PATCH", `instances/${id}`, change)).status).toBe(200);
+    expect(control.instance(id)).toMatchObject(change);
+    expect((await send("DELETE", `instances/${id}`)).status).toBe(200);
+    expect((await send("DELETE", `instances/${id}`)).status).toBe(404);
 
-    await remote.declareToken("sk_test_acme_1", { state: "revoked" });
-    expect((await ask("GET", "/account")).status).toBe(401);
-    await remote.declareToken("sk_test_acme_1", {});
-    await remote.setAccount({ text: "" });
-    expect((await ask("GET", "/account")).text).toBe("");
-    await remote.setAccount(undefined);
-    expect((await ask("GET", "/account")).body).toHaveProperty("id");
-
-    expect(await remote.counts()).toEqual(emulator.counts());
-    expect((await remote.requests()).length).toBe(emulator.control.requests().length);
-    await remote.forgetRequests();
+    expect((await send("GET", "counts")).body).toEqual(emulator.counts());
+    expect((await send("GET", "requests")).body).toHaveLength(control.requests().length);
+    await send("DELETE", "requests");
     expect(emulator.counts()).toEqual({});
-  });
 
-  test("faults, their hits, their release", async () => {
-    await using emulator = await startEmulator({ controlEndpoints: true });
-    const remote = new ControlClient(emulator.url);
-    const { ask } = caller(emulator);
-    const busy = await remote.fault({ kind: "status", status: 503, times: Infinity });
+    const busy = (await send("POST", "faults", { kind: "status", status: 503, times: "always" }))
+      .body as { id: number };
     for (let n = 0; n < 3; n++) expect((await ask("GET", "/account")).status).toBe(503);
-    expect(await remote.faults()).toEqual([{ id: busy.id, kind: "status", hits: 3 }]);
-    expect([await remote.removeFault(busy.id), await remote.removeFault(busy.id)]).toEqual([
-      true,
-      false,
-    ]);
-    const hanging = await remote.fault({ kind: "hang", path: "/v2/account" });
-    const reply = ask("GET", "/account");
-    await emulator.control.faults().find(({ id }) => id === hanging.id)?.firstHit;
-    await remote.releaseFault(hanging.id);
-    expect((await reply).status).toBe(200);
-    await remote.clearFaults();
-    expect(await remote.faults()).toEqual([]);
-    await expect(remote.fault({ kind: "status", status: 1 })).rejects.toThrow(/400.*fault: /);
+    expect((await send("GET", "faults")).body).toEqual([{ id: busy.id, kind: "status", hits: 3 }]);
+    expect((await send("DELETE", `faults/${busy.id}`)).status).toBe(200);
+    expect((await send("DELETE", `faults/${busy.id}`)).status).toBe(404);
+    control.fault({ kind: "status", status: 503 });
+    await send("DELETE", "faults");
+    expect(control.faults()).toEqual([]);
   });
 
-  test("is off by default", async () => {
-    await using emulator = await startEmulator();
-    await expect(new ControlClient(emulator.url).instances()).rejects.toThrow(/401/);
-  });
-
-  test("is not counted, and refuses web pages", async () => {
+  test.each([
+    ["GET", "nothing", undefined, 404],
+    ["DELETE", "instances/%zz", undefined, 404],
+    ["POST", "instances", {}, 400],
+    ["POST", "instances", "{", 400],
+    ["POST", "faults", { kind: "status", status: 1 }, 400],
+  ] as const)("refuses %s %s %j with %d", async (method, path, body, status) => {
     await using emulator = await startEmulator({ controlEndpoints: true });
-    const response = await fetch(`${emulator.origin}/control/instances`, {
-      headers: { Origin: "https://elsewhere.example" },
-    });
-    expect(response.status).toBe(403);
-    expect(emulator.counts()).toEqual({});
-  });
-
-  test("refuses an unknown route and a wrong body", async () => {
-    await using emulator = await startEmulator({ controlEndpoints: true });
-    const send = (method: string, path: string, body?: string) =>
-      fetch(`${emulator.origin}/control/${path}`, { method, ...(body && { body }) });
-    expect((await send("GET", "nothing")).status).toBe(404);
-    expect((await send("POST", "instances", "{}")).status).toBe(400);
-    expect((await send("POST", "instances", "{")).status).toBe(400);
-    expect((await send("DELETE", "instances/%zz")).status).toBe(404);
+    expect((await remote(emulator)(method, path, body)).status).toBe(status);
   });
 });
+
+/** Returns a function that calls the control API over HTTP. */
+function remote({ origin }: Emulator) {
+  return async (method: string, path: string, body?: unknown) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const init = { method, ...(body !== undefined && { body: text }) };
+    const response = await fetch(`${origin}/control/${path}`, init);
+    return { status: response.status, body: await response.json() };
+  };
+}

@@ -1,4 +1,3 @@
-/** The control API of the emulator. With it, tests read and change the state of the service without API calls. */
 import type { TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import { endOfLifetime } from "../endpoints";
@@ -10,7 +9,7 @@ import { overviewOf, type Overview } from "../page/overview";
 import type { LoggedRequest } from "../requestLog";
 import { defaultTenant, type TokenDeclaration } from "../tokens";
 
-/** An instance that a test adds without a POST. */
+/** An instance to be added. */
 export interface InsertedInstance {
   name: string;
   /** The default is a random id. */
@@ -23,7 +22,7 @@ export interface InsertedInstance {
   status?: string;
 }
 
-/** The control API of one emulator. */
+/** With this control API, tests read and change the state of an emulator without API calls. */
 export class Control {
   readonly #service: EmulatedService;
 
@@ -35,25 +34,20 @@ export class Control {
     return this.#service.state.store;
   }
 
-  /** Returns all instances that exist now, of every tenant and token kind, oldest first. */
+  /** The instances that exist now, of every tenant and token kind, oldest first. */
   instances(): InstanceRecord[] {
     return this.#store.all();
   }
 
-  /** Returns the instance with this id, or undefined if none exists now. */
   instance(id: string): InstanceRecord | undefined {
     return this.#store.find(id);
   }
 
-  /** Whether an instance with this id exists now. */
   has(id: string): boolean {
     return this.#store.has(id);
   }
 
-  /**
-   * Adds an instance without a POST.
-   * @throws {OptionError} if an instance has this id already
-   */
+  /** @throws {OptionError} if an instance has this id already */
   insert(inserted: InsertedInstance): InstanceRecord {
     const { settings } = this.#service;
     const { name, id, tenant = defaultTenant, tokenKind = "test", status = "ACTIVE" } = inserted;
@@ -70,17 +64,16 @@ export class Control {
     });
   }
 
-  /** Destroys an instance without an API call. Returns false if no instance has this id. */
+  /** As `rename` and `setStatus`, returns false if no instance has this id. */
   remove(id: string): boolean {
     return this.#store.setGoneAt(id, this.#service.settings.clock.now());
   }
 
-  /** Renames an instance. Returns false if no instance has this id. */
   rename(id: string, name: string): boolean {
     return this.#store.rename(id, name);
   }
 
-  /** Sets any status. PROVISIONING lasts until the next `setStatus`. Returns false if no instance has this id. */
+  /** Sets any status. PROVISIONING lasts until the next `setStatus`. */
   setStatus(id: string, status: string): boolean {
     return this.#store.setStatus(id, status);
   }
@@ -90,15 +83,12 @@ export class Control {
     this.#store.finishProvisioning();
   }
 
-  /**
-   * Scripts a fault.
-   * @throws {OptionError} for an invalid script
-   */
+  /** @throws {OptionError} for an invalid script */
   fault(script: FaultScript): FaultHandle {
     return this.#service.faultScripts.add(script);
   }
 
-  /** Returns the scripted faults, including those that never apply again (`isSpent`). */
+  /** The scripted faults, including those that never apply again (`isSpent`). */
   faults(): readonly FaultHandle[] {
     return this.#service.faultScripts.all();
   }
@@ -107,7 +97,7 @@ export class Control {
     this.#service.faultScripts.clear();
   }
 
-  /** Replaces the declaration of a token, for example to revoke the token or to remove a scope. */
+  /** Replaces the declaration of a token, for example to revoke it. */
   declareToken(token: string, declaration: TokenDeclaration): void {
     this.#service.state.tokens.declare(token, declaration);
   }
@@ -117,12 +107,12 @@ export class Control {
     this.#service.state.account = body;
   }
 
-  /** Returns the logged requests, oldest first. */
+  /** The logged requests, oldest first. */
   requests(): readonly LoggedRequest[] {
     return this.#service.requestLog.all();
   }
 
-  /** Returns the number of requests by method and path, such as `POST /v2/instances`. */
+  /** The number of requests by method and path, such as `POST /v2/instances`. */
   counts(): Record<string, number> {
     return this.#service.requestLog.counts();
   }
@@ -131,7 +121,7 @@ export class Control {
     this.#service.requestLog.clear();
   }
 
-  /** Returns what the emulator's page shows. */
+  /** What the emulator's page shows. */
   overview(): Overview {
     return overviewOf(this.#service);
   }

@@ -1,7 +1,6 @@
 /**
- * The control API over HTTP (off with `--no-control`), for an emulator that runs in its own process, and the page at `/` that
- * uses it. Bodies are JSON. The control API is not part of the service: its requests are neither logged nor counted,
- * and only programs on this machine and the page may send them.
+ * The control API over HTTP (docs/testing.md), and the page at `/` that uses it. Only programs on this machine and the page
+ * may call it. Its requests are not part of the service, so they are neither logged nor counted.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
@@ -10,14 +9,14 @@ import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
 import { decodeSegment, parseTarget, readBody } from "../http/request";
 import { sendResponse, type ServiceResponse } from "../http/response";
-import { OptionError, tokenDeclaration } from "../options";
+import { OptionError } from "../options";
 import { sendOverviews } from "../page/events";
 import { pageResponse } from "../page/page";
 import type { Control } from "./control";
 
 const prefix = "/control/";
 
-/** Whether a URL is that of the page or belongs to the control API. */
+/** Whether a URL belongs to the page or the control API. */
 export function isControlPath(url = ""): boolean {
   return url.startsWith(prefix) || parseTarget(url).path === "/";
 }
@@ -33,14 +32,8 @@ const instanceChange = z.strictObject({
   name: z.string().optional(),
   status: z.string().optional(),
 });
-const declaredToken = z.strictObject({ token: z.string(), ...tokenDeclaration.shape });
-const accountBody = z.union([
-  z.strictObject({ json: z.unknown() }),
-  z.strictObject({ text: z.string(), contentType: z.string().exactOptional() }),
-  z.null(),
-]);
 
-/** Answers one request of the control API, or sends the page. */
+/** Answers a request for the control API or the page. */
 export async function handleControlRequest(
   control: Control,
   message: IncomingMessage,
@@ -67,9 +60,8 @@ function isFor({ method, url = "" }: IncomingMessage, wantedMethod: string, path
 }
 
 /**
- * Says why a request is refused. Returns undefined for programs on this machine and for the emulator's own page. A browser
- * on this machine may also show other pages. Their requests have a foreign Origin. If the owner of a domain has pointed
- * the domain at this machine (DNS rebinding), they have that domain as their Host.
+ * Says why a request is refused, unless it is from a program on this machine or the emulator's page. The requests of other
+ * pages have a foreign Origin or, if the owner of a domain has pointed it at this machine (DNS rebinding), a foreign Host.
  */
 function refusalOf({ socket, headers }: IncomingMessage): string | undefined {
   const { host = "", origin } = headers;
@@ -100,9 +92,8 @@ function callControl(
   body: unknown,
 ): ServiceResponse {
   const segments = parseTarget(url).path.slice(prefix.length).split("/");
-  const [name = "", id, action] = segments.map((segment) => decodeSegment(segment) ?? segment);
-  const path = [name, id === undefined ? undefined : "{id}", action];
-  const route = `${method} ${path.filter((part) => part !== undefined).join("/")}`;
+  const [name = "", id, ...rest] = segments.map((segment) => decodeSegment(segment) ?? segment);
+  const route = `${method} ${[name, ...(id === undefined ? [] : ["{id}"]), ...rest].join("/")}`;
   const found = (isFound: boolean) =>
     isFound ? succeeded() : failed(404, `there is no ${name} ${id ?? ""}`);
   const fault = control.faults().find((it) => it.id === Number(id));
@@ -133,7 +124,6 @@ function callControl(
     case "GET faults":
       return succeeded(control.faults().map(describeFault));
     case "POST faults":
-      // `fault` parses the script.
       return succeeded(describeFault(control.fault(body as FaultScript)));
     case "DELETE faults":
       control.clearFaults();
@@ -141,17 +131,6 @@ function callControl(
     case "DELETE faults/{id}":
       fault?.remove();
       return found(fault !== undefined);
-    case "POST faults/{id}/release":
-      fault?.release();
-      return found(fault !== undefined);
-    case "POST tokens": {
-      const { token, ...declaration } = declaredToken.parse(body);
-      control.declareToken(token, declaration);
-      return succeeded();
-    }
-    case "PUT account":
-      control.setAccount(accountBody.parse(body) ?? undefined);
-      return succeeded();
     default:
       return failed(404, `the control API has no ${route}`);
   }

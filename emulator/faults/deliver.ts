@@ -1,7 +1,4 @@
-/**
- * Applies delivery faults, which change or cut the response that the caller gets, or keep it back. exchange.ts calls
- * `deliver`.
- */
+/** Applies delivery faults, which change or cut the response that the caller gets, or keep it back. */
 import type { ServerResponse } from "node:http";
 import {
   bodyText,
@@ -23,8 +20,8 @@ export interface DeliveryContext {
 }
 
 /**
- * Delivers the response as the fault says. The first call of `answer` makes the service act, and every call returns the
- * true response. Resolves with the status sent, or with undefined if none was sent.
+ * Delivers the response as the fault says. The first call of `answer` makes the service act, and each returns the true
+ * response. Resolves with the status, or with undefined if none was sent.
  */
 export async function deliver(
   fault: DeliveryFault,
@@ -57,14 +54,10 @@ export async function deliver(
       return send({ status: fault.status, text: htmlPage, contentType: "text/html" });
     case "redirect":
       return send({ status: fault.status, headers: { Location: fault.location } });
-    case "emptyBody":
-      return send({ ...withoutBody(), text: "" });
     case "body":
       return send({ ...withoutBody(), text: fault.text, contentType: fault.contentType });
     case "rewrite":
       return send({ ...withoutBody(), json: fault.rewrite(answer().json) });
-    case "wrongTypes":
-      return send({ ...withoutBody(), json: changeTypes(answer().json) });
     case "cutBody":
       return sendCut(socket, answer(), fault.bytes);
     case "slowDrip":
@@ -78,24 +71,13 @@ const htmlPage =
   "<!doctype html><html><head><title>Bad gateway</title></head>" +
   "<body><h1>The page could not be shown</h1></body></html>\n";
 
-/** Replaces every value by one of another JSON type. Keeps the keys. */
-function changeTypes(value: unknown): unknown {
-  if (typeof value === "string") return 7;
-  if (typeof value === "number" || typeof value === "boolean" || value === null) return "text";
-  if (Array.isArray(value)) return { item: value.map(changeTypes) };
-  if (typeof value !== "object") return [];
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changeTypes(inner)]));
-}
-
 async function sendCut(socket: ServerResponse, response: ServiceResponse, bytes?: number) {
   const body = Buffer.from(bodyText(response));
   socket.writeHead(response.status, headersOf(response, body.length));
   const { promise, resolve } = Promise.withResolvers<void>();
-  socket.write(body.subarray(0, bytes ?? Math.floor(body.length / 2)), () => {
-    resolve();
-  });
+  socket.write(body.subarray(0, bytes ?? Math.floor(body.length / 2)), () => resolve());
   await promise;
-  // The connection ends in an orderly way, so that all that was written arrives first.
+  // An orderly end, so that all that was written arrives first.
   socket.socket?.end();
   return response.status;
 }
@@ -136,7 +118,6 @@ async function sendHuge(socket: ServerResponse, response: ServiceResponse, paddi
   return response.status;
 }
 
-/** Resolves when the socket accepts more bytes, or when the caller has closed it. */
 function waitForDrain(socket: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.once("drain", resolve).once("close", resolve);

@@ -2,7 +2,6 @@
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
-import { seeded } from "../random";
 import { caller } from "../testClient";
 
 let emulator: Emulator;
@@ -13,7 +12,6 @@ beforeEach(async () => {
   errors = [];
   emulator = await startEmulator({
     clock,
-    random: seeded(3),
     provisioningSeconds: 10,
     errorLog: (line) => errors.push(line),
   });
@@ -29,19 +27,22 @@ const newCaller = () => caller(emulator);
 /** Scripts a fault for the next POST. */
 const onCreate = (script: FaultScript) => emulator.control.fault({ method: "POST", ...script });
 
+/** Returns the statuses of so many requests. */
+async function statusesOf(count: number): Promise<number[]> {
+  const statuses = [];
+  for (let n = 0; n < count; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
+  return statuses;
+}
+
 describe("a fault applies", () => {
   test("to one request by default", async () => {
     emulator.control.fault({ kind: "status", status: 503 });
-    const statuses = [];
-    for (let n = 0; n < 2; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
-    expect(statuses).toEqual([503, 200]);
+    expect(await statusesOf(2)).toEqual([503, 200]);
   });
 
   test("to as many requests as `times` says, after those that `after` lets through", async () => {
     const fault = emulator.control.fault({ kind: "status", status: 503, after: 2, times: 2 });
-    const statuses = [];
-    for (let n = 0; n < 6; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
-    expect(statuses).toEqual([200, 200, 503, 503, 200, 200]);
+    expect(await statusesOf(6)).toEqual([200, 200, 503, 503, 200, 200]);
     expect(fault.hits).toBe(2);
   });
 
@@ -49,57 +50,39 @@ describe("a fault applies", () => {
     "to all requests with %s, until it is removed",
     async (times) => {
       const fault = emulator.control.fault({ kind: "status", status: 503, times });
-      for (let n = 0; n < 5; n++)
-        expect((await newCaller().ask("GET", "/account")).status).toBe(503);
+      expect(await statusesOf(3)).toEqual([503, 503, 503]);
       fault.remove();
-      expect((await newCaller().ask("GET", "/account")).status).toBe(200);
+      expect(await statusesOf(1)).toEqual([200]);
     },
   );
 
-  test("to requests that match its method, path, query, name and token kind", async () => {
+  test("to requests that match its method, path and name", async () => {
     const when = (match: Partial<FaultScript>) =>
       emulator.control.fault({ kind: "status", status: 503, ...match } as FaultScript);
     const scripts = [
       when({ method: "DELETE" }),
       when({ path: "/v2/account/*" }),
-      when({ query: { status: "ACTIVE" } }),
-      when({ query: { limit: null } }),
       when({ name: "web-*" }),
-      when({ tokenKind: "live" }),
     ];
-    await newCaller().ask("GET", "/instances?limit=5");
-    expect(scripts.map(({ hits }) => hits)).toEqual([0, 0, 0, 0, 0, 0]);
-    await newCaller().ask("DELETE", "/account?limit=5");
-    await newCaller().ask("GET", "/account/x?limit=5");
-    await newCaller().ask("GET", "/instances?limit=5&status=ACTIVE");
     await newCaller().ask("GET", "/instances");
-    await newCaller().ask("POST", "/instances?limit=5", { name: "web-1" });
-    await caller(emulator, "sk_live_a").ask("GET", "/instances?limit=5");
-    expect(scripts.map(({ hits }) => hits)).toEqual([1, 1, 1, 1, 1, 1]);
-  });
-
-  test("to the share of requests that `probability` says", async () => {
-    const fault = emulator.control.fault({
-      ...{ kind: "status", status: 503, times: Infinity, probability: 0.2 },
-    });
-    for (let n = 0; n < 200; n++) await newCaller().ask("GET", "/account");
-    expect(fault.hits).toBeGreaterThan(20);
-    expect(fault.hits).toBeLessThan(60);
+    expect(scripts.map(({ hits }) => hits)).toEqual([0, 0, 0]);
+    await newCaller().ask("DELETE", "/account");
+    await newCaller().ask("GET", "/account/x");
+    await newCaller().ask("POST", "/instances", { name: "web-1" });
+    expect(scripts.map(({ hits }) => hits)).toEqual([1, 1, 1]);
   });
 
   test("without a second delivery fault, which applies to the next request instead", async () => {
     emulator.control.fault({ kind: "status", status: 500 });
     emulator.control.fault({ kind: "status", status: 503 });
-    const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await newCaller().ask("GET", "/account")).status);
-    expect(statuses).toEqual([500, 503, 200]);
+    expect(await statusesOf(3)).toEqual([500, 503, 200]);
   });
 
   test("visibly: the log names the fault, and firstHit resolves", async () => {
-    const fault = emulator.control.fault({ kind: "emptyBody" });
+    const fault = emulator.control.fault({ kind: "body", text: "" });
     await newCaller().ask("GET", "/account");
     await fault.firstHit;
-    expect(lastRequest()).toMatchObject({ faults: ["emptyBody"], acted: true, status: 200 });
+    expect(lastRequest()).toMatchObject({ faults: ["body"], acted: true, status: 200 });
   });
 
   test.each([
@@ -114,7 +97,7 @@ describe("a fault applies", () => {
 });
 
 describe("status", () => {
-  test.each([429, 500, 502, 503, 504])("%d before and after acting", async (status) => {
+  test.each([429, 504])("%d before and after acting", async (status) => {
     onCreate({ kind: "status", status });
     expect(await newCaller().create("a")).toMatchObject({
       status,
@@ -202,12 +185,6 @@ describe("bodies", () => {
     );
   });
 
-  test("empty", async () => {
-    onCreate({ kind: "emptyBody" });
-    expect(await newCaller().create("b")).toMatchObject({ status: 202, text: "" });
-    expect(instanceCount()).toBe(2);
-  });
-
   test("HTML", async () => {
     emulator.control.fault({ kind: "html", status: 502 });
     const reply = await newCaller().ask("GET", "/instances");
@@ -217,19 +194,12 @@ describe("bodies", () => {
     expect(instanceCount()).toBe(2);
   });
 
-  test("of wrong JSON types", async () => {
-    emulator.control.fault({ kind: "wrongTypes" });
-    expect((await newCaller().ask("GET", "/instances")).body).toEqual({
-      object: 7,
-      data: { item: [{ id: 7, name: 7, status: 7, ipv4_public: 7 }] },
-      has_more: "text",
-    });
-  });
-
   test("any text", async () => {
-    onCreate({ kind: "body", text: '{"id":' });
-    expect(await newCaller().create("b")).toMatchObject({ status: 202, text: '{"id":' });
-    expect(instanceCount()).toBe(2);
+    for (const text of ['{"id":', ""]) {
+      onCreate({ kind: "body", text });
+      expect(await newCaller().create("b")).toMatchObject({ status: 202, text });
+    }
+    expect(instanceCount()).toBe(3);
   });
 
   test("rewritten", async () => {
@@ -342,13 +312,6 @@ describe("a listing", () => {
     onList({ kind: "hasMoreForever" });
     expect(await newCaller().list()).toMatchObject({ has_more: true });
     expect(await newCaller().list()).toMatchObject({ has_more: false });
-  });
-
-  test("with several faults at once", async () => {
-    onList({ kind: "hasMoreForever" });
-    onList({ kind: "omitItem", instance: "web-*" });
-    const page = await newCaller().list();
-    expect([page.has_more, page.data.map(({ name }) => name)]).toEqual([true, ["db-1"]]);
   });
 });
 

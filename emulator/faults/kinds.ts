@@ -1,18 +1,14 @@
 /**
- * The schemas of all faults: every way in which a test can make the emulator misbehave. `acted` says whether the
- * service acts on the request before the fault applies. For example, a reset with `acted: true` on a POST leaves an
- * instance behind, though the caller got no response.
- *
- * Any number of delays, instance faults and list faults apply to one request, but only one delivery fault.
+ * The schemas of all faults. `acted` says whether the service acts on the request before the fault applies: a reset with
+ * `acted: true` on a POST leaves an instance behind. At most one delivery fault applies to a request.
  */
 import * as z from "zod";
-import { tokenPrefixes } from "../../provider/api/contract";
 
 const acted = z.boolean().default(false);
 const count = z.number().int().nonnegative();
 const httpStatus = z.number().int().min(200).max(599);
 
-/** These faults change or cut the response that the caller gets, or keep it back. */
+/** They change or cut the response that the caller gets, or keep it back. */
 const deliveryFaults = [
   /** A response with this status. Its body is `body`, or an error envelope by default. */
   z.strictObject({
@@ -27,21 +23,16 @@ const deliveryFaults = [
   }),
   /** The connection ends without a response: by a TCP reset, or by a normal close if `orderly`. */
   z.strictObject({ kind: z.literal("reset"), acted, orderly: z.boolean().default(false) }),
-  /** The true headers with the full Content-Length, and then only this many bytes of the body. The default is half. */
+  /** The true response, but only this many bytes of the body. The default is half. */
   z.strictObject({ kind: z.literal("cutBody"), bytes: count.optional() }),
-  /** The true status without a body. */
-  z.strictObject({ kind: z.literal("emptyBody") }),
-  /** An HTML page, as proxies send it. */
   z.strictObject({ kind: z.literal("html"), status: httpStatus.default(200), acted }),
-  /** The true response, but every value is replaced by one of another JSON type. */
-  z.strictObject({ kind: z.literal("wrongTypes") }),
   /** The true status with this string as the body. */
   z.strictObject({
     kind: z.literal("body"),
     text: z.string(),
     contentType: z.string().default("application/json"),
   }),
-  /** The true response with the body that `rewrite` returns. Not available in the control API over HTTP. */
+  /** The true response with the body that `rewrite` returns. Not available over HTTP. */
   z.strictObject({
     kind: z.literal("rewrite"),
     rewrite: z.custom<(body: unknown) => unknown>((value) => typeof value === "function"),
@@ -52,40 +43,34 @@ const deliveryFaults = [
     status: z.literal([301, 302, 303, 307, 308]).default(307),
     acted,
   }),
-  /** The true response as valid JSON, with an extra field of this many bytes before its own fields. */
+  /** The true response, with a first field of this many bytes. */
   z.strictObject({ kind: z.literal("hugeBody"), bytes: count }),
-  /** The true response, one byte at a time. */
   z.strictObject({ kind: z.literal("slowDrip"), millisecondsPerByte: z.number().nonnegative() }),
   /** No response until `release()` is called, then the true response. */
   z.strictObject({ kind: z.literal("hang"), acted }),
 ] as const;
 
-/** The true response after a delay in real time. The service acts after the delay, or before it if `acted`. */
+/** The true response after a delay in real time. */
 const delayFault = z.strictObject({
   kind: z.literal("delay"),
   milliseconds: z.number().nonnegative(),
   acted,
 });
 
-/** These faults change the instance that a POST creates. The response is the true one. */
 const instanceFaults = [
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
-  /** The status after provisioning. It may be one that the service's API document does not list. */
+  /** The status after provisioning, which need not be a documented one. */
   z.strictObject({ kind: z.literal("endsAs"), status: z.string() }),
-  /** Listings omit the instance for this long after the POST. */
+  /** Listings lack the instance for this long after the POST. */
   z.strictObject({ kind: z.literal("appearsAfter"), seconds: z.number().nonnegative() }),
 ] as const;
 
 const instance = z.string().optional();
 
-/**
- * These faults change a listing. `instance` is an id or a name, in which `*` stands for any characters. The default
- * is all instances.
- */
+/** They change a listing. `instance` is an id or a name, in which `*` stands for any characters. The default is all. */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
-  /** The instance has another id in each listing. */
   z.strictObject({ kind: z.literal("changeIds"), instance }),
   z.strictObject({ kind: z.literal("showStatus"), instance, status: z.string() }),
   z.strictObject({ kind: z.literal("hasMoreForever") }),
@@ -98,28 +83,22 @@ const fault = z.discriminatedUnion("kind", [
   ...listFaults,
 ]);
 
-/** Which requests a fault applies to, how often, and what it is called. In `path` and `name`, `*` stands for any characters. */
+/** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any characters. */
 const match = z.object({
   method: z.string().optional(),
   path: z.string().optional(),
-  /** The query parameters with their required values. Null if the parameter must be absent. */
-  query: z.record(z.string(), z.string().nullable()).optional(),
-  /** The `name` in the body of a POST. */
   name: z.string().optional(),
-  tokenKind: z.enum(Object.keys(tokenPrefixes) as (keyof typeof tokenPrefixes)[]).optional(),
-  /** The number of matching requests that the fault skips first. */
+  /** How many matching requests the fault skips first. */
   after: count.default(0),
-  /** The number of requests that the fault applies to. "always" and Infinity mean all of them. */
+  /** How many requests the fault applies to. "always" and Infinity mean all of them. */
   times: z.union([count, z.literal(Infinity), z.literal("always")]).default(1),
-  /** The probability, from 0 to 1, that the fault applies to a matching request. */
-  probability: z.number().min(0).max(1).default(1),
-  /** A name for the fault, by which the page finds the faults that were switched on there. */
+  /** The name by which the page finds the faults that were switched on there. */
   label: z.string().optional(),
 });
 
 const matchKeys = Object.keys(match.shape);
 
-/** Parses the script of a test or of a control request. Unknown keys and kinds are errors. */
+/** Splits a script into conditions and fault. Unknown keys and kinds are errors. */
 export const faultScript = z.preprocess((input) => {
   if (typeof input !== "object" || input === null) return input;
   const entries = Object.entries(input);
@@ -129,9 +108,9 @@ export const faultScript = z.preprocess((input) => {
   };
 }, z.object({ match, fault }));
 
-/** The parsed conditions of a fault script. */
+/** The conditions under which a fault applies. */
 export type Match = z.output<typeof match>;
-/** A parsed fault of any kind. */
+/** A fault of any kind. */
 export type Fault = z.output<typeof fault>;
 /** The argument of `control.fault`: the conditions and the fault in one object. */
 export type FaultScript = z.input<typeof match> & z.input<typeof fault>;
@@ -162,7 +141,7 @@ export const isInstanceFault = (it: Fault): it is InstanceFault => instanceKinds
 /** Whether a fault changes a listing. */
 export const isListFault = (it: Fault): it is ListFault => listKinds.has(it.kind);
 
-/** Whether the service acts on the request. Some delivery faults, such as a reset without `acted`, prevent that. */
+/** Whether the service acts on the request. A fault without `acted`, such as a reset, prevents that. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {
   return fault === undefined || !("acted" in fault) || fault.acted;
 }

@@ -1,4 +1,4 @@
-/** Applies list faults, which change a listing into one that is not true. emulatedService.ts uses this file. */
+/** Applies list faults, which change a listing into one that is not true. */
 import type { ServiceResponse } from "../http/response";
 import { matchesPattern } from "../pattern";
 import type { ListFault } from "./kinds";
@@ -14,7 +14,7 @@ interface Listing {
   has_more: boolean;
 }
 
-/** Changes a response that is a listing. The changed response has no schema, because the fault may break it. */
+/** Changes a response that is a listing. It then has no schema, which the fault may break. */
 export function applyListFaults(
   response: ServiceResponse,
   faults: readonly ListFault[],

@@ -1,10 +1,6 @@
-/**
- * The scripted faults of one emulator. A script is one fault with the conditions under which it applies.
- * `FaultScripts.take` selects the faults that apply to a request.
- */
+/** The scripted faults of one emulator. A script is one fault with the conditions under which it applies. */
 import { OptionError } from "../options";
 import { matchesPattern } from "../pattern";
-import type { RandomSource } from "../random";
 import type { LoggedRequest } from "../requestLog";
 import {
   faultScript,
@@ -21,102 +17,73 @@ import {
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
-  /** The name that the script gives the fault. */
   readonly label: string | undefined;
-  /** Whether the fault has applied to as many requests as its script allows, so that it never applies again. */
+  /** Whether the fault has applied as often as its script allows, so that it never applies again. */
   readonly isSpent: boolean;
-  /** The number of requests that the fault has applied to. */
   readonly hits: number;
-  /** Resolves when the fault applies for the first time. */
   readonly firstHit: Promise<void>;
-  /** Removes the fault, so that it applies to no further request. Requests that hang because of the fault continue to hang. */
+  /** Switches the fault off for further requests. Those that hang because of it continue to hang. */
   remove(): void;
-  /** Ends the hang of every request that this fault applies to, now and later. */
+  /** Ends the hang of every request that it applies to, now and later. */
   release(): void;
 }
 
 /** A fault, its conditions, and how often it has applied. */
 export class ScriptedFault implements FaultHandle {
-  readonly id: number;
-  readonly fault: Fault;
-  readonly remove: () => void;
   hits = 0;
-  readonly #match: Match;
-  readonly #random: RandomSource;
+  readonly kind: FaultKind;
+  readonly label: string | undefined;
   readonly #firstHit = Promise.withResolvers<void>();
+  readonly firstHit = this.#firstHit.promise;
   readonly #released = Promise.withResolvers<void>();
-  #timesLeft: number;
-  /** The number of matching requests that the fault still skips. */
+  readonly whenReleased = this.#released.promise;
+  readonly #match: Match;
   #skipsLeft: number;
 
-  constructor(id: number, fault: Fault, match: Match, random: RandomSource, remove: () => void) {
-    this.id = id;
-    this.fault = fault;
-    this.remove = remove;
+  constructor(
+    readonly id: number,
+    readonly fault: Fault,
+    match: Match,
+    readonly remove: () => void,
+  ) {
+    this.kind = fault.kind;
+    this.label = match.label;
     this.#match = match;
-    this.#random = random;
-    this.#timesLeft = match.times === "always" ? Infinity : match.times;
     this.#skipsLeft = match.after;
   }
 
-  get kind(): FaultKind {
-    return this.fault.kind;
-  }
-  get label(): string | undefined {
-    return this.#match.label;
-  }
   get isSpent(): boolean {
-    return this.#timesLeft <= 0;
-  }
-  get firstHit(): Promise<void> {
-    return this.#firstHit.promise;
-  }
-  /** Resolves on `release()`. */
-  get whenReleased(): Promise<void> {
-    return this.#released.promise;
+    const { times } = this.#match;
+    return times !== "always" && this.hits >= times;
   }
 
   release(): void {
     this.#released.resolve();
   }
 
-  /** Returns whether the fault applies to this request, and counts the request if it does. */
+  /** Whether the fault applies to this request, which then counts as a hit. */
   take(request: LoggedRequest): boolean {
     if (this.isSpent || !isMatch(this.#match, request)) return false;
-    // A fault that no request of this kind can meet is not used up by it.
+    // A request that can't meet the fault does not use it up.
+    const isListing = request.method === "GET" && request.path.endsWith("/instances");
     if (isInstanceFault(this.fault) && request.method !== "POST") return false;
-    if (
-      isListFault(this.fault) &&
-      !(request.method === "GET" && request.path.endsWith("/instances"))
-    )
-      return false;
+    if (isListFault(this.fault) && !isListing) return false;
     if (this.#skipsLeft > 0) {
       this.#skipsLeft--;
       return false;
     }
-    const { probability } = this.#match;
-    if (probability < 1 && this.#random() >= probability) return false;
-    this.#timesLeft--;
     this.hits++;
     this.#firstHit.resolve();
     return true;
   }
 }
 
-/** The scripted faults, in the order in which they were scripted. */
+/** The scripted faults, oldest first. */
 export class FaultScripts {
-  readonly #random: RandomSource;
   #faults: ScriptedFault[] = [];
   #lastId = 0;
 
-  constructor(random: RandomSource) {
-    this.#random = random;
-  }
-
-  /**
-   * Adds a fault after those that exist.
-   * @throws {OptionError} for an invalid script
-   */
+  /** @throws {OptionError} for an invalid script */
   add(script: FaultScript): ScriptedFault {
     const parsed = faultScript.safeParse(script);
     if (!parsed.success) {
@@ -129,7 +96,7 @@ export class FaultScripts {
     const remove = () => {
       this.#faults = this.#faults.filter((other) => other.id !== id);
     };
-    const added = new ScriptedFault(id, fault, match, this.#random, remove);
+    const added = new ScriptedFault(id, fault, match, remove);
     this.#faults.push(added);
     return added;
   }
@@ -143,8 +110,8 @@ export class FaultScripts {
   }
 
   /**
-   * Returns the faults that apply to this request, and counts a hit for each of them. At most one is a delivery fault,
-   * which changes, cuts or holds back the response.
+   * Returns the faults that apply to this request, and counts a hit of each. At most one is a delivery fault, which changes
+   * or withholds the response.
    */
   take(request: LoggedRequest): ScriptedFault[] {
     const taken: ScriptedFault[] = [];
@@ -161,10 +128,6 @@ function isMatch(match: Match, request: LoggedRequest): boolean {
   return (
     (match.method === undefined || match.method === request.method) &&
     (match.path === undefined || matchesPattern(match.path, request.path)) &&
-    (match.name === undefined || matchesPattern(match.name, request.name)) &&
-    (match.tokenKind === undefined || match.tokenKind === request.tokenKind) &&
-    Object.entries(match.query ?? {}).every(
-      ([name, value]) => (request.query[name] ?? null) === value,
-    )
+    (match.name === undefined || matchesPattern(match.name, request.name))
   );
 }

@@ -1,10 +1,6 @@
-/** Reads the body of a request to the emulator, and splits the target. Validates nothing. exchange.ts uses this file. */
 import type { IncomingMessage } from "node:http";
 
-/**
- * The service's API document shows no limit ("Size limits on fields: not shown"). This one only protects the
- * emulator.
- */
+/** "Size limits on fields: not shown", so this limit only protects the emulator. */
 export const maxBodyBytes = 10 * 1024 * 1024;
 
 /** A request to the service. */
@@ -19,9 +15,8 @@ export interface ServiceRequest {
 }
 
 /**
- * Reads a body. Returns undefined if the body is larger than `maxBodyBytes`. Such a body is still read to its end,
- * because a caller whose connection is closed while it writes may never see the response. Rejects if the caller goes
- * away.
+ * Returns the body, or undefined if it is larger than `maxBodyBytes`. Such a body is still read to its end: a caller whose
+ * connection is closed while it writes may never see the response. Rejects if the caller goes away.
  */
 export async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -36,13 +31,8 @@ export async function readBody(message: IncomingMessage): Promise<Buffer | undef
 
 /** Splits a target such as `/v2/instances?limit=5`. A malformed target becomes a path that no endpoint has. */
 export function parseTarget(target: string): { path: string; query: URLSearchParams } {
-  const queryStart = target.indexOf("?");
-  return queryStart < 0
-    ? { path: target, query: new URLSearchParams() }
-    : {
-        path: target.slice(0, queryStart),
-        query: new URLSearchParams(target.slice(queryStart + 1)),
-      };
+  const [path = "", ...query] = target.split("?");
+  return { path, query: new URLSearchParams(query.join("?")) };
 }
 
 /** Decodes a segment of a path. Returns undefined if the percent-encoding is malformed. */

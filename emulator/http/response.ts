@@ -1,7 +1,6 @@
 /**
- * The responses of the emulated service, and their schemas. The endpoints return a `ServiceResponse` or throw a
- * `ServiceError`. emulatedService.ts turns the error into the error envelope, and checks each response against its
- * schema. Quoted phrases are from the service's API document.
+ * The responses of the emulated service. Endpoints return a `ServiceResponse` or throw a `ServiceError`, and
+ * emulatedService.ts checks each response against its schema. Quoted phrases are from the service's document.
  */
 import type { ServerResponse } from "node:http";
 import * as z from "zod";
@@ -11,17 +10,17 @@ import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api
 export interface ServiceResponse {
   status: number;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** The body as a JSON value. A response without `json` and `text` has no body. */
+  /** A response without `json` and `text` has no body. */
   json?: unknown;
-  /** The body as a string, which is sent unchanged. */
+  /** Sent unchanged. */
   text?: string;
-  /** The type of the body. The default is `application/json`. */
+  /** The default is `application/json`. */
   contentType?: string | undefined;
-  /** The schema that `json` must match. Undefined if the API document shows no schema. */
+  /** What `json` must match, if the document shows it. */
   schema?: z.ZodType;
 }
 
-/** The body of "GET /v2/instances". Fields that the API document does not show are errors. */
+/** The body of "GET /v2/instances". Fields that the document does not show are errors, here and below. */
 export const listSchema = z.strictObject({
   object: z.literal("list"),
   data: z
@@ -55,7 +54,6 @@ export const acceptedSchema = z.strictObject({
   ),
 });
 
-/** The "Error envelope". */
 const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.string().min(1),
@@ -67,24 +65,17 @@ const errorSchema = z.strictObject({
 
 /**
  * An error that the caller sees. "The only `code` value that is shown is `invalid_parameter`", so the other codes are
- * inventions of the emulator, as are the statuses that section "Errors" does not list.
+ * invented, as are the statuses that section "Errors" does not list.
  */
 export class ServiceError extends Error {
   override name = "ServiceError";
-  readonly status: number;
-  readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
-
   constructor(
-    status: number,
-    code: string,
+    readonly status: number,
+    readonly code: string,
     message: string,
-    headers: Readonly<Record<string, string>> = {},
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
-    this.status = status;
-    this.code = code;
-    this.headers = headers;
   }
 }
 
@@ -93,25 +84,22 @@ export function invalidParameter(message: string): ServiceError {
   return new ServiceError(400, "invalid_parameter", message);
 }
 
-/** The `{docs_url}` in the error envelope. */
-const docsUrl = "https://docs.compute.example";
-
 /** A response with the "Error envelope". */
 export function errorResponse(
   { status, code, message, headers }: Pick<ServiceError, "status" | "code" | "message" | "headers">,
   requestId: string,
 ): ServiceResponse {
-  const doc_url = `${docsUrl}/errors#${code}`;
+  const doc_url = `https://docs.compute.example/errors#${code}`;
   const json = { error: { code, message, doc_url, request_id: requestId } };
   return { status, headers, json, schema: errorSchema };
 }
 
-/** Returns the body as it is sent, or "" if there is none. */
+/** The body as it is sent, or "" if there is none. */
 export function bodyText({ text, json }: ServiceResponse): string {
   return text ?? (json === undefined ? "" : JSON.stringify(json));
 }
 
-/** Returns the headers of a response. Node's server adds some more. */
+/** The headers of a response, to which Node's server adds some more. */
 export function headersOf(response: ServiceResponse, bodyBytes: number): Record<string, string> {
   const hasBody = response.text !== undefined || response.json !== undefined;
   return {
@@ -121,7 +109,7 @@ export function headersOf(response: ServiceResponse, bodyBytes: number): Record<
   };
 }
 
-/** Sends a response over its socket, and returns the status. */
+/** Sends a response, and returns the status. */
 export function sendResponse(socket: ServerResponse, response: ServiceResponse): number {
   const text = bodyText(response);
   socket.writeHead(response.status, headersOf(response, Buffer.byteLength(text)));

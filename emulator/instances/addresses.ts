@@ -1,16 +1,10 @@
-/**
- * Computes the addresses of an instance from its `seq`, the number of its row in the database. So an instance has the same
- * addresses after a restart, and no two instances share an address. store.ts uses this file.
- */
+/** Computes addresses from `seq`, the number of a row, counted from 1. So no two instances share an address. */
 
-/**
- * Networks reserved for documentation (RFC 5737). Nothing is reachable there, and a person sees that the addresses
- * are not real.
- */
+/** Reserved for documentation (RFC 5737), so a person sees that the addresses are not real. */
 const documentationNets = ["198.51.100", "203.0.113", "192.0.2"] as const;
 const hostsPerNet = 254;
 
-/** Returns the `ipv4_public` of the instance with this `seq`, which counts from 1. */
+/** The `ipv4_public`. */
 export function publicIpv4(seq: number): string {
   const index = seq - 1;
   const net = documentationNets[Math.floor(index / hostsPerNet)];
@@ -20,14 +14,14 @@ export function publicIpv4(seq: number): string {
   return [100, 64 + ((rest >> 16) & 63), (rest >> 8) & 255, rest & 255].join(".");
 }
 
-/** Returns the address on the private network. */
+/** The address on the private network. */
 export function privateIpv4(seq: number): string {
   const index = seq - 1;
   const rest = Math.floor(index / hostsPerNet);
   return [10, (rest >> 8) & 255, rest & 255, (index % hostsPerNet) + 1].join(".");
 }
 
-/** Returns the `mac_address`, in the range of KVM guests. */
+/** The `mac_address`, in the range of KVM guests. */
 export function macAddress(seq: number): string {
   const octets = [0x52, 0x54, 0x00, (seq >> 16) & 255, (seq >> 8) & 255, seq & 255];
   return octets.map((octet) => octet.toString(16).padStart(2, "0")).join(":");

@@ -1,16 +1,14 @@
-/** Opens the SQLite database of the instances, which has one table. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OptionError } from "../options";
 
-/** The version of the table. Increase it when the table changes, so that a file of another version is refused. */
+/** Increase it when the table changes, so that a file of another version is refused. */
 const version = 1;
 
 /**
- * The addresses are computed from `seq`, which is never used twice. The row of a gone instance (`gone_at` has passed) stays,
- * because a caller may still send the instance's id as the cursor. An instance whose `ready_at` is NULL never leaves
- * PROVISIONING. Times are milliseconds since 1970.
+ * The row of a gone instance (`gone_at` has passed) stays, because its id may still be sent as the cursor. An instance
+ * whose `ready_at` is NULL never leaves PROVISIONING. Times are milliseconds since 1970.
  */
 const table = `
   CREATE TABLE instance (
@@ -31,10 +29,10 @@ const table = `
   ) STRICT;
   CREATE INDEX instance_by_age ON instance (tenant, kind, seq);
   CREATE INDEX instance_by_shuffle ON instance (tenant, kind, shuffle, seq);
-  PRAGMA user_version = ${String(version)};`;
+  PRAGMA user_version = ${version};`;
 
 /**
- * Opens a database file, or creates it if it does not exist. `:memory:` is a database without a file.
+ * Opens the database, or creates it. `:memory:` is a database without a file.
  * @throws {OptionError} if the path can't be used
  */
 export function openDatabase(path: string): DatabaseSync {

@@ -57,16 +57,6 @@ describe("provisioning", () => {
     expect(await caller(emulator).statuses()).toEqual(["OFFLINE", "ACTIVE"]);
   });
 
-  test("lasts until settle() if its time is infinite", async () => {
-    const clock = new VirtualClock();
-    await using emulator = await startEmulator({ clock, provisioningSeconds: Infinity });
-    await caller(emulator).create("a");
-    clock.advance(3600);
-    expect(await caller(emulator).statuses()).toEqual(["PROVISIONING"]);
-    emulator.control.settle();
-    expect(await caller(emulator).statuses()).toEqual(["ACTIVE"]);
-  });
-
   test("leaves ipv4_public out of listings if the option says so", async () => {
     await using emulator = await startEmulator({
       ipv4WhilePending: false,
@@ -77,18 +67,6 @@ describe("provisioning", () => {
     emulator.control.settle();
     expect((await caller(emulator).list()).data[0]).toHaveProperty("ipv4_public", "198.51.100.1");
   });
-});
-
-test("sandbox instances end with their lifetime, production ones stay", async () => {
-  const clock = new VirtualClock();
-  await using emulator = await startEmulator({ clock, sandboxLifetimeSeconds: 600 });
-  await caller(emulator).create("goes");
-  emulator.control.insert({ name: "stays", tokenKind: "live" });
-  clock.advance(599);
-  expect(await caller(emulator).names()).toEqual(["goes"]);
-  clock.advance(1);
-  expect(await caller(emulator).names()).toEqual([]);
-  expect(emulator.control.instances().map(({ name }) => name)).toEqual(["stays"]);
 });
 
 test("a sandbox instance with the shortest lifetime is created, and gone at once", async () => {

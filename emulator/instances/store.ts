@@ -1,7 +1,4 @@
-/**
- * The instances of one emulator, in SQLite. Whether an instance is ready or gone is computed from its timestamps at
- * each read.
- */
+/** The instances, in SQLite. Whether one is ready or gone is computed from its timestamps at each read. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CreateBody, TokenKind } from "../../provider/api/contract";
 import type { EmulatorClock } from "../clock";
@@ -10,21 +7,21 @@ import { randomHex, shuffle, type RandomSource } from "../random";
 import type { Owner } from "../tokens";
 import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
 
-/** An instance as tests and the control API see it, whichever tenant it belongs to. */
+/** An instance as the control API shows it. */
 export interface InstanceRecord {
   id: string;
   name: string;
-  /** One of the three documented statuses, or any string that a fault or the control API has set. */
+  /** A documented status, or any string that a fault or the control API has set. */
   status: string;
   tenant: string;
   tokenKind: TokenKind;
   ipv4_public: string;
   networks: StoredNetwork[];
-  /** When the instance was created: ISO 8601, UTC. */
+  /** ISO 8601, UTC. */
   created_at: string;
-  /** When the instance leaves PROVISIONING, or when its status was last set: ISO 8601, UTC. Null if it stays PROVISIONING. */
+  /** When it leaves PROVISIONING, or its status was last set: ISO 8601, UTC. Null if it stays PROVISIONING. */
   ready_at: string | null;
-  /** The body of the POST that created the instance. Empty for an inserted instance. */
+  /** The body of the POST. Empty for an inserted instance. */
   request: Partial<CreateBody>;
 }
 
@@ -34,24 +31,21 @@ interface StoredNetwork {
   mac_address: string;
 }
 
-/** An instance to be stored. Times are milliseconds since 1970. */
+/** An instance to be stored. Times are milliseconds since 1970, and null means never. */
 export interface NewInstance {
   owner: Owner;
   /** The default is a random id. */
   id?: string | undefined;
   name: string;
   request: Partial<CreateBody>;
-  /** When the instance leaves PROVISIONING. Null if it never does. */
   readyAt: number | null;
-  /** The status once `readyAt` has passed. */
+  /** The status from `readyAt` on. */
   endStatus: string;
-  /** When listings begin to show the instance. */
+  /** When listings begin to show it. */
   visibleAt: number;
-  /** When the instance ceases to exist. Null if it never does. */
   goneAt: number | null;
 }
 
-/** The fields of an instance that a listing shows. */
 type InstanceItem = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
 
 /** Which instances a listing asks for. */
@@ -60,12 +54,9 @@ export interface PageQuery {
   status: string | undefined;
   limit: number;
   order: ListOrder;
-  /**
-   * Whether the service has a cursor parameter. If so, the shuffled order is the same in each listing, so that the
-   * pages show all instances.
-   */
+  /** Whether there is a cursor parameter. Then each listing has the same shuffled order, so that pages show everything. */
   hasCursor: boolean;
-  /** The cursor: the id of the last instance on the previous page. */
+  /** The cursor: the last id of the previous page. */
   after: string | undefined;
 }
 
@@ -75,7 +66,6 @@ export interface Page {
   hasMore: boolean;
 }
 
-/** A row of the table, with the status that `statusExpression` computes. */
 type Row = Omit<InstanceRecord, "tokenKind" | "networks" | "created_at" | "ready_at" | "request"> &
   Record<"networks" | "request", string> & {
     kind: TokenKind;
@@ -89,7 +79,6 @@ const columns = `id, tenant, kind, name, request, ipv4_public, networks, created
 const existsCondition = `(gone_at IS NULL OR gone_at > :now)`;
 const ownedCondition = `tenant = :tenant AND kind = :kind`;
 
-/** For each order: which rows follow a row, and how rows are sorted. */
 const orders = {
   oldest: { following: "seq > :seq", sorting: "seq" },
   newest: { following: "seq < :seq", sorting: "seq DESC" },
@@ -115,7 +104,7 @@ export class InstanceStore {
   }
 
   /**
-   * Stores an instance. The id of an instance that is gone may be used again.
+   * The id of an instance that is gone may be used again.
    * @throws if an existing instance has this id, or if the database lost the row, which is a defect
    */
   add(instance: NewInstance): InstanceRecord {
@@ -148,7 +137,7 @@ export class InstanceStore {
     return added;
   }
 
-  /** Returns the instance with this id, or undefined if there is none or if it belongs to another owner than `owner`. */
+  /** Returns the instance with this id, unless it belongs to another owner than `owner`. */
   find(id: string, owner?: Owner): InstanceRecord | undefined {
     const filter = owner === undefined ? "" : `AND ${ownedCondition}`;
     const sql = `SELECT ${columns} FROM instance WHERE id = :id AND ${existsCondition} ${filter}`;
@@ -164,20 +153,18 @@ export class InstanceStore {
     return this.#records(`SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq`);
   }
 
-  /** Returns the newest instances, at most `limit`, newest first. */
   newest(limit: number): InstanceRecord[] {
     const sql = `SELECT ${columns} FROM instance WHERE ${existsCondition} ORDER BY seq DESC LIMIT :limit`;
     return this.#records(sql, { limit });
   }
 
-  /** Returns the number of instances that exist now. */
   count(): number {
     const sql = `SELECT count(*) AS n FROM instance WHERE ${existsCondition}`;
     const [row] = this.#all(sql, {}) as { n: number }[];
     return row?.n ?? 0;
   }
 
-  /** Returns a page of a listing, or undefined if `after` is not the id of an instance of this owner, existing or gone. */
+  /** Returns a page, or undefined if `after` is not the id of an instance of this owner, existing or gone. */
   page({ owner, status, limit, order, hasCursor, after }: PageQuery): Page | undefined {
     const filters = [ownedCondition, existsCondition, "visible_at <= :now"];
     if (status !== undefined) filters.push(`${statusExpression} = :status`);
@@ -196,14 +183,14 @@ export class InstanceStore {
     return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
   }
 
-  /** Returns the position of an instance in each order, even if the instance is gone. */
+  /** The position of an instance in each order, even if it is gone. */
   #position(id: string, owner: Owner): { seq: number; shuffle: number } | undefined {
     const sql = `SELECT seq, shuffle FROM instance WHERE id = :id AND ${ownedCondition}`;
     const [row] = this.#all(sql, { id, ...owner }) as { seq: number; shuffle: number }[];
     return row;
   }
 
-  /** Sets when the instance is gone, unless an earlier time is set. Returns false if no instance has this id. */
+  /** Keeps an earlier time. As `rename` and `setStatus`, returns false if no instance has this id. */
   setGoneAt(id: string, at: number): boolean {
     return this.#update(id, "gone_at = min(coalesce(gone_at, :at), :at)", { at: storedTime(at) });
   }
@@ -212,18 +199,16 @@ export class InstanceStore {
     return this.#update(id, "name = :name", { name });
   }
 
-  /** Sets the status from now on. PROVISIONING lasts until the next `setStatus`. Returns false if no instance has this id. */
   setStatus(id: string, status: string): boolean {
     if (status === "PROVISIONING") return this.#update(id, "ready_at = NULL", {});
     return this.#update(id, "ready_at = :now, end_status = :status", { status });
   }
 
-  /** Ends provisioning now for all instances, except for those that never leave PROVISIONING. */
   finishProvisioning(): void {
     this.#run("UPDATE instance SET ready_at = :now WHERE ready_at > :now", {});
   }
 
-  /** Deletes all instances. The next instance has `seq` 1 again. */
+  /** The next instance has `seq` 1 again. */
   clear(): void {
     this.#run("DELETE FROM instance", {});
     this.#run("DELETE FROM sqlite_sequence", {});
@@ -281,7 +266,6 @@ export class InstanceStore {
   }
 }
 
-/** Rounds a time to the integer that the database stores. */
 function storedTime(timeMs: number | null): number | null {
   return timeMs === null ? null : Math.min(Math.round(timeMs), latestTimeMs);
 }

@@ -1,4 +1,3 @@
-/** Sends the live updates of the page, as server-sent events. control/routes.ts uses this file. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Overview } from "./overview";
@@ -7,9 +6,8 @@ import type { Overview } from "./overview";
 const intervalMs = 250;
 
 /**
- * Sends the overview, and sends it again whenever it has changed, until the page closes the connection or the
- * emulator is closed. The overview is read at intervals, because an instance gets its next status by the clock alone,
- * without an event. The timer keeps no process alive.
+ * Sends the overview as a server-sent event whenever it has changed, until the connection or the emulator is closed. It is
+ * read at intervals, because an instance gets its next status by the clock alone.
  */
 export async function sendOverviews(
   readOverview: () => Overview,
@@ -22,7 +20,7 @@ export async function sendOverviews(
     // A page that reads slowly skips overviews.
     const overview = response.writableNeedDrain ? sent : JSON.stringify(readOverview());
     if (overview !== sent) {
-      // JSON has no line breaks outside of strings, and escapes those within strings.
+      // The end of an event: JSON has no line breaks of its own, and escapes those in strings.
       response.write(`data: ${overview}\n\n`);
       sent = overview;
     }

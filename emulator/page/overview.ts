@@ -1,7 +1,7 @@
-/** Collects what the page shows of the emulator. `Control.overview` returns it, and events.ts sends it to the page. */
+/** Collects what the page shows of the emulator. */
 import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
-import type { FaultKind } from "../faults/kinds";
+import type { FaultHandle } from "../faults/script";
 import type { InstanceRecord } from "../instances/store";
 import type { LoggedRequest } from "../requestLog";
 import type { WindowUse } from "../rateLimit";
@@ -9,46 +9,36 @@ import type { WindowUse } from "../rateLimit";
 const maxInstances = 200;
 const maxRequests = 100;
 
-/** The state of the emulator at one moment, without tokens and without the bodies of requests. */
+/** The state of the emulator at one moment, without tokens and bodies of requests. */
 export interface Overview {
   /** The newest instances, newest first. */
   instances: ShownInstance[];
-  /** The number of all instances that exist now. */
+  /** How many instances exist now. */
   instanceCount: number;
   /** The latest requests, latest first. */
   requests: LoggedRequest[];
-  /** How much of the limit each token has used at each endpoint. Unused windows are left out. */
+  /** What each token has used of the limit at each endpoint. Unused windows are left out. */
   windows: ShownWindow[];
-  /** The number of requests that each window allows. */
   requestsPerMinute: number;
   /** The faults that can still apply to a request. */
-  faults: ShownFault[];
+  faults: Pick<FaultHandle, "id" | "kind" | "label" | "hits">[];
 }
 
-/** An instance without the body of its POST, which may contain user data. */
 interface ShownInstance extends Pick<
   InstanceRecord,
   "id" | "name" | "status" | "tokenKind" | "ipv4_public"
 > {
-  /** When the instance left PROVISIONING. If it has not, when it was created. ISO 8601, UTC. */
+  /** When it left PROVISIONING. If it has not, when it was created. ISO 8601, UTC. */
   since: string;
 }
 
-/** A window of the rate limit. The token is shown as a number, in the order of the tokens' first requests. */
+/** The token is shown as a number, in the order of the tokens' first requests. */
 interface ShownWindow extends Omit<WindowUse, "token"> {
   tokenKind: TokenKind | undefined;
   tokenNumber: number;
 }
 
-interface ShownFault {
-  id: number;
-  kind: FaultKind;
-  label: string | undefined;
-  /** The number of requests that the fault has applied to. */
-  hits: number;
-}
-
-/** Returns the state of the emulator now. Changes nothing, and counts no request. */
+/** Returns the state now. Counts no request. */
 export function overviewOf({
   state,
   settings,

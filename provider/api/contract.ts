@@ -1,7 +1,6 @@
 /**
- * The wire contract of the Compute Instances Service, API v2.0: a schema for every documented body that the client
- * sends or reads. The schemas for reading are tolerant, since the service's API document does not say which fields are
- * always present. The emulator checks its responses with strict schemas of its own.
+ * The wire contract of the Compute Instances Service, API v2.0: a schema for every documented body. The schemas for
+ * reading are tolerant, since the service's document does not say which fields are always present.
  */
 import * as z from "zod";
 import { unknownTexts } from "../pulumiNames";
@@ -9,7 +8,7 @@ import { printable } from "../redaction";
 
 export * from "./serviceConstants.js";
 
-/** The schema of the body of POST /v2/instances. `user_data` is Base64. */
+/** The body of POST /v2/instances. `user_data` is Base64. */
 export const createBody = z.object({
   name: z.string(),
   flavor_id: z.string(),
@@ -21,16 +20,12 @@ export const createBody = z.object({
 /** The body of POST /v2/instances. */
 export type CreateBody = z.infer<typeof createBody>;
 
-/**
- * A string of a response. It becomes one line without control characters, because the string goes into the state and from
- * there to a terminal, where such characters could hide or forge text (G8).
- */
+/** A string as one line without control characters. In the state or a terminal, those could hide or forge text (G8). */
 const printableText = z.string().transform(printable);
 
 /**
- * An instance id. The id is never changed, since an instance with a changed id could be taken for gone (an
- * instance counts as gone only with proof, G3). An id that is not printable, or that Pulumi would take for an
- * unknown value, does not fit the schema.
+ * An instance id, which is never changed: an instance with a changed id could be taken for gone (G3). An id that is
+ * not printable, or that Pulumi would take for an unknown value, does not fit.
  */
 const id = z
   .string()
@@ -39,45 +34,26 @@ const id = z
     (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
   );
 
-/** The schema of a field that is dropped if it does not have the documented type. The rest of the body is still read. */
+/** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
+const text = lenient(printableText);
 
-const network = z.object({
-  type: printableText,
-  ipv4: lenient(printableText),
-  mac_address: lenient(printableText),
-});
+const network = z.object({ type: printableText, ipv4: text, mac_address: text });
+const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
+const serviceError = z.object({ code: text, message: text, doc_url: text, request_id: text });
+const unreadItems = z.array(z.unknown());
 
-/** An item of the list. Only `id` is required. */
-const listItem = z.object({
-  id,
-  name: lenient(printableText),
-  status: lenient(printableText),
-  ipv4_public: lenient(printableText),
-});
-
-/** The schemas with which the client reads responses. */
+/** The schemas with which the client reads responses. Items of a list and networks are read one by one. */
 export const tolerant = {
   listItem,
-  /** The list envelope. It accepts any items, because each item is read with `listItem` afterwards. */
-  list: z.object({ data: z.array(z.unknown()), has_more: z.boolean() }),
+  list: z.object({ data: unreadItems, has_more: z.boolean() }),
   /** The body of the 202 to a POST. */
   accepted: z.object({
-    id,
-    name: lenient(printableText),
-    status: lenient(printableText),
-    created_at: lenient(printableText),
-    networks: z.array(z.unknown()).optional().catch(undefined),
+    ...{ id, name: text, status: text, created_at: text },
+    networks: lenient(unreadItems),
   }),
   network,
-  error: z.object({
-    error: z.object({
-      code: lenient(printableText),
-      message: lenient(printableText),
-      doc_url: lenient(printableText),
-      request_id: lenient(printableText),
-    }),
-  }),
+  error: z.object({ error: serviceError }),
 };
 /** An instance as a listing shows it (section "List envelope"). */
 export type ListItem = z.infer<typeof listItem>;

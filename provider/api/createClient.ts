@@ -1,7 +1,4 @@
-/**
- * Makes the client of the service. This module loads undici and zod, so the plugin imports this module only when
- * the first request is made.
- */
+/** Makes the client of the service. Loads undici and zod, so it is imported when the first request is made. */
 import type { ClientOptions, ComputeApi, PageQuery } from "./client";
 import { paths } from "./contract";
 import { RequestError } from "./errors";
@@ -12,21 +9,17 @@ import { readAccepted, readAccount, readPage } from "./http/response";
 import { type HttpRequest, createTransport } from "./http/transport";
 import { outcomeOf } from "./postOutcome";
 
-/**
- * Makes a client, without sending anything.
- *
- * @throws Error if a proxy variable of the environment is not an address
- */
+/** @throws Error if a proxy variable of the environment is not an address */
 export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   const baseUrl = new URL(options.baseUrl);
-  /** The part of the base address before /v2. It is empty for most base addresses. */
+  /** What the base address has before /v2, mostly nothing. */
   const pathPrefix = baseUrl.pathname.slice(0, -"/v2".length);
   const acquirePermit = createRateLimit(options);
   const transport = createTransport(baseUrl, options);
   const send = createSend(options, acquirePermit, transport);
 
-  /** Returns a request that `signal` cancels. The fields in `more` replace the default ones. */
+  /** A request that `signal` cancels. The fields in `more` replace the default ones. */
   function requestTo(
     method: HttpRequest["method"],
     path: string,
@@ -84,12 +77,7 @@ function queryString({ limit, status, cursor }: PageQuery): string {
   return query.toString();
 }
 
-/**
- * Encodes an id as one segment of a path. The id comes from the service, so the id must not be able to change the
- * rest of the path.
- *
- * @throws RequestError (`unsendable`) if the id can't be a segment of a path
- */
+/** @throws RequestError (`unsendable`) if the id can't be a segment of a path */
 function pathSegment(id: string, destroyPath: string): string {
   if (id && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);
   throw new RequestError({

@@ -1,9 +1,6 @@
-/**
- * The error class for failed requests to the service. The whole provider decides by its fields what to do after a
- * failure.
- */
+/** The error of a failed request. By its fields, the whole provider decides what to do after a failure. */
 
-/** How a request failed. The kind shows whether the service may have acted. */
+/** How a request failed, which shows whether the service may have acted. */
 export type FailureKind =
   /** The request could not be formed, or had no valid permit. Nothing was sent. */
   | "unsendable"
@@ -11,7 +8,7 @@ export type FailureKind =
   | "unreachable"
   /** The request was sent, but no complete response came (a reset, a time-out, a cut body or a cancelled POST). */
   | "unanswered"
-  /** The status is a 2xx, but the body is not what the service's API document says (not JSON, wrong types or too large). */
+  /** The status is a 2xx, but the body is not as documented (not JSON, wrong types or too large). */
   | "unreadable"
   /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";
@@ -30,7 +27,7 @@ export interface RequestFailure {
   method: string;
   /** The path, never the whole address. */
   path: string;
-  /** What happened, in words for the user. The string is already redacted. */
+  /** What happened, in words for the user, already redacted. */
   cause: string;
   /** The HTTP status, if the head of a response came. */
   status?: number | undefined;
@@ -49,12 +46,9 @@ export class RequestError extends Error {
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
   readonly lasting: boolean;
-  /**
-   * Whether the service may have carried out the request, or an earlier try of the request. The constructor judges only
-   * this try. `request.ts` sets the field if the service may have carried out an earlier try.
-   */
+  /** Whether the service may have carried out the request in this try or (`request.ts`) an earlier one. */
   mayHaveActed: boolean;
-  /** Whether the service refused the token, and the client has a new token since. Then the request can be sent again. */
+  /** Whether the service refused the token, and the client has a new one since. Then the request can be sent again. */
   tokenRenewed = false;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
@@ -73,7 +67,7 @@ export class RequestError extends Error {
     return this.service.code !== undefined || this.service.message !== undefined;
   }
 
-  /** Whether the same request may succeed later. This does not say that sending the request again is safe. */
+  /** Whether the same request may succeed later. This does not say that sending it again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";
     return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;

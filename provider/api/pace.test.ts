@@ -2,8 +2,8 @@
 import { expect, test } from "@jest/globals";
 import type { ClientOptions, SlowedDown } from "./client";
 import { VirtualClock } from "../testing/virtualClock";
-import { answer, cut, reset, type Step } from "./testing/scriptedServer";
-import { create, failureOf, never, testClient, times, withServer } from "./testing/testClient";
+import { answer, reset, type Step } from "./testing/scriptedServer";
+import { create, never, testClient, times, withServer } from "./testing/testClient";
 
 const account: Step = { expect: "GET /v2/account", react: answer(200) };
 const empty = { data: [], has_more: false };
@@ -32,40 +32,6 @@ test("the client leaves 5 % of the limit unused, and each path has a limit of it
     abort.abort(new Error("cancelled"));
     await expect(third).rejects.toThrow("cancelled");
     expect(clock.sleeping).toBe(0);
-  });
-});
-
-test("GET and POST of a path have separate limits (G6)", async () => {
-  const { clock, options } = setUp({ requestsPerMinute: 2 });
-  await withServer([list, post, post, list], async (server) => {
-    const client = testClient(server.baseUrl, options);
-    await client.listPage({ limit: 1 }, never);
-    await create(client);
-    const write = create(client);
-    await clock.advance(60_000);
-    expect(server.seen).toHaveLength(2);
-    await clock.advance(1);
-    await write;
-    await client.listPage({ limit: 1 }, never);
-    expect(clock.now()).toBe(60_001);
-  });
-});
-
-test("after a 429 that the client's own requests can't explain, GET and POST of the path share a limit (G6)", async () => {
-  const { clock, options } = setUp({ requestsPerMinute: 5 });
-  const tooMany = answer(429, "", { "retry-after": "5" });
-  // The client allows 4 requests per minute and method, but the service counts both methods together.
-  await withServer([list, post, post, { ...post, react: tooMany }, list, post], async (server) => {
-    const client = testClient(server.baseUrl, options);
-    await client.listPage({ limit: 1 }, never);
-    for (let n = 0; n < 3; n++) await create(client);
-    const read = client.listPage({ limit: 1 }, never);
-    const write = create(client);
-    await clock.advance(60_000);
-    // With separate limits, the read would have been sent at once, and the write after 5 s.
-    expect(server.seen).toHaveLength(4);
-    await clock.advance(30_000);
-    await Promise.all([read, write]);
   });
 });
 
@@ -108,18 +74,7 @@ test("a 429 pauses only its endpoint for the time in Retry-After, and is reporte
   });
 });
 
-test("a 429 with a cut body pauses its endpoint too", async () => {
-  const { clock, slowed, options } = setUp({});
-  await withServer([{ ...account, react: cut(429, "") }, account], async (server) => {
-    const call = testClient(server.baseUrl, options).account(never);
-    while (!slowed.length) await new Promise(setImmediate);
-    expect(slowed).toEqual([{ method: "GET", path: "/v2/account", retryInMs: 1000 }]);
-    await clock.advance(1000);
-    await call;
-  });
-});
-
-test("a request without a response counts, and a request that was not sent does not", async () => {
+test("a request without a response counts", async () => {
   const { clock, options } = setUp({ requestsPerMinute: 2 });
   await withServer([{ ...post, react: reset }, post], async (server) => {
     const client = testClient(server.baseUrl, options);
@@ -130,15 +85,6 @@ test("a request without a response counts, and a request that was not sent does 
     await clock.advance(1);
     await second;
   });
-  let failed = 0;
-  const tries = setUp({ requestsPerMinute: 2, onFailedTry: () => failed++ });
-  const nowhere = testClient("http://127.0.0.1:1/v2", tries.options);
-  const failure = failureOf(nowhere.account(never));
-  for (const [before, delay] of [500, 1000, 2000].entries()) {
-    while (failed === before) await new Promise(setImmediate);
-    await tries.clock.advance(delay);
-  }
-  expect(await failure).toMatchObject({ kind: "unreachable" });
 });
 
 test("two clients have separate limits", async () => {

@@ -24,46 +24,30 @@ test("a redirect to another origin is refused, so the other origin gets no token
 });
 
 test.each([
-  ["https://127.0.0.1/v2", "https://127.0.0.1, which"],
-  ["//evil.test/v2", "http://evil.test, which"],
-  ["ftp://x", "an address that cannot be used"],
-  ["javascript:alert(1)", "an address that cannot be used"],
-  ["http://[", "an address that cannot be used"],
-])("a redirect to %s is refused", async (location, target) => {
-  await withServer([{ expect: account, react: redirect(307, location) }], async ({ baseUrl }) => {
-    const { message } = await failureOf(testClient(baseUrl).account(never));
-    expect(message).toContain(`redirected to ${target}`);
+  [301, "https://127.0.0.1/v2", "https://127.0.0.1, which"],
+  [302, "//evil.test/v2", "http://evil.test, which"],
+  [303, "/v3/account?secret=1", "another path of http://127.0.0.1:PORT, which"],
+  [307, "ftp://x", "an address that cannot be used"],
+  [308, "http://[", "an address that cannot be used"],
+])("a %d to %s is refused, and no query is shown", async (status, location, target) => {
+  const react = redirect(status, location);
+  await withServer([{ expect: account, react }], async ({ baseUrl, port }) => {
+    const failure = await failureOf(testClient(baseUrl).account(never));
+    expect(failure).toMatchObject({ kind: "answered", status });
+    expect(failure.message).toContain(`redirected to ${target.replace("PORT", `${port}`)}`);
+    expect(failure.message).not.toContain("secret");
   });
 });
-
-test.each([301, 302, 303, 307, 308])(
-  "a %d to another path of the service is refused too, and its query is not shown",
-  async (status) => {
-    const react = redirect(status, "/v3/account?secret=1");
-    await withServer([{ expect: account, react }], async ({ baseUrl, port }) => {
-      const failure = await failureOf(testClient(baseUrl).account(never));
-      expect(failure).toMatchObject({ kind: "answered", status });
-      expect(failure.message).toContain(`another path of http://127.0.0.1:${port}, which`);
-      expect(failure.message).not.toContain("secret");
-    });
-  },
-);
 
 test("a redirected POST is not sent again, and its outcome is unclear (G2)", async () => {
   await withServer([{ expect: post, react: redirect(307, "/v2/instances/") }], async (server) => {
-    const outcome = await create(testClient(server.baseUrl));
-    expect(outcome).toMatchObject({
-      kind: "unclear",
-      failure: { kind: "answered", status: 307 },
-    });
+    const failure = { kind: "answered", status: 307 };
+    expect(await create(testClient(server.baseUrl))).toMatchObject({ kind: "unclear", failure });
   });
 });
 
-test("a 304, or a redirect without a location, is an error", async () => {
-  await withServer([{ expect: account, react: answer(304) }], async ({ baseUrl }) => {
-    expect(await failureOf(testClient(baseUrl).account(never))).toMatchObject({ status: 304 });
-  });
-  await withServer([{ expect: account, react: answer(302) }], async ({ baseUrl }) => {
-    expect(await failureOf(testClient(baseUrl).account(never))).toMatchObject({ status: 302 });
+test.each([304, 302])("a %d without a location is an error", async (status) => {
+  await withServer([{ expect: account, react: answer(status) }], async ({ baseUrl }) => {
+    expect(await failureOf(testClient(baseUrl).account(never))).toMatchObject({ status });
   });
 });

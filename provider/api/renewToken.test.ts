@@ -1,6 +1,5 @@
 /** Tests what the client does when the service refuses the token, and there may be a new one. */
 import { expect, test } from "@jest/globals";
-import { VirtualClock } from "../testing/virtualClock";
 import { answer, type Step } from "./testing/scriptedServer";
 import { create, failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
 
@@ -48,17 +47,6 @@ test("a GET is sent again with at most three new tokens", async () => {
     expect(await failureOf(client.account(never))).toMatchObject({ status: 401 });
   });
   expect(tokens.sent).toEqual([old, renewed, renewed, renewed]);
-});
-
-test("a 401 after other failures still leads to the new token (G6)", async () => {
-  const script = [answer(429), answer(429), answer(429), refused, answer(200, {})];
-  const steps = script.map((react) => ({ expect: account, react }));
-  const clock = new VirtualClock();
-  clock.autoAdvance();
-  await withServer(steps, async ({ baseUrl, seen }) => {
-    await testClient(baseUrl, { clock, renewToken: async () => newToken }).account(never);
-    expect(seen.at(-1)?.headers["authorization"]).toBe(renewed);
-  });
 });
 
 test("if the operation ends while a new token is searched for, the request fails with the 401", async () => {

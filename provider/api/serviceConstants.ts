@@ -1,12 +1,9 @@
 /**
- * The constants of the service's API document (API v2.0): paths, statuses, limits and prefixes. The schemas
- * are in `contract.ts`, because zod takes a while to load and is not needed before the first request.
+ * The constants of the service's document (API v2.0). They are apart from the schemas in `contract.ts`, because zod
+ * takes a while to load and is not needed before the first request.
  */
 
-/**
- * The paths of the endpoints (section "Endpoints"). They include the `/v2/` with which the document's base address
- * ends.
- */
+/** The paths of the endpoints (section "Endpoints"), with the `/v2/` with which the base address ends. */
 export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;
 
 /** The known statuses (section "States and transitions"). The service may send other statuses too. */
@@ -27,9 +24,8 @@ export type TokenKind = keyof typeof tokenPrefixes;
 
 /** Returns the kind that the token's prefix shows, or undefined if the token has no documented prefix. */
 export function tokenKindOf(token: string): TokenKind | undefined {
-  if (token.startsWith(tokenPrefixes.live)) return "live";
-  if (token.startsWith(tokenPrefixes.test)) return "test";
-  return undefined;
+  const kinds = Object.keys(tokenPrefixes) as TokenKind[];
+  return kinds.find((kind) => token.startsWith(tokenPrefixes[kind]));
 }
 
 /** The prefix of `request_id` in the error envelope (section "Error envelope"). */

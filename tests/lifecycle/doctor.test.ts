@@ -115,7 +115,7 @@ test("the printed table has one line per check, the next step below each problem
 
 test("if nobody listens, the connection check fails, and the checks after it are skipped", async () => {
   await withWorld({}, async (world) => {
-    await world.service.refuseConnections();
+    await world.service.close();
     const seen = await diagnose(world);
     expect(seen.checks["connection"]).toMatch(/^FAILED: .* was refused → Nothing was sent/);
     expectSkipped(seen);

@@ -19,6 +19,7 @@ test.each([
   ["CERT_HAS_EXPIRED", "has expired (CERT_HAS_EXPIRED): it has to be renewed at the service"],
   ["CERT_NOT_YET_VALID", "is not valid yet (CERT_NOT_YET_VALID): this machine's clock"],
   ["HOSTNAME_MISMATCH", "is for another host (HOSTNAME_MISMATCH): compute:baseUrl"],
+  ["INVALID_PURPOSE", "is not trusted (INVALID_PURPOSE)"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "is not trusted (SELF_SIGNED_CERT_IN_CHAIN)"],
 ])("%s: %s", (code, message) => {
   expect(networkErrorMessage(errorWith(code), service, "sent")).toContain(message);

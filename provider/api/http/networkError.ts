@@ -1,14 +1,8 @@
-/**
- * Says in words what an error of undici or Node means. `transport.ts` uses this file, and `advice.ts` adds the next step,
- * so that the user knows what to do about the error (G9).
- */
+/** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
 
-/**
- * How far a request had come when the connection failed: no byte was sent (`connecting`), the request was being sent or
- * had been sent (`sent`), or a response had begun (`answering`).
- */
-type Stage = "connecting" | "sent" | "answering";
+/** How far a request had come: no byte was sent, at least one byte was sent, or a response had begun. */
+export type Stage = "connecting" | "sent" | "answering";
 
 /** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
 const certificateCodes =
@@ -17,10 +11,7 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/**
- * The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if there
- * is one.
- */
+/** The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if any. */
 const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
   ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
   ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,
@@ -32,11 +23,7 @@ const messages: Readonly<Record<string, (peer: string, hostname: string) => stri
   UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
 };
 
-/**
- * Returns what happened, as a part of a sentence. Names the error's code if its meaning is not certain.
- *
- * @param hasProxy whether the environment names a proxy, which the connection may have used
- */
+/** Returns what happened, as a part of a sentence. `hasProxy` is whether the connection may have used a proxy. */
 export function networkErrorMessage(
   error: Error & { hostname?: string },
   baseUrl: URL,
@@ -75,7 +62,6 @@ export function isCertificateError(error: Error): boolean {
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
 
-/** Returns the message about a connection that broke at this stage of the request. */
 function brokenConnection(baseUrl: URL, stage: Stage): string {
   switch (stage) {
     case "connecting":
@@ -88,7 +74,6 @@ function brokenConnection(baseUrl: URL, stage: Stage): string {
   }
 }
 
-/** Returns the end of the message about a certificate, with the next step for the user. */
 function certificateProblem(code: string): string {
   switch (code) {
     case "CERT_HAS_EXPIRED":
@@ -103,10 +88,7 @@ function certificateProblem(code: string): string {
   }
 }
 
-/**
- * Returns a question about the scheme for the end of a message, because no network error says that the scheme of
- * compute:baseUrl is wrong. An https address that is not on loopback gets no question: plain http is not allowed there.
- */
+/** A question about the scheme of compute:baseUrl, unless plain http is not allowed there. */
 function otherScheme(baseUrl: URL): string {
   if (!isTls(baseUrl)) return " (does the service expect https?)";
   return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
@@ -114,7 +96,6 @@ function otherScheme(baseUrl: URL): string {
 
 const isTls = ({ protocol }: URL) => protocol === "https:";
 
-function codeOf(error: Error): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : "";
+function codeOf(error: Error & { code?: unknown }): string {
+  return typeof error.code === "string" ? error.code : "";
 }

@@ -194,23 +194,30 @@ test("without Retry-After, pauses double from about 1 s to 30 s, and are short a
 });
 
 test.each([
-  [0, 750],
-  [0.999, 1249.5],
+  [0, 750, 100],
+  [0.999, 1249.5, 299.8],
 ])(
-  "pauses have jitter: with the random number %d the first pause takes %d ms",
-  async (random, ms) => {
-    const { pauses, request } = setUp(10, random);
+  "with the random number %d the first pause takes %d ms, and the next interval %d ms",
+  async (random, pauseMs, intervalMs) => {
+    const { clock, order, pauses, request } = setUp(600, random);
     await request("x", "GET", tooMany());
-    expect(pauses[0]).toBeCloseTo(ms);
+    expect(pauses[0]).toBeCloseTo(pauseMs);
+    void request("a");
+    void request("b");
+    await clock.advance(10_000);
+    const [, a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]) * 1000);
+    expect(b - a).toBeCloseTo(intervalMs);
   },
 );
 
-test("a burst whose requests all get a 429 causes only one pause", async () => {
-  const { clock, enter, pauses } = setUp(100);
+test("a burst whose requests all get a 429 causes one pause, as long as the longest Retry-After asks", async () => {
+  const { clock, enter, order, pauses, request } = setUp(100);
   const burst = await Promise.all(Array.from({ length: 20 }, () => enter("GET")));
-  for (const permit of burst) permit.end(tooMany());
-  await clock.advance(0);
+  for (const [n, permit] of burst.entries()) permit.end(tooMany(n === 19 ? 7000 : undefined));
+  void request("next");
+  await clock.advance(10_000);
   expect(pauses).toEqual([1000]);
+  expect(order).toEqual(["next@7"]);
 });
 
 test("after a pause one request is the probe, and only its success lets the others follow", async () => {

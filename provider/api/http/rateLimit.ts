@@ -1,9 +1,8 @@
 /**
- * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section
- * "Limits" of the service's API document), has a sliding window of a minute, and a back-off after a 429. If the client
- * has sent too few requests to an endpoint to explain a 429, the service counts all methods of the path together, or
- * other clients use the token too. From then on, the endpoints of that path share one window, get permits at even
- * intervals and take turns.
+ * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section "Limits"),
+ * has a sliding window of a minute, and a back-off after a 429. If the client has sent too few requests to an endpoint to
+ * explain a 429, the service counts all methods of the path together, or other clients use the token too. From then on,
+ * the endpoints of that path share one window, get permits at even intervals and take turns.
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
@@ -15,32 +14,24 @@ type RateLimitOptions = Pick<
 >;
 
 const windowMs = 60_000;
-/** The part of the service's limit that this client uses. The rest is left to other users of the token. */
+/** The part of the service's limit that this client uses. */
 const usedPart = 0.95;
 /** The client's own requests explain a 429 if they fill at least this part of the client's limit. */
 const explainingPart = 0.9;
 /**
- * The maximum number of permits of one endpoint that are in use at a time, for methods other than GET. Without this
- * limit, a burst would open hundreds of connections, one for each POST, and all POSTs could get the same 429. A hundred
- * requests at a time are enough to use the documented limit unless a response takes more than 6 s.
+ * How many permits of an endpoint can be in use at a time, for methods other than GET. Otherwise a burst would open
+ * hundreds of connections, one for each POST. A hundred use the whole limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
 /** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
 const firstPauseMs = 1000;
-/** The longest pause after a 429 without Retry-After. */
 const maxPauseMs = 30_000;
-/**
- * A part of the limit. It is the lowest rate after a 429, and also the amount by which the rate grows in each second of
- * requests without a 429.
- */
+/** The lowest rate after a 429, and by how much it grows in each second of requests without a 429: a part of the limit. */
 const rateStep = 0.01;
 
 /** How a request ended. */
 export interface RequestEnd {
-  /**
-   * Whether the first byte was about to leave this machine (`onSend` in `transport.ts`) before the request ended. A
-   * request that was not sent does not count towards the limit.
-   */
+  /** Whether its first byte was about to leave this machine. Otherwise the request does not count towards the limit. */
   sent: boolean;
   /** The HTTP status. Undefined if no response came. */
   status?: number;
@@ -48,36 +39,29 @@ export interface RequestEnd {
   retryAfterMs?: number | undefined;
 }
 
-/** Allows one request of any method. Callers of the client get only permits for POSTs, and without `use`. */
+/** Allows one request of any method. */
 export interface Permit extends PostPermit {
-  /**
-   * Uses the permit. Returns a function that has to be called when the request has ended, or undefined if the
-   * permit was already used or released.
-   */
+  /** Returns a function to be called when the request has ended, or undefined if the permit was used or released. */
   use(): ((end: RequestEnd) => void) | undefined;
 }
 
-/**
- * Resolves when a request may be sent. Rejects with the signal's reason if the signal is aborted before that.
- * If the path contains an id, `path` is the path's template.
- */
+/** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
 export type AcquirePermit = (method: string, path: string, signal: AbortSignal) => Promise<Permit>;
 
-/** Makes the rate limit of one client. Two clients do not share a rate limit. */
+/** Makes the rate limit of one client. */
 export function createRateLimit(options: RateLimitOptions): AcquirePermit {
   const { clock, random, requestsPerMinute, onSlowedDown } = options;
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
   const endpoints: Endpoint[] = [];
   const pathsCountedTogether = new Set<string>();
   const queues = new KeyedLocks();
-  /** Aborted and replaced whenever a request ends, so that waiting requests compute their wait again. */
+  /** Aborted and replaced whenever a request ends, so that waiting requests compute their wait anew. */
   let requestEnded = new AbortController();
 
   return (method, path, signal) => {
     const existing = endpoints.find((it) => it.method === method && it.path === path);
     const endpoint = existing ?? new Endpoint(method, path, limit, random);
     if (!existing) endpoints.push(endpoint);
-    // The queue serves requests in the order in which they came.
     return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
@@ -104,10 +88,7 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return Math.max(windowWaitMs, msToTurn(endpoint, now), endpoint.msToBackoffEnd(now));
   }
 
-  /**
-   * Milliseconds until the endpoint's turn. Endpoints that are counted together get permits at even intervals and take
-   * turns. Otherwise a burst of one endpoint would fill the common window, and the others would wait for a minute.
-   */
+  /** Milliseconds until the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
   function msToTurn(endpoint: Endpoint, now: number): number {
     const group = countedWith(endpoint);
     if (group.length === 1) return 0;
@@ -119,18 +100,16 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     );
   }
 
-  /** The endpoints whose requests count towards the same window, including the endpoint itself. */
+  /** The endpoints that share the endpoint's window, including itself. */
   function countedWith(endpoint: Endpoint): Endpoint[] {
     if (!pathsCountedTogether.has(endpoint.path)) return [endpoint];
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
-  /** How many requests count at this time, of all endpoints that are counted with this one. */
   function requestsInWindow(endpoint: Endpoint, now: number): number {
     return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
   }
 
-  /** Returns a permit for the endpoint. The permit counts from now on. */
   function permitFor(endpoint: Endpoint): Permit {
     endpoint.start(clock.now());
     let isUnused = true;
@@ -142,7 +121,6 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return { use, release: () => use()?.({ sent: false }) };
   }
 
-  /** Counts the end of a request, and makes waiting requests compute their wait again. */
   function endRequest(endpoint: Endpoint, end: RequestEnd): void {
     const now = clock.now();
     const { method, path } = endpoint;
@@ -150,17 +128,15 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     const isExplained = requestsInWindow(endpoint, now) >= limit * explainingPart;
     if (end.status === 429 && !isExplained) pathsCountedTogether.add(path);
     if (pauseMs !== undefined) onSlowedDown?.({ method, path, retryInMs: pauseMs });
-    // This reason only ends the sleeps. No request is cancelled.
     requestEnded.abort(notNeeded);
     requestEnded = new AbortController();
   }
 }
 
 /**
- * The window and the back-off of one endpoint. A 429 begins a pause. After the pause, requests are sent one at a time
- * until one has a response other than a 429. After that, they are sent at intervals that become shorter. A burst instead
- * would use up the rest of the limit at once, and other clients that share the token could not send a single request
- * (docs/scaling.md).
+ * The window and the back-off of one endpoint. A 429 begins a pause. After it, requests are sent one at a time until one
+ * has a response other than a 429, and then at intervals that become shorter. A burst instead would use up the rest of
+ * the limit at once, and other clients with this token could not send a single request (docs/scaling.md).
  */
 class Endpoint {
   readonly method: string;
@@ -168,19 +144,18 @@ class Endpoint {
   /** Whether a request waits for the next permit. */
   isWaiting = false;
   lastPermitAt = -Infinity;
-  /** The number of permits whose request has not ended. */
+  /** How many permits have a request that has not ended. */
   underWay = 0;
-  /** The clock times at which the requests of the last minute ended, oldest first, without requests that were not sent. */
+  /** When the sent requests of the last minute ended, oldest first. */
   readonly endTimes: number[] = [];
-  /** The client's limit in requests per second. */
   readonly #perSecond: number;
   readonly #random: () => number;
-  /** The number of pauses in a row. The probe's first response other than a 429 resets the number to 0. */
+  /** The number of pauses in a row, without a response other than a 429 in between. */
   #pausesInARow = 0;
   #pausedUntil = 0;
-  /** Whether the probe is under way: the one request that shows if the pause was long enough. */
+  /** Whether the probe is under way: the request that shows if the pause was long enough. */
   #isProbing = false;
-  /** The current rate of requests, as a part of the limit. At 1, there are no intervals between requests. */
+  /** A part of the limit. At 1, there are no intervals between requests. */
   #rate = 1;
   /** The shortest time between the last permit and the next one. */
   #intervalMs = 0;
@@ -193,22 +168,21 @@ class Endpoint {
   }
 
   /**
-   * The number of requests that count at this time. A request counts from its permit until a minute after its end, since
-   * the service counts it at some moment between permit and end. A request that was not sent counts only until its end.
+   * The number of requests that count now. A sent request counts until a minute after its end, since the service counts
+   * it at some moment between permit and end.
    */
   requestsInWindow(now: number): number {
     while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
     return this.underWay + this.endTimes.length;
   }
 
-  /** Milliseconds for which the back-off delays the next request. Infinity if a request has to end first. */
+  /** Milliseconds until the back-off allows a request. Infinity if a request has to end first. */
   msToBackoffEnd(now: number): number {
     if (this.#pausesInARow === 0) return this.lastPermitAt + this.#intervalMs - now;
     // The request under way is the probe, or began before the pause and has to end before the probe begins.
     return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
   }
 
-  /** Counts a new permit, and sets the interval to the next one. */
   start(now: number): void {
     this.underWay++;
     this.#isProbing = this.#pausesInARow > 0;
@@ -217,13 +191,12 @@ class Endpoint {
     this.#intervalMs = this.#rate < 1 ? evenIntervalMs * (0.5 + this.#random()) : 0;
   }
 
-  /** Counts the end of a request. Returns the length of the pause that begins, or undefined if no pause begins. */
+  /** Returns the length of the pause that the end of a request begins, or undefined if it begins none. */
   end(now: number, { sent, status, retryAfterMs }: RequestEnd): number | undefined {
     this.underWay--;
     if (sent) this.endTimes.push(now);
     if (this.#pausesInARow > 0 && !this.#isProbing) {
-      // The request began before the pause. So its 429 is of the burst that caused the pause, and its success does not
-      // prove that the pause was long enough.
+      // The request began before the pause. Its 429 is of the burst that caused the pause, and its success proves nothing.
       if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
       return undefined;
     }

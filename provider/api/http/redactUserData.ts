@@ -1,7 +1,4 @@
-/**
- * Redacts user data (the cloud-init script) in error responses to a create. The service, or a proxy in front of the
- * service, may repeat a request in an error page. User data is a secret (G8), so the repeated parts are redacted.
- */
+/** Redacts user data (the cloud-init script, a secret, G8) in error responses, which may repeat the request. */
 import { redactionMark } from "../../redaction";
 import type { CreateBody } from "../contract";
 
@@ -10,8 +7,7 @@ const shortestMatch = 6;
 
 /**
  * Returns a function that does what `redact` does, and also redacts every run of at least `shortestMatch` characters
- * that is in the script of this body or in the script's Base64. A whole word stays if another field of the body (the
- * name, the image) contains the word too.
+ * that is in the script or its Base64. A whole word stays if another field of the body (the name, the image) contains it.
  */
 export function redactUserData(
   body: CreateBody,
@@ -22,17 +18,16 @@ export function redactUserData(
   const otherFields = [...Object.keys(body), ...Object.values(others).flat()].join("\n");
   return (text) => {
     const redacted = redact(text);
-    // The script is decoded only here, since most requests are not refused. In error messages, `oneLine` (`response.ts`)
-    // replaces white space by one space, and so does this line.
+    // The script is decoded only here, since most requests are not refused. As in `oneLine` (response.ts), white space
+    // becomes one space.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
     const matches = commonParts([script, encoded], redacted);
-    if (matches.size === 0) return redacted;
     const parts = redacted.split(redactionMark);
     return parts.map((part) => hideMatches(part, matches, otherFields)).join(redactionMark);
   };
 }
 
-/** Returns the parts of `shortestMatch` characters that `text` has in common with one of the sources. */
+/** The parts of `shortestMatch` characters that `text` has in common with one of the sources. */
 function commonParts(sources: readonly string[], text: string): ReadonlySet<string> {
   const wanted = new Set(partsOf(text));
   const found = new Set<string>();
@@ -42,7 +37,7 @@ function commonParts(sources: readonly string[], text: string): ReadonlySet<stri
   return found;
 }
 
-/** Returns every part of `shortestMatch` characters, one by one: a script may have megabytes. */
+/** Yields every part of `shortestMatch` characters, one by one: a script may have megabytes. */
 function* partsOf(text: string): Generator<string> {
   for (let at = 0; at + shortestMatch <= text.length; at++) {
     yield text.slice(at, at + shortestMatch);

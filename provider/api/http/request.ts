@@ -1,7 +1,4 @@
-/**
- * Takes each request of the client through all steps: rate limit, sending, debug log, error status, reading
- * of the body, and retries.
- */
+/** Takes each request through all steps: rate limit, sending, debug log, error status, reading of the body, retries. */
 import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
@@ -9,10 +6,7 @@ import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
 
-/**
- * The maximum number of tries of a GET or DELETE. Tries that end with a 429, or whose token was renewed, are not
- * counted.
- */
+/** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
 const maxTries = 4;
 /** About the length of the delay before the second try. Each further delay is twice as long. */
 const firstDelayMs = 500;
@@ -20,9 +14,9 @@ const firstDelayMs = 500;
 const maxRenewals = 3;
 
 /**
- * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or
- * with the reason of the signal that cancelled the request. Without a `permit`, each try first waits for
- * the rate limit. A POST is sent at most once (no create is blindly retried, G2).
+ * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
+ * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
+ * is sent at most once (no create is blindly retried, G2).
  */
 export type Send = <T>(
   request: HttpRequest,
@@ -30,7 +24,7 @@ export type Send = <T>(
   permit?: Permit,
 ) => Promise<T>;
 
-/** Makes the function that takes each request through all its steps. */
+/** Makes the `Send` of one client. */
 export function createSend(
   options: ClientOptions,
   acquirePermit: AcquirePermit,
@@ -42,7 +36,7 @@ export function createSend(
 
   const sendOnce: Send = async (request, read, givenPermit) => {
     const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit. A POST has a permit already, because its caller has waited (`acquirePostPermit`).
+    // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
     const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
@@ -102,18 +96,12 @@ export function createSend(
   };
 }
 
-/**
- * Whether the service has refused the token, and so did nothing. A 401 to a POST counts only with the error
- * envelope of the service's API document. Otherwise a proxy may have answered after the service acted.
- */
+/** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
 function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): boolean {
   return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
 }
 
-/**
- * Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one redacted line with the outcome. The only part of a
- * body in the line is the `request_id` of an error, so that no secret is logged (G8).
- */
+/** Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one line. Of a body, it has only a `request_id` (G8). */
 async function logOutcome(
   { method, path, target }: HttpRequest,
   sending: Promise<HttpResponse>,
@@ -134,7 +122,7 @@ async function logOutcome(
     return response;
   } catch (error) {
     if (!(error instanceof RequestError)) log("aborted after");
-    // Method and path are at the beginning of the line, so they are cut from the message.
+    // The line begins with method and path, so they are cut from the message.
     else log(`${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`);
     throw error;
   }

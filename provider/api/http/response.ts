@@ -1,7 +1,4 @@
-/**
- * Reads responses of the service. The body of a success becomes a value. An error response becomes an error with
- * the service's own message (G9). `createClient` and `request.ts` use this file.
- */
+/** Reads responses: a success becomes a value, and an error response an error with the service's own message (G9). */
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import type { Page } from "../client";
@@ -11,9 +8,7 @@ import type { Accepted } from "../postOutcome";
 import type { HttpResponse } from "./transport";
 
 /**
- * Reads the response of GET /v2/account. The service's API document does not show this response, so JSON, plain
- * text and an empty body are all accepted. Returns undefined for an empty body.
- *
+ * Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined).
  * @throws RequestError (`unreadable`) if the body is too long
  */
 export function readAccount(response: HttpResponse): unknown {
@@ -23,12 +18,7 @@ export function readAccount(response: HttpResponse): unknown {
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
-/**
- * Reads the response of GET /v2/instances. Items are read one by one, so that a malformed item does not make the
- * rest of the page unreadable.
- *
- * @throws RequestError (`unreadable`) if the body is not a list envelope. The message names the wrong fields.
- */
+/** @throws RequestError (`unreadable`) if the body is not a list envelope */
 export function readPage(response: HttpResponse): Page {
   const { data, has_more } = readAs(tolerant.list, response);
   const items = readEach(tolerant.listItem, data);
@@ -36,9 +26,7 @@ export function readPage(response: HttpResponse): Page {
 }
 
 /**
- * Reads the 2xx response to a POST /v2/instances (the service's API document shows a 202). Only the id is required.
- * With the id, the rest can be looked up, so no created instance is lost (G1).
- *
+ * Reads the 2xx response to a POST. Only the id is required, with which the rest can be looked up (nothing is lost, G1).
  * @throws RequestError (`unreadable`) if no id can be read from the body
  */
 export function readAccepted(response: HttpResponse): Accepted {
@@ -47,25 +35,19 @@ export function readAccepted(response: HttpResponse): Accepted {
   return { id, name, status, createdAt: created_at, networks: readableNetworks };
 }
 
-/** Returns the values that fit the schema, and drops the others. */
 function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z.infer<T>[] {
   return values
     .map((value) => schema.safeParse(value))
     .flatMap((it) => (it.success ? [it.data] : []));
 }
 
-/**
- * Reads the body with the schema.
- *
- * @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long. The message
- *   says which, and names the wrong fields.
- */
+/** @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long */
 function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
   const json = parseJson(response);
   if ("problem" in json) throw unreadableError(response, json.problem);
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return parsed.data;
-  // The message names the fields, but never their values.
+  // The values are not named: they may be secrets.
   const fields = parsed.error.issues.map(
     (issue) => issue.path.join(".") || "the answer as a whole",
   );
@@ -79,10 +61,7 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
   return new RequestError({ kind: "unreadable", method, path, status, cause });
 }
 
-/**
- * Returns the error for a response that is not a 2xx. A redirect is not followed, so that no other server gets
- * the token (no secret leaks, G8) and a POST is not sent twice (G2).
- */
+/** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
 export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
   const { method, path, redact } = request;
@@ -98,7 +77,7 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   return new RequestError({ ...failure, service, cause });
 }
 
-/** Returns the message about a redirect. It names only the origin, since path and query may hold secrets. */
+/** The message names only the origin, since path and query may hold secrets. */
 function redirectMessage(location: string, baseUrl: string): string {
   const url = URL.parse(location, baseUrl);
   const { origin } = new URL(baseUrl);
@@ -110,10 +89,7 @@ function redirectMessage(location: string, baseUrl: string): string {
   return `redirected to ${target}, ${notFollowed}. If the service is there, set compute:baseUrl to it`;
 }
 
-/**
- * Reads the error envelope (section "Error envelope"), with every field redacted and shortened. Returns undefined
- * if the body is not an error envelope.
- */
+/** Reads the error envelope (section "Error envelope"), redacted and shortened. Undefined if the body is none. */
 export function readEnvelope(response: HttpResponse): ServiceError | undefined {
   const json = parseJson(response);
   const parsed = "value" in json ? tolerant.error.safeParse(json.value) : undefined;
@@ -129,7 +105,6 @@ export function readEnvelope(response: HttpResponse): ServiceError | undefined {
   };
 }
 
-/** Parses the body as JSON. Returns the value, or what is wrong with the body. */
 function parseJson(response: HttpResponse): { value: unknown } | { problem: string } {
   if (response.isTruncated) return { problem: "is too long" };
   // Unlike `toString`, this drops a byte order mark.
@@ -140,8 +115,7 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     const reviver = (key: string, value: unknown) => (key === "__proto__" ? undefined : value);
     return { value: JSON.parse(text, reviver) as unknown };
   } catch (error) {
-    // The parser's own message quotes the body, which may hold secrets. A RangeError comes from the nested calls
-    // of the reviver.
+    // The parser's own message quotes the body, which may hold secrets.
     if (error instanceof RangeError) return { problem: "is nested too deep" };
   }
   const encoding = header(response, "content-encoding");
@@ -153,16 +127,10 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
 }
 
-/**
- * The length of the longest string that is shown, in characters. For a longer string, only its length is shown: if the
- * string were cut before the redaction, half a secret could stay at the cut.
- */
+/** The length of the longest string that is redacted and shown, in characters. Of a longer one, the length is shown. */
 const maxTextLength = 256 * 1024;
 
-/**
- * Makes one line of at most `maxLength` characters from a string of the service. The string is redacted before it is
- * cut, since half a secret would not be recognised. For a string longer than `maxTextLength`, returns its length.
- */
+/** Makes one line from a string of the service. Redacts it before the cut, since half a secret is not recognised. */
 export function oneLine(text: string, maxLength: number, redact: (text: string) => string): string {
   if (text.length > maxTextLength) return `(${text.length} characters)`;
   const line = redact(text.replace(/\s+/g, " ")).trim();
@@ -175,7 +143,6 @@ function isHtml(response: HttpResponse): boolean {
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
 
-/** Returns the first 200 characters of the body as one line (`oneLine`), without the tags of an HTML page. */
 function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
   const text = response.body.toString("utf8");
@@ -184,20 +151,15 @@ function excerptOf(response: HttpResponse): string {
   return `an HTML page: ${oneLine(words, 200, redact)}`;
 }
 
-/** Returns the first value of a header. `name` is the lower-case name of the header. */
+/** Returns the first value of the header with this lower-case name. */
 export function header({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The longest pause. If the service asks for a longer one, the next request is sent after this time. */
 const maxRetryAfterMs = 5 * 60_000;
 
-/**
- * Returns the milliseconds that a Retry-After header asks to wait, but at most `maxRetryAfterMs`. The header holds
- * seconds or an HTTP date (RFC 9110, 10.2.3). Returns undefined if the value is not a time in the future. The service's
- * API document does not mention this header (section "Limits").
- */
+/** Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future. */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();

@@ -1,34 +1,34 @@
 /**
- * Sends one HTTP request over undici. A failed request is reported with what is known for sure: whether a
- * byte of the request left this machine, and whether a response had begun. `createClient` uses this file.
+ * Sends one HTTP request over undici. A failure says what is known for sure: whether a byte of the request left this
+ * machine, and whether a response had begun.
  */
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import { isLoopback } from "../../addresses";
-import { isCertificateError, networkErrorMessage } from "./networkError";
+import { isCertificateError, networkErrorMessage, type Stage } from "./networkError";
 
 /** A request on its way to the service. */
 export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
-  /** The path from /v2 on, with the id filled in, without the query. Errors show this path. */
+  /** The path from /v2 on, with the id and without the query, as errors show it. */
   path: string;
-  /** The path, or the template of a path with an id. The rate limit counts by method and endpoint. */
+  /** What the rate limit counts by: the path, or the template of a path with an id. */
   endpoint: string;
   /** The path with the base address's prefix, and the query, as they are sent. */
   target: string;
-  /** A JSON string. The body is never logged and never part of an error (no secret is shown, G8). */
+  /** JSON, never logged and never part of an error (no secret is shown, G8). */
   body?: string;
   /** Cancels the request as long as no byte of the request was sent. */
   cancelUnsent: AbortSignal;
-  /** Cancels the wait for the response. For a GET or DELETE this is the same signal as `cancelUnsent`. */
+  /** Cancels the wait for the response. */
   cancelSent: AbortSignal;
-  /** Removes secrets from a string of the response, including the user data that the request sent. */
+  /** Removes secrets, including the user data that the request sent. */
   redact: (text: string) => string;
 }
 
-/** The service's response to one request. */
+/** A response of the service. */
 export interface HttpResponse {
   request: HttpRequest;
   status: number;
@@ -44,23 +44,24 @@ export interface Transport {
   /**
    * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
    * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
-   * never rejects with that reason, but with a `RequestError`, because the service may have acted (an unclear create is
-   * never blindly retried, G2). Resolves with a truncated body if the body is too long (`maxBodyBytes`), or if the response
-   * to a DELETE breaks off after a 2xx, or any response breaks off after a 429.
+   * rejects with a `RequestError`, because the service may have acted (G2). Resolves with a truncated body if the body is
+   * too long (`maxBodyBytes`), or if the response breaks off after a 429, or after a 2xx to a DELETE.
    */
   send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse>;
-  /** Closes the connections that GETs and DELETEs share, each as soon as it is idle. Resolves when all are closed. */
+  /** As `ComputeApi.close`. */
   close(): Promise<void>;
 }
 
-/** A response body is read no further once it has more bytes than this. A page of 100 instances has about 20 kB. */
+/** The longest body that is read to its end. A page of 100 instances has about 20 kB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/**
- * Makes the transport of one client.
- *
- * @throws Error if a proxy variable of the environment is not an address
- */
+const missingAt: Readonly<Record<Stage, string>> = {
+  connecting: "no connection to",
+  sent: "no answer from",
+  answering: "no complete answer from",
+};
+
+/** @throws Error if a proxy variable of the environment is not an address */
 export function createTransport(baseUrl: URL, options: ClientOptions): Transport {
   const { clock, requestTimeoutMs } = options;
   const { origin, host } = baseUrl;
@@ -71,13 +72,20 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   };
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
-  const createDispatcher = options.createDispatcher ?? dispatcherFactory(proxies, requestTimeoutMs);
+  const agentOptions = {
+    // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
+    allowH2: false,
+    connectTimeout: Math.min(10_000, requestTimeoutMs),
+    // A proxy that is not named is an empty string. Otherwise undici would read `process.env`.
+    ...proxies,
+  };
+  const createDispatcher = options.createDispatcher ?? (() => new EnvHttpProxyAgent(agentOptions));
   const sharedDispatcher = createDispatcher();
 
   return {
     async send(request, token, onSend) {
-      // A POST opens a connection of its own. The service may reset an idle connection just when a POST is sent on it, and
-      // then nobody knows whether the service has read the POST (G2).
+      // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
+      // (G2). So a POST opens a connection of its own.
       const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
       try {
         return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
@@ -97,7 +105,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     const { method, path, body, cancelUnsent, cancelSent } = request;
     const headers = { authorization: `Bearer ${token}`, ...commonHeaders };
     const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
-    /** Aborted when the outcome is known. This stops the time-out and the listeners below. */
+    /** Aborted when the outcome is known, which stops the time-out and the listeners below. */
     const settled = new AbortController();
     const { signal } = settled;
     /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
@@ -106,6 +114,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
     const chunks: Buffer[] = [];
     let bodyBytes = 0;
 
+    const stage = (): Stage => (head ? "answering" : controller ? "sent" : "connecting");
     function settle(outcome: () => void): void {
       if (signal.aborted) return;
       settled.abort(notNeeded);
@@ -125,25 +134,19 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         reject(new RequestError({ kind, method, path, status, cause, lasting: isLasting })),
       );
     }
-    /** Ends the HTTP exchange. Called after `settle`, so that the error which undici then reports is ignored. */
+    /** Ends the HTTP exchange. After `settle`, the error which undici then reports is ignored. */
     function drop(): void {
       controller?.abort(new Error("given up"));
     }
     function onCancel(): void {
       const cancelSignal = controller ? cancelSent : cancelUnsent;
       if (!cancelSignal.aborted) return;
-      // The service may have acted on a POST that was sent. The kind of the error, `unanswered`, says so (G2).
       if (controller && method === "POST") fail("given up while waiting for the answer");
       else settle(() => reject(cancelSignal.reason as Error));
       drop();
     }
     function onTimeout(): void {
-      const stage = !controller
-        ? "no connection to"
-        : head
-          ? "no complete answer from"
-          : "no answer from";
-      fail(`${stage} ${host} within ${requestTimeoutMs / 1000} s`);
+      fail(`${missingAt[stage()]} ${host} within ${requestTimeoutMs / 1000} s`);
       drop();
     }
 
@@ -185,8 +188,7 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
         },
         onResponseEnd: () => respond(false),
         onResponseError: (_, error) => {
-          const stage = head ? "answering" : controller ? "sent" : "connecting";
-          const cause = request.redact(networkErrorMessage(error, baseUrl, stage, hasProxy));
+          const cause = request.redact(networkErrorMessage(error, baseUrl, stage(), hasProxy));
           fail(cause, isCertificateError(error));
         },
       },
@@ -195,21 +197,17 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   }
 }
 
-/** Whether the HTTP status is a 2xx. */
+/** Whether the status is a 2xx. */
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** The proxies that the environment names, and the hosts that are reached without them. Empty strings if none is named. */
-type Proxies = Record<"httpProxy" | "httpsProxy" | "noProxy", string>;
-
 /**
- * Reads the proxies from the environment. The lower-case name of a variable wins, as in curl. A loopback address is
- * reached without the proxy, because the proxy would connect to its own machine.
- *
+ * Reads the proxies and NO_PROXY. The lower-case name of a variable wins, as in curl. A loopback address is reached
+ * without a proxy, which would connect to its own machine.
  * @throws Error if a proxy variable is not an address
  */
-function proxiesOf({ hostname }: URL, env: ClientOptions["env"]): Proxies {
+function proxiesOf({ hostname }: URL, env: ClientOptions["env"]) {
   const readVariable = (name: string) =>
     isLoopback(hostname) ? "" : env[name.toLowerCase()] || env[name] || "";
   function proxyAddress(name: string): string {
@@ -224,16 +222,4 @@ function proxiesOf({ hostname }: URL, env: ClientOptions["env"]): Proxies {
     httpsProxy: proxyAddress("HTTPS_PROXY"),
     noProxy: readVariable("NO_PROXY"),
   };
-}
-
-/** Returns a function that makes dispatchers to the service. */
-function dispatcherFactory(proxies: Proxies, requestTimeoutMs: number): () => Dispatcher {
-  const options = {
-    // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
-    allowH2: false,
-    connectTimeout: Math.min(10_000, requestTimeoutMs),
-    // A proxy that is not named is passed as an empty string. Otherwise undici would read `process.env`.
-    ...proxies,
-  };
-  return () => new EnvHttpProxyAgent(options);
 }

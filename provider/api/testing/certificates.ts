@@ -1,7 +1,6 @@
 /**
- * A certificate authority for tests, and server certificates by that authority. The private keys here protect
- * nothing, since no machine trusts the authority, and the authority's own key was not kept. The certificates were made
- * with `openssl ca` and are valid for a hundred years, unless stated otherwise.
+ * A certificate authority for tests, which no machine trusts and whose key was not kept, and server certificates by it,
+ * made with `openssl ca`. They are valid for a hundred years, unless stated otherwise.
  */
 
 /** A server certificate and its private key, as PEM strings. */

@@ -1,16 +1,9 @@
 /** A fake proxy for tests. It connects every tunnel to one port of this machine, whatever host the client names. */
 import * as net from "node:net";
 
-/** A running proxy. */
-export interface ConnectProxy {
-  url: string;
-  /** The first line and the headers of each request. */
-  seen: string[];
-  stop(): Promise<void>;
-}
-
 /** Starts a proxy for tunnels to `port`. With a `status` other than 200, the proxy refuses every tunnel. */
-export async function startConnectProxy(port: number, status = 200): Promise<ConnectProxy> {
+export async function startConnectProxy(port: number, status = 200) {
+  /** The first line and the headers of each request. */
   const seen: string[] = [];
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {

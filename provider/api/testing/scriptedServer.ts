@@ -1,18 +1,13 @@
-/**
- * A server for tests over real sockets. Its script lists the expected requests in order, with the reaction to each of
- * them. An unexpected request, or a missing one, fails the test.
- */
+/** A server for tests over real sockets. Its script lists the expected requests and the reaction to each of them. */
 import * as net from "node:net";
 import * as tls from "node:tls";
 
-/** A request that the server received. */
 export interface SeenRequest {
   method: string;
-  /** The path and the query. */
   target: string;
   headers: Record<string, string>;
   body: string;
-  /** The number of the connection, from 1. Requests with the same number came over the same connection. */
+  /** The number of the connection, from 1. */
   connection: number;
 }
 
@@ -21,24 +16,17 @@ export type Reaction = (socket: net.Socket, request: SeenRequest) => void;
 
 /** A step of a script. */
 export interface Step {
-  /**
-   * The expected request, for example "GET /v2/instances?limit=1". With "connect", the reaction follows as soon as a
-   * connection is made.
-   */
+  /** The request, for example "GET /v2/instances?limit=1". */
   expect: string;
   react: Reaction;
 }
 
-/** A server that follows a script. */
 export class ScriptedServer {
-  /** The requests that the server received, in order. */
   readonly seen: SeenRequest[] = [];
-  /** How many connections were made. */
   connections = 0;
   readonly #server: net.Server;
   readonly #script: Step[];
   readonly #sockets = new Set<net.Socket>();
-  /** Descriptions of the unexpected requests. */
   readonly #unexpected: string[] = [];
   /** Resolves when the next request arrives. */
   #arrived = Promise.withResolvers<void>();
@@ -90,8 +78,6 @@ export class ScriptedServer {
     const connection = ++this.connections;
     this.#sockets.add(socket.unref());
     socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
-    if (this.#script[0]?.expect === "connect")
-      return void this.#script.shift()?.react(socket, noRequest);
     let received: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
@@ -116,10 +102,7 @@ export class ScriptedServer {
   }
 }
 
-/** Passed to the reaction of a "connect" step, which has no request. */
-const noRequest: SeenRequest = { method: "", target: "", headers: {}, body: "", connection: 0 };
-
-/** Parses the received bytes. Returns undefined as long as the request is not complete. */
+/** Returns undefined as long as the request is not complete. */
 function parse(received: Buffer, connection: number): SeenRequest | undefined {
   const end = received.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -136,7 +119,6 @@ function parse(received: Buffer, connection: number): SeenRequest | undefined {
   return { method, target, headers, body: body.toString(), connection };
 }
 
-/** Returns the status line and the headers of a response. */
 function head(status: number, headers: Record<string, string | number>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`;
@@ -151,7 +133,6 @@ export const answer =
     socket.write(bytes);
   };
 
-/** Sends a redirect. */
 export const redirect = (status: number, location: string): Reaction =>
   answer(status, "", { location });
 
@@ -161,7 +142,6 @@ export const reset: Reaction = (socket) => void socket.resetAndDestroy();
 /** Closes the connection with FIN, without a response. */
 export const close: Reaction = (socket) => void socket.end();
 
-/** Never sends a response. */
 export const hang: Reaction = () => undefined;
 
 /** Announces a body of `length` bytes, sends only `part` of it, and closes the connection. */

@@ -1,7 +1,4 @@
-/**
- * Makes the client for tests, and has helpers for its calls. The client uses neither real random numbers nor real time,
- * unless a test overrides an option.
- */
+/** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
 import type { ClientOptions, ComputeApi } from "../client";
 import { createClient } from "../createClient";
 import type { CreateBody } from "../contract";
@@ -13,11 +10,12 @@ import { ScriptedServer, type Step } from "./scriptedServer";
 /** The token of the test client. The redaction of the test client replaces it with [token]. */
 export const testToken = "sk_test_canary_4f1d";
 
-function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): ClientOptions {
-  return {
+/** Makes a client for the service at this address. */
+export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
+  return createClient({
     baseUrl,
     token: testToken,
-    // Longer than any jump of the clock (`longestJumpMs`), so this time-out never ends a request while a real socket works.
+    // Longer than any jump of the clock (`longestJumpMs`), so that it never ends a request while a real socket works.
     requestTimeoutMs: 3_600_000,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
@@ -26,12 +24,12 @@ function testOptions(baseUrl: string, more: Partial<ClientOptions> = {}): Client
     env: {},
     random: () => 0.5,
     ...more,
-  };
+  });
 }
 
 /**
- * Makes a clock that moves by itself, so that a back-off takes almost no real time. `quietMs` is the real time that must
- * pass before the clock jumps, so that a real socket can answer before a time-out.
+ * Makes a clock that moves by itself, so that a back-off takes almost no real time. The clock jumps after `quietMs` of
+ * real time, in which a real socket can answer before a time-out.
  */
 export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   const clock = new VirtualClock();
@@ -39,31 +37,19 @@ export function selfMovingClock(options?: AutoAdvance): VirtualClock {
   return clock;
 }
 
-/** Makes a client for the service at this address. */
-export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
-  return createClient(testOptions(baseUrl, more));
-}
-
 /** Resolves to the `RequestError` of a call. Fails the test if the call ends in another way. */
 export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
-  const outcome = await call.then(
-    (value) => ({ value }),
-    (error: unknown) => ({ error }),
-  );
-  if ("error" in outcome && outcome.error instanceof RequestError) return outcome.error;
+  const outcome: unknown = await call.catch((error: unknown) => error);
+  if (outcome instanceof RequestError) return outcome;
   throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
 }
 
-/** A signal that is never aborted. */
 export const never = new AbortController().signal;
 
 /** A body for POST /v2/instances. */
 export const createBody: CreateBody = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
 
-/**
- * Waits for a permit, and then sends a POST. The signal `unsent` cancels the POST only before its first byte is sent, and
- * `grace` cancels it at any time.
- */
+/** Waits for a permit, and then sends a POST. */
 export async function create(
   client: ComputeApi,
   {
@@ -82,7 +68,7 @@ export async function failedPost(post: Promise<PostOutcome>): Promise<RequestErr
   throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
 }
 
-/** Runs a test against a scripted server. Fails the test if the requests were not those of the script. */
+/** Runs a test against a scripted server. Fails if the requests were not those of the script. */
 export async function withServer<T>(
   script: Step[],
   test: (server: ScriptedServer) => Promise<T>,
