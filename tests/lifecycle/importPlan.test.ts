@@ -220,7 +220,7 @@ test("--out writes the file, and each error is printed with the next step and ex
       });
     }
     for (const [option, value, problem] of [
-      ["--parent", "CanaryToken", "its value is not a URN"],
+      ["--parent", "CanaryToken", "no resource of dev has this URN"],
       ["--parent", `${fleet.urn}2`, "no resource of dev has this URN"],
       ["--provider", `${own.urn}::0-2`, "no resource of dev has this URN"],
       ["--provider", fleet.urn, `its resource is not a provider of the type ${type}`],
