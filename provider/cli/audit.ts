@@ -110,7 +110,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
-    undecided.push({ what, why: lines.join("; ").replaceAll("; →", " →") });
+    undecided.push({ what, why: lines.join(" ") });
   };
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
@@ -120,10 +120,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
         io.warn(`The settings come from ${source}.`);
         throw error;
       });
-      const { baseUrl, tokenHash } = service.origin;
-      const isSame = ({ origin }: ServiceListing) =>
-        origin.baseUrl === baseUrl && origin.tokenHash === tokenHash;
-      if (!services.some(isSame)) services.push({ ...service, source, settingsStack });
+      services.push({ ...service, source, settingsStack });
     } catch (error) {
       addFailure(stack ? `the service of stack ${stack}` : "the service", error);
     }
@@ -168,8 +165,6 @@ async function lookTwice(
     return { first, second: first, checked: [] };
   }
   for (const { session } of services) {
-    // A listing that began before the states were read proves nothing about the instances in the states.
-    session.listings.markWrite();
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
     for (const { id, origin } of instances) {
@@ -212,7 +207,7 @@ function createReport(
     undecided.push({ what: origin.baseUrl, why });
   }
 
-  const instances = [...first.instances, ...second.instances];
+  const { instances, managed, notComparable } = second;
   const openCreates = findPendingCreates(first, second, creates);
   const onlyInStates = openCreates.filter(({ at }) => at === undefined);
   const known = { creates, onlyInStates, instances };
@@ -236,7 +231,7 @@ function createReport(
       const reader = instances.find((it) => it.id === id && it.external);
       const note =
         explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-      const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
+      const [ipv4, pendingCreate] = [ipv4_public, explanation?.urn];
       inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note, pendingCreate });
     }
   }
@@ -244,13 +239,12 @@ function createReport(
   const gone: (Resource & { id: string })[] = [];
   for (const { instance, existence } of checked) {
     const { id, stack, urn } = instance;
-    const isHeld = second.instances.some((it) => isSameResource(it, instance) && it.id === id);
+    const isHeld = instances.some((it) => isSameResource(it, instance) && it.id === id);
     if (existence.kind === "found" || !isHeld) continue;
     if (existence.kind === "gone") gone.push({ id, stack, urn });
     else undecided.push({ what: `instance ${id} of ${stack}`, why: existence.why });
   }
 
-  const { managed, notComparable } = second;
   // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere.
   for (const { id, stack, why } of notComparable) {
     if (services.some(({ settingsStack }) => settingsStack === stack))
@@ -297,11 +291,10 @@ function findPendingCreates(
           name === it.name && resources.some((other) => isSameResource(it, other)),
       ),
   );
-  const instances = [...first.instances, ...second.instances];
   const inLedger = creates
     .filter(({ isHere, live }) => isHere && !live)
     .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
-    .filter(({ urn, id }) => !instances.some((it) => it.id === id && it.urn === urn));
+    .filter(({ urn, id }) => !second.instances.some((it) => it.id === id && it.urn === urn));
   return [
     ...inLedger.map((it) => ({ ...inState.find(({ urn }) => urn === it.urn), ...it })),
     ...inState.filter((it) => !inLedger.some(({ urn }) => urn === it.urn)),

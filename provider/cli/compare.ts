@@ -130,7 +130,7 @@ export function explainUnmanaged(
     return { note, isOpen: true };
   }
   const takeOver = (resource: Parameters<typeof importCommand>[0]) => {
-    const held = instances.find((it) => it.urn === resource.urn && !it.external);
+    const held = instances.find(({ urn }) => urn === resource.urn);
     const drop = held
       ? `\`${stateDeleteCommand(resource.urn)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
       : "";

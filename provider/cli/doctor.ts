@@ -94,8 +94,7 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
     yield ok("scope", "list is allowed; only the first create shows whether create is allowed");
     yield listing;
   } catch (error) {
-    const isAnswered =
-      error instanceof RequestError && ["answered", "unreadable"].includes(error.kind);
+    const isAnswered = error instanceof RequestError && error.kind === "answered";
     if (check === "account" && isAnswered) yield connection;
     const failedCheck = check === "account" && !isAnswered ? "connection" : check;
     if (error === slowedDown.signal.reason) {
@@ -176,10 +175,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   try {
     const output = await runPulumi(["version"], env, installAdvice);
-    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
-    if (version === undefined) {
-      return warning("engine", "`pulumi version` printed no version", installAdvice);
-    }
+    const [version = output.trim()] = /\d+\.\d+\.\d+/.exec(output) ?? [];
     return isOlder(version, oldestEngine)
       ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
       : ok("engine", `Pulumi ${version}`);
@@ -219,8 +215,7 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
 /** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
 function whyNotWritable(folder: string): string | undefined {
   try {
-    // With "/." the check also fails if `folder` is a file.
-    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+    accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -57,15 +57,19 @@ export async function runPulumi(
     const problem = killed
       ? `did not end within ${timeoutMs / 1000} s`
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
-    // The message has only the words of the command (`pulumi stack export`), no options or values.
-    const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
     const advice = /passphrase/.test(problem)
       ? passphraseAdvice
       : /PULUMI_ACCESS_TOKEN|log ?in\b/.test(problem)
         ? loginAdvice
         : next;
-    throw new PulumiError(`\`${["pulumi", ...words].join(" ")}\` ${problem}`, advice);
+    throw new PulumiError(`${commandOf(args)} ${problem}`, advice);
   }
+}
+
+/** The command for messages: its words (`pulumi stack export`), but no options or values. */
+function commandOf(args: readonly string[]): string {
+  const words = args.slice(0, 2).filter((word) => !word.startsWith("-"));
+  return `\`${["pulumi", ...words].join(" ")}\``;
 }
 
 /** The next step if the Pulumi CLI is missing or too old, or if its output can't be read. */
@@ -91,8 +95,7 @@ async function readJson<T>(
     return schema.parse(JSON.parse(stdout));
   } catch (error) {
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error;
-    const command = `pulumi ${args.slice(0, 2).join(" ")}`;
-    throw new PulumiError(`the output of \`${command}\` can't be read`, installAdvice);
+    throw new PulumiError(`the output of ${commandOf(args)} can't be read`, installAdvice);
   }
 }
 
@@ -146,7 +149,7 @@ export async function readConfig(
     if (isMissing) return { config: {}, whyNone: problem };
     if (problem.includes("no Pulumi.yaml project file"))
       return { config: {}, whyNone: "this folder has no Pulumi project" };
-    if (problem.includes("no stack selected") && !env["PULUMI_STACK"])
+    if (problem.includes("no stack selected"))
       return { config: {}, whyNone: "no stack is selected" };
     throw error;
   }

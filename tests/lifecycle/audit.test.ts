@@ -148,6 +148,9 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
 test("a pending operation of a create that a later run has continued is not reported", async () => {
   await withWorld({}, async (world) => {
     world.service.control.insert({ id: "i-1", name: "web" });
+    // The create's record is still pending after the state has the instance.
+    const record = { stage: "replied", id: "i-1", urn: urnOf("web") } as const;
+    await leaveOpen(world.ledger, "web", { baseUrl: world.service.url, ...record });
     for (const pending of ["web", "db"]) {
       const state = { held: [{ name: "web", id: "i-1" }], pending: [pending] };
       const { code, openCreates } = await auditData(world, fakePulumi(world, { a: state }));
@@ -200,6 +203,40 @@ test("if nothing can be compared, audit ends with 3 and says why", async () => {
       ...{ code: 3, result: "undecided" },
       undecided: [{ what: "the service", why: expect.stringMatching(/HTTP 401/) }],
     });
+  });
+});
+
+test("what changes while audit runs is not reported", async () => {
+  await withWorld({}, async (world) => {
+    const { control } = world.service;
+    control.insert({ id: "i-1", name: "web" });
+    const both = [
+      { name: "web", id: "i-1" },
+      { name: "db", id: "i-2" },
+    ];
+    const path = fakePulumi(world, { a: { held: both, pending: ["new"] } });
+    const second = { kind: "delay", milliseconds: 0, path: "/v2/instances", after: 1 } as const;
+    const changed = control.fault(second).firstHit.then(() => {
+      control.insert({ id: "i-3", name: "other" });
+      fakePulumi(world, { a: { held: both.slice(0, 1) } });
+    });
+    const found = await auditData(world, path);
+    await changed;
+    expect(found).toMatchObject({ code: 0, managed: [{ id: "i-1" }], openCreates: [], gone: [] });
+  });
+});
+
+test("with a new token, an instance is gone only if the listing shows another one of the recorded token (G3)", async () => {
+  await withWorld({}, async (world) => {
+    const origin = { tokenHash: "before" };
+    const held = [
+      { name: "web", id: "i-1", origin },
+      { name: "db", id: "i-2", origin },
+    ];
+    const path = fakePulumi(world, { a: { held } });
+    expect(await auditData(world, path)).toMatchObject({ code: 3, gone: [] });
+    world.service.control.insert({ id: "i-1", name: "web" });
+    expect(await auditData(world, path)).toMatchObject({ code: 1, gone: [{ id: "i-2" }] });
   });
 });
 

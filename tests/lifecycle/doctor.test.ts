@@ -219,6 +219,9 @@ test("the settings of the selected stack come before the environment, and a toke
     expect((await diagnose(world, [], env)).checks["token"]).toMatch(
       /^ok: .*\(compute:apiToken\)$/,
     );
+    expect((await diagnose(world, ["--stack", "dev"], env)).checks["stack"]).toMatch(
+      /^FAILED: stack acme\/p\/dev does not belong to the project of this folder/,
+    );
     fakePulumi(world, {});
     expect((await diagnose(world, [], { PATH: env.PATH })).checks["stack"]).toBe(
       "ok: none: no stack is selected, so the settings come from the environment",
@@ -373,9 +376,13 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
       /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
     );
     expect(open.code).toBe(0);
-    const elsewhere = await diagnose(world, [], { PULUMI_BACKEND_URL: "file:///another" });
-    expect(elsewhere.checks["ledger"]).toMatch(
+    const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
+    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
       /^ok: .*no pending create; 1 with another state backend, .*discard/,
+    );
+    writeFileSync(join(world.ledger, "0123456789ab.jsonl"), "{\n");
+    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
+      /^warning: a record of the ledger .* can't be read .* → Look at/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");

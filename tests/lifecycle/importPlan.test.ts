@@ -203,7 +203,11 @@ test("--out writes the file, and each error is printed with the next step and ex
     const fleet = { type: "team:index:Fleet", urn: "urn:pulumi:dev::p::team:index:Fleet::fleet" };
     const type = "pulumi:providers:compute";
     const own = { type, urn: `urn:pulumi:dev::p::${type}::own`, id: "0-1" };
-    const path = fakePulumi(world, { dev: { others: [fleet, own] } }, { selected: "dev" });
+    const path = fakePulumi(
+      world,
+      { dev: { others: [fleet, own] }, prod: {} },
+      { selected: "dev" },
+    );
     // In the state, the id of the provider resource follows its URN.
     for (const provider of [own.urn, `${own.urn}::${own.id}`]) {
       const references = ["--parent", fleet.urn, "--provider", provider];

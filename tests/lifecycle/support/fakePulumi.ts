@@ -59,8 +59,10 @@ export function fakePulumi(
                   other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
               }))
               .concat(state.others ?? []),
-            pending_operations: (state.pending ?? []).map((name) => ({
-              ...{ type: "creating", resource: { type, urn: urnOf(name), inputs: { name } } },
+            // An interrupted delete counts for no command.
+            pending_operations: [...(state.pending ?? []), "deleted"].map((name) => ({
+              type: name === "deleted" ? "deleting" : "creating",
+              resource: { type, urn: urnOf(name), inputs: { name } },
             })),
           };
     writeFileSync(join(home, `${stack}.json`), JSON.stringify({ deployment }));
