@@ -1,7 +1,4 @@
-/**
- * `audit`: compares the instances that the service lists with those of all stacks of the backend. It changes nothing, and
- * reads the states with their secrets encrypted.
- */
+/** `audit`: compares the instances that the service lists with all stacks of the backend. It changes nothing. */
 import type { Command } from "commander";
 import { nameCursor, ownCommand } from "../advice";
 import { existenceOf, type Existence } from "../instance/existence";
@@ -15,6 +12,7 @@ import type { Resource, StackInstance } from "./pulumi";
 import { createSession, explainError, listService, type ServiceListing } from "./service";
 import {
   addSettingOptions,
+  type CommandSettings,
   readSettings,
   repeatable,
   type SettingOptions,
@@ -24,13 +22,13 @@ import { count, printData, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string[] };
 
-/** An instance, a stack or a service (`what`) for which the audit has no verdict, and the reason (`why`). */
+/** An instance, a stack or a service without a verdict. */
 interface Undecided {
   what: string;
   why: string;
 }
 
-/** A create that is pending in the ledger, in which the provider records its creates on this machine, or in a state. */
+/** A create that is pending in a state, or in the ledger, in which the provider records its creates on this machine. */
 interface PendingCreate extends Partial<Resource> {
   urn: string;
   name?: string | undefined;
@@ -43,7 +41,7 @@ interface InNoStack extends Listed, Place {
   ipv4: string | undefined;
   /** Which create or which stack the instance may belong to. Undefined if nothing is known. */
   note: string | undefined;
-  /** The URN of the pending create that has made the instance, or may have made it. */
+  /** The URN of the pending create that may have made the instance. */
   pendingCreate: string | undefined;
 }
 
@@ -115,12 +113,14 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
     try {
-      const { settings, stack: settingsStack, source } = await readSettings(stack, options, io);
-      const service = await listService(createSession(settings, io)).catch((error: unknown) => {
-        io.warn(`The settings come from ${source}.`);
-        throw error;
-      });
-      services.push({ ...service, source, settingsStack });
+      const found = await readSettings(stack, options, io);
+      const service = await listService(createSession(found.settings, io)).catch(
+        (error: unknown) => {
+          io.warn(`The settings come from ${found.source}.`);
+          throw error;
+        },
+      );
+      services.push({ ...service, ...found });
     } catch (error) {
       addFailure(stack ? `the service of stack ${stack}` : "the service", error);
     }
@@ -136,13 +136,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   }
 }
 
-/** A listing, and where its settings came from. */
-interface AuditedService extends ServiceListing {
-  /** The stack or the environment, for messages. */
-  source: string;
-  /** Undefined if the settings came from the environment. */
-  settingsStack: string | undefined;
-}
+type AuditedService = ServiceListing & CommandSettings;
 
 interface Looks {
   first: Look;
@@ -183,10 +177,7 @@ async function lookTwice(
   return { first, second: await look(relisted, env), checked };
 }
 
-/**
- * Makes the report. Only what both looks show counts as an instance in no stack, as a gone instance or as a create
- * that is pending in a state.
- */
+/** Only what both looks show counts as an instance in no stack, as gone, or as a create that is pending in a state. */
 function createReport(
   services: readonly AuditedService[],
   { first, second, checked }: Looks,
@@ -247,7 +238,7 @@ function createReport(
 
   // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere.
   for (const { id, stack, why } of notComparable) {
-    if (services.some(({ settingsStack }) => settingsStack === stack))
+    if (services.some((it) => it.stack === stack))
       undecided.push({ what: `instance ${id} of ${stack}`, why });
   }
   const { states } = first.stacks;
@@ -272,10 +263,7 @@ function isSameResource(one: Resource, other: Resource): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 
-/**
- * Returns the pending creates of this machine's ledger, and those that both looks found in a state and that the ledger
- * does not have. The creates of a run that is under way on this machine are left out.
- */
+/** Returns the pending creates in the ledger and in states, without those of a run that is under way on this machine. */
 function findPendingCreates(
   first: Look,
   second: Look,

@@ -15,17 +15,11 @@ import type { ServiceListing } from "./service";
 
 /** The fields of an instance that are printed. */
 export type Listed = Pick<ListItem, "id" | "name" | "status">;
-/** A listed instance, and the resources that manage it. */
-export type Managed = Listed & { resources: readonly Resource[] };
-/** An instance of a stack, and why it could not be compared with a listing. */
-export type NotComparable = Resource & { id: string; why: string };
 
 /** What the services listed and the states held at about the same time, and how the two differ. */
 export interface Look extends Comparison<ServiceListing> {
   stacks: BackendStacks;
-  /** The instances of all stacks. */
   instances: readonly StackInstance[];
-  /** The creates that are pending in a state. */
   pending: readonly PendingOperation[];
 }
 
@@ -44,15 +38,15 @@ export async function look(
   return { stacks, instances, pending, ...compare(services, instances) };
 }
 
-/** How the listings of services and the instances of stacks differ. `S` is the type of a service with its listing. */
+/** How the listings of services and the instances of stacks differ. */
 export interface Comparison<S> {
-  managed: Managed[];
+  managed: (Listed & { resources: readonly Resource[] })[];
   /** The listed instances that no stack manages. */
   unmanaged: { service: S; item: ListItem }[];
   /** The instances in stacks that are missing from the listing of their service. */
   missing: { service: S; instance: StackInstance }[];
-  /** The instances whose state names no service, or a service, token kind or account that was not listed. */
-  notComparable: NotComparable[];
+  /** The instances whose state names no service, or one, a token kind or an account that was not listed. */
+  notComparable: (Resource & { id: string; why: string })[];
 }
 
 /** Compares the listings of services with the instances of stacks. */
@@ -70,7 +64,7 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
     }
   }
   const missing: Comparison<S>["missing"] = [];
-  const notComparable: NotComparable[] = [];
+  const notComparable: Comparison<S>["notComparable"] = [];
   for (const instance of instances.filter(({ external }) => !external)) {
     const { stack, urn, id, origin } = instance;
     const possible = services.filter(
@@ -98,20 +92,19 @@ export function compare<S extends { origin: Origin; listing: Pick<Listing, "item
   };
 }
 
-/** What is known of pending creates, and the instances of all stacks. */
+/** What may explain an instance: pending creates, and the instances of all stacks. */
 export interface KnownCreates {
-  /** The creates that are pending in a ledger of this machine, in which the provider records its creates. */
+  /** From the ledgers of this machine, in which the provider records its creates. */
   creates: readonly RecordedCreate[];
-  /** The creates that are pending in a state, but not in a ledger. */
   onlyInStates: readonly { urn: string; name?: string | undefined }[];
   instances: readonly StackInstance[];
 }
 
-/** What may explain a listed instance that no stack manages. */
+/** The explanation of a listed instance that no stack manages. */
 export interface Explanation {
   /** What may have made the instance, and how the instance gets into a stack. */
   note: string;
-  /** The URN of the pending create that has made the instance, or may have made it. */
+  /** The URN of the pending create that may have made the instance. */
   urn?: string;
   /** Whether the instance may be managed all the same. */
   isOpen?: boolean;

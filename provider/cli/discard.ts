@@ -116,7 +116,6 @@ function discard(keyOrUrn: string, io: Terminal): boolean {
   return (here.length > 0 ? here : matching).map((create) => forget(create, io)).every(Boolean);
 }
 
-/** Forgets one create, and prints the result. Returns whether the create is forgotten. */
 function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;

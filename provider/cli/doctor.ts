@@ -112,11 +112,7 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
   }
 }
 
-/**
- * Sends the account call. If the service refuses only this call, `pulumi up` still works.
- *
- * @throws RequestError if the call fails in a way that makes `pulumi up` fail, too.
- */
+/** @throws RequestError if the account call fails in a way that makes `pulumi up` fail, too. */
 async function examineAccount(api: ComputeApi, session: Session): Promise<Finding> {
   const { requestTimeoutMs, validateCredentials } = session.settings;
   using operation = session.operation(requestTimeoutMs / 1000);

@@ -1,7 +1,4 @@
-/**
- * `import-plan`: writes the file for `pulumi import --file` from the instances that the service lists. It changes nothing
- * but the file that `--out` names.
- */
+/** `import-plan`: writes the file for `pulumi import --file`. It changes nothing but the file that `--out` names. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
@@ -41,10 +38,7 @@ interface Options extends SettingOptions {
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
 
-/**
- * The inputs that `--input` accepts. The name comes from the listing. A secret is not accepted, since every program on the
- * machine can read the options, and the plan is not encrypted.
- */
+/** The inputs that `--input` accepts. A secret is none: others can read the options, and the plan is not encrypted. */
 const acceptedInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
 /** The settings that have no effect on the plan. */
@@ -100,11 +94,6 @@ export function addImportPlan(program: Command, io: Terminal): void {
   );
 }
 
-/**
- * Writes the plan to the file of `--out` or to stdout, and what the plan leaves out to stderr.
- *
- * @throws Error if there is no plan: see `explainError`.
- */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { out, parent, provider } = options;
   const statuses = (options.status ?? []).map((it) => it.toUpperCase());
@@ -205,7 +194,6 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   }
 }
 
-/** How many instances a line names at most. */
 const maxNamed = 5;
 
 /** @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another. */
@@ -228,10 +216,10 @@ async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv):
 }
 
 /**
- * Returns the URN of the resource that `--parent` or `--provider` names. The value may also be `URN::id`, as a state names
- * a provider. With the id, or with an unknown URN, `pulumi import` would make a provider resource without settings.
+ * Returns the URN of the resource that `--parent` or `--provider` names, for a provider also as `URN::id`. With the id, or
+ * with an unknown URN, `pulumi import` would make a provider resource without settings.
  *
- * @throws OperationFailed if no state has the resource. The value is not repeated, since it may be a secret (G8).
+ * @throws OperationFailed if no state has the resource. It does not repeat the value, which may be a secret (G8).
  */
 function findUrn(option: string, given: string, states: Look["stacks"]["states"]): string {
   const found = states
@@ -289,10 +277,7 @@ function patternOf(glob = "*"): RegExp {
   return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
 }
 
-/**
- * Returns a function that makes the resource name of an instance. It appends the id if the name is `taken`, or if an earlier
- * instance of the plan has it.
- */
+/** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */
 function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
   // Generated code names its variables like this, so names that differ only in punctuation would collide.
   const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
@@ -314,7 +299,6 @@ function resourceName(name: string): string {
     .replace(/^[-.]+|[-.]+$/g, "");
 }
 
-/** @throws OperationFailed if the file can't be written. */
 function save(file: string, content: string): void {
   try {
     writeFileSync(file, content);

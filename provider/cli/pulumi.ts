@@ -31,9 +31,8 @@ const timeoutMs = 60_000;
 /**
  * Runs a command of the Pulumi CLI, and returns its stdout.
  *
- * @param next the next step that an error names if the command fails
- * @throws PulumiError if there is no CLI, if it does not end in time, or if it fails. Then the message has the last line
- *   of stderr, or the exit code.
+ * @param next the next step that an error names
+ * @throws PulumiError if there is no CLI, or if it fails or does not end in time
  */
 export async function runPulumi(
   args: readonly string[],
@@ -72,7 +71,7 @@ function commandOf(args: readonly string[]): string {
   return `\`${["pulumi", ...words].join(" ")}\``;
 }
 
-/** The next step if the Pulumi CLI is missing or too old, or if its output can't be read. */
+/** The next step if the CLI is missing or too old. */
 export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
 
 const stackAdvice =
@@ -115,10 +114,9 @@ export interface StackConfig {
 }
 
 /**
- * Reads the settings in the configuration of a stack. Without `stack`, it is the stack that is selected in this folder, if
- * there is one.
+ * Reads the configuration of a stack. Without `stack`, it is the one that is selected in this folder, if any.
  *
- * @throws PulumiError if the CLI can't read the configuration.
+ * @throws PulumiError if the CLI can't read the configuration
  */
 export async function readConfig(
   stack: string | undefined,
@@ -200,7 +198,6 @@ interface StackState {
 /** The states of all stacks of the backend. */
 export interface BackendStacks {
   states: readonly StackState[];
-  /** The stacks that could not be read. */
   unreadable: readonly { stack: string; problem: string }[];
 }
 
@@ -244,14 +241,10 @@ async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackSt
   return { stack, resources, instances, pendingOperations };
 }
 
-/** How many processes of the CLI run at the same time. */
+/** How many processes of the CLI run at once. */
 const concurrentReads = 4;
 
-/**
- * Reads every stack of the backend, in all projects.
- *
- * @throws PulumiError if the CLI can't list the stacks.
- */
+/** @throws PulumiError if the CLI can't list the stacks of the backend. */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStacks> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env, loginAdvice);

@@ -59,7 +59,6 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   }
 }
 
-/** Prints why a command failed, and returns the exit code. */
 function explainFailure(failure: unknown, io: Terminal): number {
   try {
     explainError(failure).forEach((line) => io.warn(line));
@@ -71,10 +70,7 @@ function explainFailure(failure: unknown, io: Terminal): number {
   }
 }
 
-/**
- * Refuses a value that begins with "-", since it is the next option, and an empty value, since it probably comes from a
- * shell variable that is not set.
- */
+/** Refuses a value that is the next option, and an empty one, which probably comes from a shell variable that is not set. */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
     const values: unknown[] = [command.getOptionValue(option.attributeName())].flat();

@@ -1,4 +1,4 @@
-/** The settings of a command: from its options, from a stack's configuration and from the environment. */
+/** The settings of a command: from its options, a stack's configuration and the environment. */
 import type { Command } from "commander";
 import { checkConfig, resolveSettings } from "../config/configuration";
 import {
@@ -33,7 +33,7 @@ const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAl
 /** The settings that have an option. No secret has one: every program on the machine can read the options. */
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
-/** Adds an option for each setting that is not secret, without the `unused` ones, which have no effect on the command. */
+/** Adds an option for each setting that is not secret, and not `unused` by the command. */
 export function addSettingOptions(command: Command, ...unused: readonly SettingName[]): Command {
   for (const name of optionNames.filter((it) => !unused.includes(it))) {
     command.option(`${optionOf(name)} <value>`, descriptionOf(name));
@@ -70,7 +70,6 @@ const requiredPlaces = {
   apiToken: ["COMPUTE_API_TOKEN", tokenFileVariable],
 } as const;
 
-/** The check of `doctor` that a setting belongs to. */
 const checkOf = (name: string | undefined) =>
   name === "baseUrl" ? "base URL" : name === "apiToken" ? "token" : "settings";
 
