@@ -2,7 +2,9 @@
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../origin";
 import type { StackInstance } from "./pulumi";
-import { compare } from "./compare";
+import { ledgerRecord } from "../testing/ledgerRecord";
+import { compare, explainUnmanaged } from "./compare";
+import type { RecordedCreate } from "./discard";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const service = (ids: string[], origin = here) => ({
@@ -85,4 +87,22 @@ test("an instance that two users of one tenant list is managed if one of them is
     unmanaged: [],
     missing: [],
   });
+});
+
+const live = { tokenKind: "live", baseUrl: here.baseUrl };
+test.each([
+  [{ ...live, id: "i-1" }, /^an earlier run created it for urn:\S+; the next `pulumi up` takes/],
+  [live, /^it has the name of a pending create of urn:\S+; the next `pulumi up` takes/],
+  [{ ...live, stateless: true }, /; to take it over: `pulumi import /],
+  [{ ...live, stage: "replied" }, /; to take it over: `pulumi import /],
+  [{ ...live, id: "i-2" }, undefined],
+  [{ ...live, before: ["i-1"] }, undefined],
+  [{ ...live, tokenKind: "test" }, undefined],
+] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
+  const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
+  const creates = [{ record, isHere: true, live: false } as RecordedCreate];
+  const known = { creates, onlyInStates: [], instances: [] };
+  const found = explainUnmanaged({ id: "i-1", name: "web" }, here, known);
+  if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
+  else expect(found).toBeUndefined();
 });

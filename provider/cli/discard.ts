@@ -1,7 +1,6 @@
 /**
- * `pulumi-resource-compute discard [KEY|URN]`: lists the pending creates, or forgets one. No created instance may be
- * lost (G1), so a person should forget a create only if it left no running instance. The other commands read the creates
- * with `readCreates` and `readPendingCreates`.
+ * `discard [KEY|URN]`: lists the pending creates, or forgets one. A create may only be forgotten if it left no running
+ * instance, since no created instance may be lost (G1).
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
@@ -12,7 +11,7 @@ import { Ledger, type LedgerEntry } from "../ledger/ledger";
 import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
-/** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
+/** A create in one of the ledgers on this machine. There is one ledger for each state backend. */
 export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
   ledger: Ledger;
   /** Whether the create was started with the state backend that is in use now. */
@@ -21,8 +20,7 @@ export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
 
 type Warn = (message: string) => void;
 
-/** Reads the creates in the ledgers of all state backends that were used on this machine. */
-export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
+function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
   const here = ledgerFolder(env);
   return ledgerFolders(env).flatMap((folder) => {
     const ledger = new Ledger(folder, randomBytes(6).toString("hex"), warn, systemClock);
@@ -30,12 +28,17 @@ export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[
   });
 }
 
-/** Reads the pending creates of runs that have ended, for all state backends. */
+/** Reads the pending creates of all state backends, also those of runs that are under way. */
 export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
-  return readCreates(env, warn).filter(({ record, live }) => isPending(record) && !live);
+  return readCreates(env, warn).filter(({ record }) => isPending(record));
 }
 
-/** Returns the advice on how to forget one of the pending creates of these resources. */
+/** Reads the pending creates of runs that have ended. */
+export function readEndedCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
+  return readPendingCreates(env, warn).filter(({ live }) => !live);
+}
+
+/** Says how to forget one of the pending creates of these resources. */
 export function forgetAdvice(urns: readonly string[]): string {
   const [only, ...others] = new Set(urns);
   const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
@@ -51,12 +54,12 @@ export function addDiscard(program: Command, io: Terminal): void {
     .usage("[KEY|URN]")
     .action((keyOrUrn: string | undefined) => {
       if (keyOrUrn === undefined) listPending(io);
-      else io.exitCode = discard(keyOrUrn, io);
+      else io.exitCode = discard(keyOrUrn, io) ? 0 : 1;
     });
 }
 
 function listPending({ env, print, warn }: Terminal): void {
-  const pending = readPendingCreates(env, warn);
+  const pending = readEndedCreates(env, warn);
   if (pending.length === 0) print("There is no pending create.");
   for (const { record, isHere, unlockable } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
@@ -86,8 +89,8 @@ function listPending({ env, print, warn }: Terminal): void {
   }
 }
 
-/** Forgets the creates with this key or URN. Returns the exit code. */
-function discard(keyOrUrn: string, io: Terminal): number {
+/** Forgets the creates with this key or URN. Returns whether all are forgotten. */
+function discard(keyOrUrn: string, io: Terminal): boolean {
   // A key also selects a create that is not pending because its result was in a state. Its record stops the next create
   // if the delete of its instance would fail.
   const matching = readCreates(io.env, io.warn).filter(
@@ -100,7 +103,7 @@ function discard(keyOrUrn: string, io: Terminal): number {
     io.print(
       `There is no pending create for ${keyOrUrn}. \`${ownCommand("discard")}\` lists the pending creates.`,
     );
-    return 1;
+    return false;
   }
   // Stacks of two backends may have a resource with the same URN.
   const here = matching.filter(({ isHere }) => isHere);
@@ -108,13 +111,11 @@ function discard(keyOrUrn: string, io: Terminal): number {
     io.warn(
       `Several state backends have a pending create for ${keyOrUrn}, and none of them is in use here. Set PULUMI_BACKEND_URL, or log in with \`pulumi login\`, and run \`discard\` again.`,
     );
-    return 1;
+    return false;
   }
-  const results = (here.length > 0 ? here : matching).map((create) => forget(create, io));
-  return results.every(Boolean) ? 0 : 1;
+  return (here.length > 0 ? here : matching).map((create) => forget(create, io)).every(Boolean);
 }
 
-/** Forgets one create, and prints the result. Returns whether the create is forgotten. */
 function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;

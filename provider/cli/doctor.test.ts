@@ -6,20 +6,36 @@ import { temporaryFolder } from "../testing/temporaryFolder";
 import type { Finding } from "./terminal";
 import { typed } from "./testing/typed";
 
-test.each([
-  ["3.179.0", "FAILED"],
-  ["3.172.0", "FAILED"],
-  ["3.180.0", "ok"],
-  ["3.258.0", "ok"],
-])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
+/** Runs `doctor` with a CLI that is this shell script, and returns the finding of a check. */
+async function findingWith(script: string, check: string): Promise<Finding | undefined> {
   const folder = temporaryFolder();
   const cli = join(folder, "pulumi");
-  writeFileSync(cli, `#!/bin/sh\necho v${version}\n`);
+  writeFileSync(cli, `#!/bin/sh\n${script}\n`);
   chmodSync(cli, 0o700);
   const env = { PATH: `${folder}:/usr/bin:/bin`, PULUMI_HOME: folder };
   const { lines } = await typed(["doctor", "--json"], env);
   const { checks } = JSON.parse(lines.join("\n")) as { checks: Finding[] };
-  expect(checks.find(({ check }) => check === "engine")).toMatchObject({ result });
+  return checks.find((it) => it.check === check);
+}
+
+test.each([
+  ["3.179.0", "FAILED"],
+  ["3.180.0", "ok"],
+])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
+  expect(await findingWith(`echo v${version}`, "engine")).toMatchObject({ result });
+});
+
+test.each([
+  ["PULUMI_ACCESS_TOKEN must be set", /^Log in/],
+  ["passphrase must be set", /^Set PULUMI_CONFIG_PASSPHRASE/],
+  ["no postgres://me:Canary@host/db", /^Run this command in the folder/],
+])("if the CLI says %j, doctor says what to do, without a password (G8)", async (error, next) => {
+  const finding = await findingWith(`echo 'error: ${error}' >&2; exit 1`, "stack");
+  const found = `\`pulumi config\` failed: ${error.replace(":Canary", "")}`;
+  expect(finding).toEqual({
+    ...{ check: "stack", result: "FAILED" },
+    ...{ found, next: expect.stringMatching(next) },
+  });
 });
 
 test.each([

@@ -1,28 +1,24 @@
-/**
- * `pulumi-resource-compute doctor`: checks whether `pulumi up` can work. The command sends GET requests only,
- * and writes no file.
- */
+/** `doctor`: checks whether `pulumi up` can work. It sends GET requests only, and writes no file. */
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import metadata from "../../metadata.json";
-import { deadline, TimedOut } from "../abort";
+import { TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
-import { pageLimit } from "../api/serviceConstants";
+import type { ComputeApi, SlowedDown } from "../api/client";
 import { RequestError } from "../api/errors";
-import { systemClock } from "../clock";
+import { pageLimit } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
+import { oldestEngine } from "../executable";
 import { ledgerFolder } from "../ledger/folder";
 import { collect } from "../listing/collect";
-import { accountId, Connection } from "../session/connection";
-import { timeouts } from "../session/session";
-import { oldestEngine } from "../executable";
+import { accountId } from "../session/connection";
+import { timeouts, type Session } from "../session/session";
 import { isOlder } from "../version";
-import { forgetAdvice, readPendingCreates } from "./discard";
+import { forgetAdvice, readEndedCreates } from "./discard";
 import { installAdvice, PulumiError, runPulumi } from "./pulumi";
-import { createContext } from "./service";
+import { createSession } from "./service";
 import { addSettingOptions, checkSettings, type SettingOptions, stackHelp } from "./settings";
 import { count, failed, type Finding, ok, printData, type Terminal, warning } from "./terminal";
 
@@ -37,9 +33,9 @@ export function addDoctor(program: Command, io: Terminal): void {
     .option("--stack <name>", stackHelp);
   addSettingOptions(command).action(async (options: Options) => {
     const findings: Finding[] = [];
+    // The service may be slow, so each finding is printed as soon as it is known.
     for await (const finding of examine(options, io)) {
       findings.push(finding);
-      // Each finding is printed as soon as it is known, since the service may be slow.
       if (!options.json) printFinding(finding, io);
     }
     const isOk = findings.every(({ result }) => result !== "FAILED");
@@ -49,7 +45,6 @@ export function addDoctor(program: Command, io: Terminal): void {
   });
 }
 
-/** Yields each finding as soon as it is known. */
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
   const { findings, found } = await checkSettings(options.stack, options, io);
   yield* findings;
@@ -68,92 +63,69 @@ const serviceSkipped: Finding = {
   found: "it is not checked further until the problem above is solved",
 };
 
-/** Sends the account call (GET /v2/account), then lists all instances, with the same client as `pulumi up`. */
-async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
-  const { host } = new URL(settings.baseUrl);
-  const connectionFinding = ok("connection", `${host} answers`);
-  const { createClient } = await import("../api/createClient.js");
-  // `pulumi up` waits after a 429. `doctor` reports the 429 at once.
-  const slowedDown = new AbortController();
-  const onSlowedDown = ({ method, path }: SlowedDown) =>
-    slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
-  const context = {
-    ...createContext(io),
-    createApi: (options: ClientOptions) => createClient({ ...options, onSlowedDown }),
-  };
-
-  let check = "account";
-  try {
-    const api = await new Connection(
-      settings,
-      context,
-      () => slowedDown.signal,
-      () => false,
-    ).api();
-    using accountDeadline = deadline(
-      systemClock,
-      settings.requestTimeoutMs / 1000,
-      slowedDown.signal,
-    );
-    const accountFinding = await examineAccount(api, settings, accountDeadline.signal);
-    yield connectionFinding;
-    yield accountFinding;
-
-    check = "listing";
-    using listingDeadline = deadline(systemClock, timeouts.look, slowedDown.signal);
-    const listingFinding = await examineListing(api, settings, listingDeadline.signal);
-    yield ok("scope", "list is allowed; only the first create shows whether create is allowed");
-    yield listingFinding;
-  } catch (error) {
-    if (error === slowedDown.signal.reason) {
-      yield warning(check, (error as Error).message, tooManyRequests);
-    } else if (error instanceof TimedOut) {
-      const found = `${host} sent no usable answer within ${error.seconds} s`;
-      yield failed(check === "account" ? "connection" : check, found, networkAdvice);
-    } else if (error instanceof OperationFailed) {
-      // For example, the value of a proxy variable is not an address.
-      yield failed("connection", error.message, "Correct it, and run `doctor` again.");
-    } else if (error instanceof RequestError) {
-      if (check === "account") {
-        const isAnswered = error.kind === "answered" || error.kind === "unreadable";
-        if (isAnswered) yield connectionFinding;
-        else check = "connection";
-      }
-      yield failed(error.status === 403 ? "scope" : check, error.message, nextStep(error));
-    } else throw error;
-    yield serviceSkipped;
-  }
-}
-
 const tooManyRequests =
   "Other runs use this token, too. `pulumi up` would wait and slow down. docs/scaling.md says how many runs can share a token.";
 
 const networkAdvice =
   "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
 
-/**
- * Sends the account call. If the service refuses only this call, `pulumi up` still works.
- *
- * @throws RequestError if the call fails in a way that makes `pulumi up` fail, too.
- */
-async function examineAccount(
-  api: ComputeApi,
-  { validateCredentials }: Settings,
-  signal: AbortSignal,
-): Promise<Finding> {
+/** Sends the account call (GET /v2/account), then lists all instances. */
+async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
+  const { host } = new URL(settings.baseUrl);
+  const connection = ok("connection", `${host} answers`);
+  const { createClient } = await import("../api/createClient.js");
+  // `pulumi up` waits after a 429. `doctor` reports it at once.
+  const slowedDown = new AbortController();
+  const onSlowedDown = ({ method, path }: SlowedDown) =>
+    slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
+  const session = createSession(settings, io, {
+    canceled: slowedDown.signal,
+    createApi: (options) => createClient({ ...options, onSlowedDown }),
+  });
+
+  let check = "account";
   try {
-    const id = accountId(await api.account(signal));
+    const api = await session.connection.api();
+    const account = await examineAccount(api, session);
+    yield connection;
+    yield account;
+    check = "listing";
+    const listing = await examineListing(api, session);
+    yield ok("scope", "list is allowed; only the first create shows whether create is allowed");
+    yield listing;
+  } catch (error) {
+    const isAnswered = error instanceof RequestError && error.kind === "answered";
+    if (check === "account" && isAnswered) yield connection;
+    const failedCheck = check === "account" && !isAnswered ? "connection" : check;
+    if (error === slowedDown.signal.reason) {
+      yield warning(check, (error as Error).message, tooManyRequests);
+    } else if (error instanceof TimedOut) {
+      const found = `${host} sent no usable answer within ${error.seconds} s`;
+      yield failed(failedCheck, found, networkAdvice);
+    } else if (error instanceof RequestError) {
+      yield failed(error.status === 403 ? "scope" : failedCheck, error.message, nextStep(error));
+    } else if (error instanceof OperationFailed) {
+      // For example, the value of a proxy variable is not an address.
+      yield failed(failedCheck, error.message, "Correct it, and run `doctor` again.");
+    } else throw error;
+    yield serviceSkipped;
+  }
+}
+
+/** @throws RequestError if the account call fails in a way that makes `pulumi up` fail, too. */
+async function examineAccount(api: ComputeApi, session: Session): Promise<Finding> {
+  const { requestTimeoutMs, validateCredentials } = session.settings;
+  using operation = session.operation(requestTimeoutMs / 1000);
+  try {
+    const id = accountId(await api.account(operation.signal));
     const account = id === undefined ? "" : `, account ${id}`;
     return ok("account", `the service accepts the token${account}`);
   } catch (error) {
     if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
     if (error.status === 401 || error.transient) throw error;
+    const advice = `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to lack the scope for that call, set compute:validateCredentials to false.`;
     return validateCredentials
-      ? warning(
-          "account",
-          error.message,
-          `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to lack the scope for that call, set compute:validateCredentials to false.`,
-        )
+      ? warning("account", error.message, advice)
       : ok(
           "account",
           "the service refuses the account call, but compute:validateCredentials is false",
@@ -161,43 +133,37 @@ async function examineAccount(
   }
 }
 
-/**
- * Lists all instances.
- *
- * @throws RequestError if the service can't be listed.
- */
-async function examineListing(
-  api: ComputeApi,
-  { cursorParameter }: Settings,
-  signal: AbortSignal,
-): Promise<Finding> {
+/** @throws RequestError if the service can't be listed. */
+async function examineListing(api: ComputeApi, session: Session): Promise<Finding> {
+  const { cursorParameter } = session.settings;
+  using operation = session.operation(timeouts.look);
   let whyIgnored: string | undefined;
   const onCursorFailed = (why: string) => (whyIgnored = why);
-  const listing = await collect(api, { cursorParameter, onCursorFailed }, signal);
-  const { items, unreadable, complete } = listing;
-  const instanceCount = count(items.size, "instance");
+  const options = { cursorParameter, onCursorFailed };
+  const { items, unreadable, complete } = await collect(api, options, operation.signal);
+  const instances = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
     const cursor = `; compute:cursorParameter was not tried, since one page shows up to ${pageLimit.max}`;
-    return ok("listing", isUntried ? instanceCount + cursor : instanceCount);
+    return ok("listing", isUntried ? instances + cursor : instances);
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
   if (unreadable > 0) {
     return warning(
       "listing",
-      `${instanceCount}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
+      `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
       "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.",
     );
   }
   return whyIgnored === undefined
     ? warning(
         "listing",
-        `${instanceCount}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`,
+        `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`,
         `${nameCursor}; docs/scaling.md says what is possible without a cursor.`,
       )
     : warning(
         "listing",
-        `${instanceCount}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
+        `${instances}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
         "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.",
       );
 }
@@ -205,16 +171,13 @@ async function examineListing(
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   try {
     const output = await runPulumi(["version"], env, installAdvice);
-    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
-    if (version === undefined) {
-      return warning("engine", "`pulumi version` printed no version", installAdvice);
-    }
+    const [version = output.trim()] = /\d+\.\d+\.\d+/.exec(output) ?? [];
     return isOlder(version, oldestEngine)
       ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
       : ok("engine", `Pulumi ${version}`);
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
-    // A missing CLI is only a warning, since a program that uses the Automation API may install the CLI itself.
+    // A program that uses the Automation API may install the CLI itself.
     return (error.isMissing ? warning : failed)("engine", error.problem, error.next);
   }
 }
@@ -230,15 +193,14 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
       "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.",
     );
   }
-  const ledgerWarnings: string[] = [];
-  const pending = readPendingCreates(env, (message) => ledgerWarnings.push(message));
+  const warnings: string[] = [];
+  const pending = readEndedCreates(env, (message) => warnings.push(message));
   const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
   if (here.length > 0) {
     const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(here)}`;
     return warning("ledger", `${count(here.length, "pending create")} in ${folder}`, next);
   }
-  if (ledgerWarnings.length > 0)
-    return warning("ledger", ledgerWarnings.join("; "), `Look at ${folder}.`);
+  if (warnings.length > 0) return warning("ledger", warnings.join("; "), `Look at ${folder}.`);
   const others =
     pending.length > 0
       ? `; ${pending.length} with another state backend, which \`${ownCommand("discard")}\` lists`
@@ -246,11 +208,10 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   return ok("ledger", `${folder}: no pending create${others}`);
 }
 
-/** Says why this folder can't be written or created, without writing anything. Returns undefined if it can. */
+/** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
 function whyNotWritable(folder: string): string | undefined {
   try {
-    // With "/." the check also fails if `folder` is a file.
-    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+    accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -267,10 +228,11 @@ function printFinding({ check, result, found, next }: Finding, io: Terminal): vo
 function printVerdict(findings: readonly Finding[], io: Terminal): void {
   const numberOf = (result: Finding["result"]) =>
     findings.filter((finding) => finding.result === result).length;
-  const warnings = numberOf("warning") > 0 ? count(numberOf("warning"), "warning") : "";
+  const [failures, warnings] = [numberOf("FAILED"), numberOf("warning")];
+  const warned = warnings > 0 ? count(warnings, "warning") : "";
   io.print("");
-  if (numberOf("FAILED") > 0) {
-    const numbers = [`${numberOf("FAILED")} FAILED`, warnings].filter(Boolean).join(", ");
+  if (failures > 0) {
+    const numbers = [`${failures} FAILED`, warned].filter(Boolean).join(", ");
     io.print(`${numbers}: \`pulumi up\` can't work like this.`);
-  } else io.print(warnings ? `Nothing found prevents \`pulumi up\`; ${warnings}.` : "All is well.");
+  } else io.print(warned ? `Nothing found prevents \`pulumi up\`; ${warned}.` : "All is well.");
 }

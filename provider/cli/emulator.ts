@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { executable } from "../executable";
 import type { Terminal } from "./terminal";
 
-/** Adds the command. The emulator parses its arguments itself, and prints its own help. */
+/** Adds the command `emulator`. The emulator parses its arguments itself, and prints its own help. */
 export function addEmulator(program: Command, io: Terminal): void {
   program
     .command("emulator")

@@ -1,7 +1,4 @@
-/**
- * `pulumi-resource-compute import-plan`: writes the file for `pulumi import --file` from the instances that
- * the service lists. The command changes nothing but the file that `--out` names.
- */
+/** `import-plan`: writes the file for `pulumi import --file`. It changes nothing but the file that `--out` names. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
@@ -10,23 +7,27 @@ import { closest } from "../closest";
 import { OperationFailed } from "../errors";
 import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
-import { isPending } from "../ledger/record";
 import { instanceToken, providerToken } from "../pulumiNames";
-import { findCreator, findOfOtherAccount, look, type Look } from "./compare";
-import { readCreates } from "./discard";
+import { explainUnmanaged, look, type Look } from "./compare";
+import { readPendingCreates } from "./discard";
 import { PulumiError } from "./pulumi";
-import { createSession, explainError, listService, type ServiceListing } from "./service";
-import { addSettingOptions, readSettings, type SettingOptions, stackHelp } from "./settings";
+import { createSession, listService, type ServiceListing } from "./service";
+import {
+  addSettingOptions,
+  readSettings,
+  repeatable,
+  type SettingOptions,
+  stackHelp,
+} from "./settings";
 import { count, type Terminal } from "./terminal";
 
 interface Options extends SettingOptions {
   out?: string;
   stack?: string;
-  /** The pattern for names, with `*` and `?`. */
+  /** A pattern with `*` and `?`. */
   name?: string;
-  /** The wanted statuses in upper case. */
   status?: string[];
-  /** The inputs that the program gives to the instances, each as `name=value`. */
+  /** The inputs of the instances, each as `name=value`. */
   input?: string[];
   /** The URN of the component that becomes the parent of the instances. */
   parent?: string;
@@ -37,10 +38,7 @@ interface Options extends SettingOptions {
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
 
-/**
- * The inputs that `--input` accepts. The name is not among them, because it comes from the listing. Nor is a secret, since
- * every program on the machine can read the options, and the plan is not encrypted.
- */
+/** The inputs that `--input` accepts. A secret is none: others can read the options, and the plan is not encrypted. */
 const acceptedInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
 
 /** The settings that have no effect on the plan. */
@@ -75,12 +73,12 @@ export function addImportPlan(program: Command, io: Terminal): void {
     .option(
       "--status <status>",
       "Only instances with this status. The option can be given several times. By default, all instances are in the plan except PROVISIONING ones, which a run may be creating right now.",
-      (status: string, others: string[] = []) => [...others, status.toUpperCase()],
+      repeatable,
     )
     .option(
       "--input <name=value>",
       `An input of all instances in the plan, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
-      (assignment: string, others: string[] = []) => [...others, assignment],
+      repeatable,
     )
     .option(
       "--parent <urn>",
@@ -91,45 +89,38 @@ export function addImportPlan(program: Command, io: Terminal): void {
       "URN of the explicit provider resource for the instances. By default, they use the default provider.",
     );
   command.addHelpText("after", exitCodeHelp);
-  addSettingOptions(command, ...unusedSettings).action(async (options: Options) => {
-    try {
-      await writePlan(options, io);
-    } catch (error) {
-      explainError(error).forEach((line) => io.warn(line));
-      io.exitCode = 1;
-    }
-  });
+  addSettingOptions(command, ...unusedSettings).action((options: Options) =>
+    writePlan(options, io),
+  );
 }
 
-/**
- * Writes the plan to the file of `--out` or to stdout, and what the plan leaves out to stderr.
- *
- * @throws Error with the reason why there is no plan: see `explainError`.
- */
 async function writePlan(options: Options, io: Terminal): Promise<void> {
-  const { out, parent, provider, status: statuses = [] } = options;
+  const { out, parent, provider } = options;
+  const statuses = (options.status ?? []).map((it) => it.toUpperCase());
   const inputs = parseInputs(options.input ?? []);
   const { settings, stack, source } = await readSettings(options.stack, options, io);
   io.warn(`The settings come from ${source}.`);
   const service = await listService(createSession(settings, io));
   const { listing, origin } = service;
   const warn = (message: string) => io.warn(`warning: ${message}`);
-  const { stacks, instances, managed } = await lookAtAllStacks(service, io.env);
+  const { stacks, instances, pending, managed } = await lookAtAllStacks(service, io.env);
   const targetState = stacks.states.find((it) => it.stack === stack);
   const possibleStates = targetState ? [targetState] : stacks.states;
-  // The URNs of `--parent` and `--provider`.
   const nameTable = Object.entries({ parent, provider }).flatMap(([option, given]) =>
     given === undefined ? [] : [[option, findUrn(option, given, possibleStates)] as const],
   );
-  const creates = readCreates(io.env, warn).filter(({ record }) => isPending(record));
-  const onlyInStates = stacks.states
-    .flatMap(({ pendingOperations }) => pendingOperations)
-    .filter(({ urn }) => !creates.some(({ record }) => record.urn === urn));
+  const creates = readPendingCreates(io.env, warn);
+  const onlyInStates = pending.filter(
+    ({ urn }) => !creates.some(({ record }) => record.urn === urn),
+  );
 
   const namePattern = patternOf(options.name);
   const isWanted = ({ name = "", status = "" }: ListItem) =>
     namePattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
-  const wanted = [...listing.items.values()].filter(isWanted).sort(byNameAndId);
+  const sortKey = ({ name = "", id }: ListItem) => `${name}\n${id}`;
+  const wanted = [...listing.items.values()]
+    .filter(isWanted)
+    .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   if (!isCompleteFor(listing, statuses)) {
     warn(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
@@ -146,27 +137,33 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const reasonToLeaveOut = (item: ListItem): string | undefined => {
     if (io.redactor.redact(item.id) !== item.id)
       return "its id contains a secret or characters that can't be printed";
-    const creator = findCreator(item, origin, { creates, onlyInStates, instances });
-    if (creator) return creator.note;
-    const ofOtherAccount = findOfOtherAccount(item, origin, instances);
-    if (ofOtherAccount !== undefined) return ofOtherAccount;
+    const explanation = explainUnmanaged(item, origin, { creates, onlyInStates, instances });
+    if (explanation) return explanation.note;
     return item.status === "PROVISIONING" && statuses.length === 0
       ? "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have"
       : undefined;
   };
-  const resources: object[] = [];
-  const managedByStacks = new Map<string, string[]>();
+  const labelOf = ({ id, name = "" }: ListItem) => `${id} "${name}"`;
+  const managers = new Map(
+    managed.map(({ id, resources }) => {
+      const stackNames = new Set(resources.map((it) => it.stack));
+      return [id, [...stackNames].join(" and stack ")] as const;
+    }),
+  );
   const leftOut: string[] = [];
+  for (const [stackNames, items] of Map.groupBy(wanted, ({ id }) => managers.get(id))) {
+    if (stackNames === undefined) continue;
+    const named = items.slice(0, maxNamed).map(labelOf).join(", ");
+    const others = items.length > maxNamed ? ` and ${items.length - maxNamed} more` : "";
+    const number = count(items.length, "instance");
+    leftOut.push(`left out: ${number} managed by stack ${stackNames}: ${named}${others}`);
+  }
+  const resources: object[] = [];
   const uniqueName = uniqueNames((targetState?.instances ?? []).map(({ urn }) => logicalName(urn)));
-  for (const item of wanted) {
+  for (const item of wanted.filter(({ id }) => !managers.has(id))) {
     const { id, name = "" } = item;
-    const label = `${id} "${name}"`;
-    const managingStacks = managed.find((it) => it.id === id)?.resources.map((it) => it.stack);
-    const reason = managingStacks ? undefined : reasonToLeaveOut(item);
-    if (managingStacks) {
-      const stackNames = [...new Set(managingStacks)].join(" and stack ");
-      managedByStacks.set(stackNames, [...(managedByStacks.get(stackNames) ?? []), label]);
-    } else if (reason !== undefined) leftOut.push(`left out: ${label}: ${reason}`);
+    const reason = reasonToLeaveOut(item);
+    if (reason !== undefined) leftOut.push(`left out: ${labelOf(item)}: ${reason}`);
     else {
       resources.push({
         type: instanceToken,
@@ -180,18 +177,12 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
     }
   }
 
-  // The format of the file is Pulumi's: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
+  // The format of the file: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
   const table = nameTable.length > 0 ? { nameTable: Object.fromEntries(nameTable) } : {};
   const json = JSON.stringify({ ...table, resources }, undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
-  for (const [stackNames, labels] of managedByStacks) {
-    const named = labels.slice(0, maxNamed).join(", ");
-    const others = labels.length > maxNamed ? ` and ${labels.length - maxNamed} more` : "";
-    const number = count(labels.length, "instance");
-    io.warn(`left out: ${number} managed by stack ${stackNames}: ${named}${others}`);
-  }
   leftOut.forEach((line) => io.warn(line));
   if (resources.length === 0) {
     const why = listing.items.size === 0 ? "the service lists no instance" : "see above";
@@ -203,14 +194,9 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   }
 }
 
-/** How many instances a line names at most. */
 const maxNamed = 5;
 
-/**
- * Compares the listing with all stacks of the backend.
- *
- * @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another.
- */
+/** @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another. */
 async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv): Promise<Look> {
   const noPlan =
     "there is no plan, because a stack that can't be read may manage the listed instances already";
@@ -230,37 +216,27 @@ async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv):
 }
 
 /**
- * Returns the URN of the resource that `--parent` or `--provider` names. The value may also be `URN::id`, as a state names
- * a provider. If the plan had the id, or an unknown URN, `pulumi import` would make a provider resource without settings.
+ * Returns the URN of the resource that `--parent` or `--provider` names, for a provider also as `URN::id`. With the id, or
+ * with an unknown URN, `pulumi import` would make a provider resource without settings.
  *
- * @throws OperationFailed if the value is not such a URN, or if no state has the resource. The value is not repeated,
- * since it may be a secret (G8).
+ * @throws OperationFailed if no state has the resource. It does not repeat the value, which may be a secret (G8).
  */
 function findUrn(option: string, given: string, states: Look["stacks"]["states"]): string {
-  const isProvider = option === "provider";
   const found = states
     .flatMap(({ resources }) => resources)
     .find(({ urn, id }) => given === urn || given === `${urn}::${id}`);
-  const isUrn = /^urn:pulumi:[^:]+::[^:]+::.+?::./.test(given);
-  const problem = !isUrn
-    ? "its value is not a URN"
-    : !found
-      ? `no resource of ${states.length === 1 ? states[0]?.stack : "any stack"} has this URN`
-      : isProvider && found.type !== providerToken
-        ? `its resource is not a provider of the type ${providerToken}`
-        : undefined;
-  if (found && problem === undefined) return found.urn;
+  const isRight = found && (option !== "provider" || found.type === providerToken);
+  if (isRight) return found.urn;
+  const problem = found
+    ? `its resource is not a provider of the type ${providerToken}`
+    : `no resource of ${states.length === 1 ? states[0]?.stack : "any stack"} has this URN`;
   throw new OperationFailed([
     `--${option}: ${problem}`,
-    `→ \`pulumi stack --show-urns\` lists the URNs of a stack.`,
+    "→ `pulumi stack --show-urns` lists the URNs of a stack.",
   ]);
 }
 
-/**
- * Reads the values of `--input`. The values are not repeated in errors, since any of them may be a secret (G8).
- *
- * @throws OperationFailed if an input is wrong. The lines name all that is wrong.
- */
+/** @throws OperationFailed for wrong inputs. It names each without its value, which may be a secret (G8). */
 function parseInputs(assignments: readonly string[]): Partial<Record<InputName, unknown>> {
   const inputs: Partial<Record<InputName, unknown>> = {};
   const problems: string[] = [];
@@ -295,21 +271,13 @@ function parseInputs(assignments: readonly string[]): Partial<Record<InputName, 
   ]);
 }
 
-/** Makes a RegExp of the pattern of `--name`. The RegExp ignores case, as comparisons of hostnames do. */
+/** Makes a RegExp of the pattern of `--name`. It ignores case, as comparisons of hostnames do. */
 function patternOf(glob = "*"): RegExp {
   const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
   return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
 }
 
-function byNameAndId(a: ListItem, b: ListItem): number {
-  const [first, second] = [`${a.name ?? ""}\n${a.id}`, `${b.name ?? ""}\n${b.id}`];
-  return first < second ? -1 : first > second ? 1 : 0;
-}
-
-/**
- * Returns a function that makes the resource name of an instance. If an instance of the stack (`taken`) or an earlier
- * instance of the plan has the name already, the id of the instance is appended.
- */
+/** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */
 function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
   // Generated code names its variables like this, so names that differ only in punctuation would collide.
   const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
@@ -331,7 +299,6 @@ function resourceName(name: string): string {
     .replace(/^[-.]+|[-.]+$/g, "");
 }
 
-/** @throws OperationFailed if the file can't be written. */
 function save(file: string, content: string): void {
   try {
     writeFileSync(file, content);

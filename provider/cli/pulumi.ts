@@ -1,7 +1,4 @@
-/**
- * Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. `doctor`,
- * `audit` and `import-plan` use it.
- */
+/** Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. */
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
@@ -13,31 +10,29 @@ import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
 import { oldestEngine } from "../executable";
 
-/** The Pulumi CLI is missing or failed, or its output can't be read. The error names the next step. */
+/** The Pulumi CLI is missing or failed, or its output can't be read. */
 export class PulumiError extends OperationFailed {
   override readonly name = "PulumiError";
-  readonly problem: string;
-  readonly next: string;
-  /** Whether the cause is that there is no `pulumi` on PATH. */
-  readonly isMissing: boolean;
 
-  constructor(problem: string, next: string, isMissing = false) {
+  constructor(
+    readonly problem: string,
+    /** The next step. */
+    readonly next: string,
+    /** Whether there is no `pulumi` on PATH. */
+    readonly isMissing = false,
+  ) {
     super([problem, `→ ${next}`]);
-    this.problem = problem;
-    this.next = next;
-    this.isMissing = isMissing;
   }
 }
 
-/** The time after which a command of the CLI is killed. On some machines a command needs many seconds. */
+/** When a command of the CLI is killed. On some machines a command needs many seconds. */
 const timeoutMs = 60_000;
 
 /**
- * Runs a command of the Pulumi CLI, and returns its stdout. `next` is the next step that an error names if the
- * command fails.
+ * Runs a command of the Pulumi CLI, and returns its stdout.
  *
- * @throws PulumiError if there is no CLI, if the CLI does not end in time, or if it fails. The message of a failure
- * has the last line that the CLI printed to stderr, or else the exit code.
+ * @param next the next step that an error names
+ * @throws PulumiError if there is no CLI, or if it fails or does not end in time
  */
 export async function runPulumi(
   args: readonly string[],
@@ -61,18 +56,22 @@ export async function runPulumi(
     const problem = killed
       ? `did not end within ${timeoutMs / 1000} s`
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
-    // The message has only the words of the command (`pulumi stack export`), no options or values.
-    const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
     const advice = /passphrase/.test(problem)
       ? passphraseAdvice
       : /PULUMI_ACCESS_TOKEN|log ?in\b/.test(problem)
         ? loginAdvice
         : next;
-    throw new PulumiError(`\`${["pulumi", ...words].join(" ")}\` ${problem}`, advice);
+    throw new PulumiError(`${commandOf(args)} ${problem}`, advice);
   }
 }
 
-/** The next step if there is no Pulumi CLI, if the CLI is too old, or if its output can't be read. */
+/** The command for messages: its words (`pulumi stack export`), but no options or values. */
+function commandOf(args: readonly string[]): string {
+  const words = args.slice(0, 2).filter((word) => !word.startsWith("-"));
+  return `\`${["pulumi", ...words].join(" ")}\``;
+}
+
+/** The next step if the CLI is missing or too old. */
 export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
 
 const stackAdvice =
@@ -83,11 +82,7 @@ const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
 const passphraseAdvice =
   "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";
 
-/**
- * Runs a command of the Pulumi CLI, and returns the JSON that the command prints.
- *
- * @throws PulumiError if the CLI fails, or if its output is not JSON of this schema.
- */
+/** @throws PulumiError if the CLI fails, or if its output is not JSON of this schema. */
 async function readJson<T>(
   schema: z.ZodType<T>,
   args: readonly string[],
@@ -99,8 +94,7 @@ async function readJson<T>(
     return schema.parse(JSON.parse(stdout));
   } catch (error) {
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error;
-    const command = `pulumi ${args.slice(0, 2).join(" ")}`;
-    throw new PulumiError(`the output of \`${command}\` can't be read`, installAdvice);
+    throw new PulumiError(`the output of ${commandOf(args)} can't be read`, installAdvice);
   }
 }
 
@@ -109,25 +103,25 @@ const configSchema = z.record(
   z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
 );
 
-/** A stack and its settings of the provider. */
+/** The settings of the provider in a stack's configuration. */
 export interface StackConfig {
-  /** The name with organization and project, as in `BackendStacks`. */
-  stack: string;
+  /** The name with organization and project. Undefined if no stack is used. */
+  stack?: string;
   /** The settings without the prefix `compute:`. A setting that the stack encrypts is a `Secret`. */
   config: PropertyMap;
+  /** Why no stack is used, as a clause. */
+  whyNone?: string;
 }
 
 /**
- * Reads the settings of the provider from the configuration of a stack. Without `stack`, reads them from the stack
- * that is selected in this folder. Without `stack`, if there is no CLI, no project or no selected stack, the result is that reason as
- * a clause.
+ * Reads the configuration of a stack. Without `stack`, it is the one that is selected in this folder, if any.
  *
- * @throws PulumiError if the CLI can't read the configuration.
+ * @throws PulumiError if the CLI can't read the configuration
  */
 export async function readConfig(
   stack: string | undefined,
   env: NodeJS.ProcessEnv,
-): Promise<StackConfig | string> {
+): Promise<StackConfig> {
   const stackArgs = stack === undefined ? [] : ["--stack", stack];
   const read = (...moreArgs: string[]) =>
     readJson(configSchema, ["config", "--json", "--open", ...moreArgs, ...stackArgs], env);
@@ -149,11 +143,12 @@ export async function readConfig(
     return { stack: name, config: propertyMap(Object.fromEntries(settings)) };
   } catch (error) {
     if (stack !== undefined || !(error instanceof PulumiError)) throw error;
-    if (error.isMissing) return error.problem;
-    if (error.problem.includes("no Pulumi.yaml project file"))
-      return "this folder has no Pulumi project";
-    if (error.problem.includes("no stack selected") && !env["PULUMI_STACK"])
-      return "no stack is selected";
+    const { problem, isMissing } = error;
+    if (isMissing) return { config: {}, whyNone: problem };
+    if (problem.includes("no Pulumi.yaml project file"))
+      return { config: {}, whyNone: "this folder has no Pulumi project" };
+    if (problem.includes("no stack selected"))
+      return { config: {}, whyNone: "no stack is selected" };
     throw error;
   }
 }
@@ -166,36 +161,43 @@ async function requireOwnStack(name: string, env: NodeJS.ProcessEnv): Promise<vo
   const stacks = await readJson(stackListSchema, args, env);
   if (stacks.some((it) => it.name === name)) return;
   const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
-  throw new PulumiError(problem, stackAdvice, false);
+  throw new PulumiError(problem, stackAdvice);
+}
+
+/** A resource of a stack. */
+export interface Resource {
+  stack: string;
+  urn: string;
 }
 
 /** An instance in the state of a stack. */
-export interface StackInstance {
-  stack: string;
-  urn: string;
+export interface StackInstance extends Resource {
   id: string;
   /** The service, token and account of the instance. Undefined if the state does not have them. */
   origin: Origin | undefined;
-  /** When the service accepted the create (ISO 8601). Undefined after an import, and once a Read after the settling time has removed it. */
+  /** When the service accepted the create (ISO 8601). Undefined after an import, or if a Read has removed it. */
   acceptedAt: string | undefined;
   /** Whether the program only reads the instance (`Instance.get`), so that the stack does not manage it. */
   external: boolean;
 }
 
-/** The resources, and Pulumi's pending creating operations, in the state of one stack. */
+/** A create of an instance that was under way when the engine ended, according to a state. */
+export interface PendingOperation extends Resource {
+  /** Undefined if the name is secret or not set. */
+  name: string | undefined;
+}
+
 interface StackState {
   stack: string;
   /** The resources of all types. */
   resources: readonly { urn: string; type: string; id?: string | undefined }[];
   instances: readonly StackInstance[];
-  /** The creates of instances that were under way when the engine ended. `name` is undefined if it is secret or not set. */
-  pendingOperations: readonly { urn: string; name: string | undefined }[];
+  pendingOperations: readonly PendingOperation[];
 }
 
 /** The states of all stacks of the backend. */
 export interface BackendStacks {
   states: readonly StackState[];
-  /** The stacks that could not be read. */
   unreadable: readonly { stack: string; problem: string }[];
 }
 
@@ -224,11 +226,7 @@ const exportSchema = z.object({
   }),
 });
 
-/**
- * Reads the state of a stack. The CLI exports the state with its secrets encrypted.
- *
- * @throws PulumiError if the CLI can't read the stack.
- */
+/** @throws PulumiError if the CLI can't export the state. The export has its secrets encrypted. */
 async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
   const { deployment } = await readJson(exportSchema, ["stack", "export", "--stack", stack], env);
   const resources = deployment.resources ?? [];
@@ -239,18 +237,14 @@ async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackSt
   });
   const pendingOperations = (deployment.pending_operations ?? [])
     .filter(({ resource, type }) => type === "creating" && resource.type === instanceToken)
-    .map(({ resource: { urn, inputs } }) => ({ urn, name: inputs?.name }));
+    .map(({ resource: { urn, inputs } }) => ({ stack, urn, name: inputs?.name }));
   return { stack, resources, instances, pendingOperations };
 }
 
-/** How many processes of the CLI run at the same time. */
+/** How many processes of the CLI run at once. */
 const concurrentReads = 4;
 
-/**
- * Reads every stack of the backend, in all projects.
- *
- * @throws PulumiError if the CLI can't list the stacks. A stack that can't be read is in `unreadable` instead.
- */
+/** @throws PulumiError if the CLI can't list the stacks of the backend. */
 export async function readAllStates(env: NodeJS.ProcessEnv): Promise<BackendStacks> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env, loginAdvice);

@@ -1,7 +1,4 @@
-/**
- * Runs the command line that a person typed. provider/main.ts loads this folder only for such a command line, since
- * the provider itself does not need commander.
- */
+/** Runs the command line that a person typed. Only then is commander loaded. */
 import { Command, CommanderError } from "commander";
 import metadata from "../../metadata.json";
 import { closest } from "../closest";
@@ -12,12 +9,13 @@ import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
 import { addImportPlan } from "./importPlan";
+import { explainError } from "./service";
 import { processTerminal, type Terminal } from "./terminal";
 
-/** Runs a command line in this process, and returns its exit code. Ctrl-C ends the process with exit code 130. */
+/** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130. */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
-  // The program that reads our output through a pipe may end first (`doctor | head -1`).
+  // The program that reads the output may end first (`doctor | head -1`).
   process.stdout.on("error", () => process.exit(1));
   return run(argv, processTerminal());
 }
@@ -51,11 +49,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     await program.parseAsync(argv, { from: "user" });
     return io.exitCode;
   } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      io.warn(defectMessage(String(error)));
-      // Not 1, since `audit` and `doctor` end with 1 if they find something.
-      return 70;
-    }
+    if (!(error instanceof CommanderError)) return explainFailure(error, io);
     // The help or the version was printed.
     if (error.exitCode === 0) return 0;
     const command = program.commands.find((it) => it.name() === argv[0]);
@@ -65,10 +59,18 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   }
 }
 
-/**
- * Refuses a value that begins with "-", since it is the next option, and an empty value, since it probably comes from a
- * shell variable that is not set.
- */
+function explainFailure(failure: unknown, io: Terminal): number {
+  try {
+    explainError(failure).forEach((line) => io.warn(line));
+    return 1;
+  } catch (defect) {
+    io.warn(defectMessage(String(defect)));
+    // Not 1, since `audit` and `doctor` end with 1 if they find something.
+    return 70;
+  }
+}
+
+/** Refuses a value that is the next option, and an empty one, which probably comes from a shell variable that is not set. */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
     const values: unknown[] = [command.getOptionValue(option.attributeName())].flat();
@@ -79,7 +81,7 @@ function refuseMissingValues(command: Command): void {
   }
 }
 
-/** Says what is wrong with the command line. The message repeats no value, since any value may be the token (G8). */
+/** Says what is wrong with the command line, without its values, since any of them may be the token (G8). */
 function usageError({ code, message }: CommanderError, { commands, options }: Command): string {
   const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
   const knownWords = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];

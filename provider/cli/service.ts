@@ -1,7 +1,4 @@
-/**
- * Makes sessions and listings for the commands, with the same client as the provider, and explains their errors. `audit`
- * and `import-plan` use it, and `doctor` its context.
- */
+/** The service as the commands see it: with the session and the client of the provider. */
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
@@ -14,7 +11,7 @@ import type { Origin } from "../origin";
 import { Session, timeouts } from "../session/session";
 import type { Terminal } from "./terminal";
 
-/** A signal that is never aborted, since Ctrl-C ends the whole process. */
+/** Never aborted, since Ctrl-C ends the whole process. */
 const neverAborted = new AbortController().signal;
 
 /** The instances that the service lists for one token, with the session that listed them. */
@@ -24,8 +21,15 @@ export interface ServiceListing {
   listing: Listing;
 }
 
-/** Makes the context in which the provider's code runs in a command. Its messages go to stderr. */
-export function createContext({ redactor, env, warn }: Terminal): ProviderContext {
+/** Makes a session whose messages go to stderr. It sends nothing yet. `canceled` ends its requests. */
+export function createSession(
+  settings: Settings,
+  { redactor, env, warn }: Terminal,
+  {
+    canceled = neverAborted,
+    ...more
+  }: Pick<ProviderContext, "createApi"> & { canceled?: AbortSignal } = {},
+): Session {
   const ignore = () => undefined;
   const messages = {
     status: ignore,
@@ -33,22 +37,17 @@ export function createContext({ redactor, env, warn }: Terminal): ProviderContex
     info: warn,
     warning: (message: string) => warn(`warning: ${message}`),
   };
-  return { messages, redactor, clock: systemClock, env };
-}
-
-/** Makes a session with the service. Sends nothing yet. */
-export function createSession(settings: Settings, io: Terminal): Session {
-  return new Session(settings, createContext(io), () => neverAborted);
+  const context = { messages, redactor, clock: systemClock, env, ...more };
+  return new Session(settings, context, () => canceled);
 }
 
 /**
- * Lists the instances that exist now. The listing is never one that began earlier.
+ * Lists the instances that exist now, never with a listing that began earlier.
  *
- * @throws Error if the listing fails. `explainError` turns the error into lines for a person.
+ * @throws Error if the listing fails: see `explainError`.
  */
 export async function listService(session: Session): Promise<ServiceListing> {
   const { listings, connection } = session;
-  // A listing that began before this mark does not count.
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
   using operation = session.operation(timeouts.look);

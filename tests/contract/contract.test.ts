@@ -4,7 +4,17 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
-import { call, canCreate, flavor, image, real, startService, vpc, type Service } from "./service";
+import {
+  call,
+  canCreate,
+  flavor,
+  image,
+  real,
+  startService,
+  vpc,
+  type Reply,
+  type Service,
+} from "./service";
 import { startEmulator, type Emulator } from "../../emulator/index";
 
 let service: Service;
@@ -38,9 +48,17 @@ const post = (body: unknown, token = service.token) =>
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
+const endpoints = [
+  ["GET", "/account"],
+  ["GET", "/instances"],
+  ["POST", "/instances"],
+] as const;
+const ask = (method: string, path: string, authorization: string | undefined) =>
+  call(service.base, path, { method, authorization, ...(method === "POST" && { body: "{}" }) });
+
 let made = 0;
 const valid = (more: Record<string, unknown> = {}) => ({
-  name: `contract-${String(Date.now())}-${String(++made)}`,
+  name: `contract-${Date.now()}-${++made}`,
   flavor_id: flavor,
   image_id: image,
   vpc_id: vpc,
@@ -77,6 +95,12 @@ const errorBody = {
     request_id: expect.stringMatching(/^req_.+/),
   },
 };
+
+function expectRefused({ status, body }: Reply): void {
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(status).toBeLessThan(500);
+  expect(body).toEqual(errorBody);
+}
 
 interface List {
   object: unknown;
@@ -199,18 +223,13 @@ describe("States and transitions", () => {
   });
 
   test.each(["RUNNING", "active", ""])("the filter does not accept %j", async (status) => {
-    const reply = await get(`/instances?status=${status}`);
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-    expect(reply.status).toBeLessThan(500);
-    expect(reply.body).toEqual(errorBody);
+    expectRefused(await get(`/instances?status=${status}`));
   });
 });
 
 describe("GET /v2/account", () => {
-  test("answers 200 for a valid token and 401 for an invalid one", async () => {
-    const good = await call(service.base, "/account", { authorization: bearer(service.token) });
-    const bad = await call(service.base, "/account", { authorization: bearer("sk_nope_1") });
-    expect([good.status, bad.status]).toEqual([200, 401]);
+  test("answers 200 for a valid token", async () => {
+    expect((await get("/account")).status).toBe(200);
   });
 });
 
@@ -226,26 +245,18 @@ describe("GET /v2/instances", () => {
   });
 
   test.each([1, 2, 100])("with limit %d, a page has no more items than that", async (limit) => {
-    expect((await list(`?limit=${String(limit)}`)).data.length).toBeLessThanOrEqual(limit);
+    expect((await list(`?limit=${limit}`)).data.length).toBeLessThanOrEqual(limit);
   });
 
   test.each(["0", "101", "-1", "1.5", "abc", ""])("limit %j is refused", async (limit) => {
-    const reply = await get(`/instances?limit=${limit}`);
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-    expect(reply.status).toBeLessThan(500);
-    expect(reply.body).toEqual(errorBody);
-  });
-
-  test("without a limit, a page has at most 20 items", async () => {
-    expect((await list()).data.length).toBeLessThanOrEqual(20);
+    expectRefused(await get(`/instances?limit=${limit}`));
   });
 
   emulated(
     "of 101 instances, a page has 20 by default, or 1 or 100 by limit",
     "it needs 101 instances",
     async (emulator) => {
-      for (let n = 0; n < 101; n++)
-        emulator.control.insert({ name: `n-${String(n)}`, tenant: "many" });
+      for (let n = 0; n < 101; n++) emulator.control.insert({ name: `n-${n}`, tenant: "many" });
       const sizes = [];
       for (const query of ["", "?limit=1", "?limit=100"]) {
         const page = await list(query, tenantToken("many"));
@@ -265,8 +276,7 @@ describe("GET /v2/instances", () => {
     async (emulator) => {
       const token = tenantToken("pages");
       expect(await list("", token)).toMatchObject({ data: [], has_more: false });
-      for (let n = 0; n < 3; n++)
-        emulator.control.insert({ name: `p-${String(n)}`, tenant: "pages" });
+      for (let n = 0; n < 3; n++) emulator.control.insert({ name: `p-${n}`, tenant: "pages" });
       expect(await list("?limit=2", token)).toMatchObject({ has_more: true });
       expect(await list("?limit=3", token)).toMatchObject({ has_more: false });
     },
@@ -288,8 +298,7 @@ describe("GET /v2/instances", () => {
   );
 
   emulated("no parameter is a cursor", "there may be a cursor", async (emulator) => {
-    for (let n = 0; n < 3; n++)
-      emulator.control.insert({ name: `c-${String(n)}`, tenant: "cursor" });
+    for (let n = 0; n < 3; n++) emulator.control.insert({ name: `c-${n}`, tenant: "cursor" });
     const first = await list("?limit=1", tenantToken("cursor"));
     const id = first.data[0]?.id ?? "";
     for (const name of ["starting_after", "cursor", "after", "page", "offset"])
@@ -356,31 +365,15 @@ describe("POST /v2/instances", () => {
     { ssh_keys: [1] },
     { user_data: {} },
   ])("a field of a wrong type is refused: %j", async (wrong) => {
-    const reply = await post({ ...valid(), ...wrong });
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-    expect(reply.status).toBeLessThan(500);
-    expect(reply.body).toEqual(errorBody);
+    expectRefused(await post({ ...valid(), ...wrong }));
   });
 
   test("user_data that is not Base64 is refused", async () => {
-    const reply = await post(valid({ user_data: "#cloud-config: not base64!" }));
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-    expect(reply.status).toBeLessThan(500);
+    expectRefused(await post(valid({ user_data: "#cloud-config: not base64!" })));
   });
 });
 
 describe("Authentication", () => {
-  const endpoints = [
-    ["GET", "/account"],
-    ["GET", "/instances"],
-    ["POST", "/instances"],
-  ] as const;
-  const ask = (method: string, path: string, authorization: string | undefined) =>
-    call(service.base, path, {
-      ...{ method, authorization },
-      ...(method === "POST" && { body: "{}" }),
-    });
-
   test.each(endpoints)("%s %s without a token gets a 401", async (method, path) => {
     expect(await ask(method, path, undefined)).toMatchObject({ status: 401, body: errorBody });
   });
@@ -437,30 +430,20 @@ describe("Authentication", () => {
 });
 
 describe("Limits", () => {
-  const endpoints = [
-    ["GET", "/account"],
-    ["GET", "/instances"],
-    ["POST", "/instances"],
-  ] as const;
-
   for (const [method, path] of endpoints)
     emulated(
       `after 1000 requests in a minute, ${method} ${path} answers 429, and other endpoints still answer`,
       "1001 requests would be an abuse",
       async () => {
         const authorization = `Bearer sk_test_limit-${method}-${path.slice(1)}`;
-        const ask = (to: readonly [method: string, path: string]) =>
-          call(service.base, to[1], {
-            ...{ method: to[0], authorization },
-            ...(to[0] === "POST" && { body: "{}" }),
-          });
-        const first = await Promise.all(Array.from({ length: 1000 }, () => ask([method, path])));
+        const askThis = () => ask(method, path, authorization);
+        const first = await Promise.all(Array.from({ length: 1000 }, askThis));
         expect(first.filter(({ status }) => status === 429)).toHaveLength(0);
-        expect(await ask([method, path])).toMatchObject({ status: 429, body: errorBody });
-        for (const other of endpoints.filter(([m, p]) => m !== method || p !== path))
-          expect((await ask(other)).status).not.toBe(429);
+        expect(await askThis()).toMatchObject({ status: 429, body: errorBody });
+        for (const [m, p] of endpoints.filter(([m, p]) => m !== method || p !== path))
+          expect((await ask(m, p, authorization)).status).not.toBe(429);
         service.clock.advance(61);
-        expect((await ask([method, path])).status).not.toBe(429);
+        expect((await askThis()).status).not.toBe(429);
       },
     );
 });

@@ -2,25 +2,14 @@
  * Tests `doctor` against an emulator with many kinds of faults: the command reports the problems that `pulumi up` would
  * have, and changes nothing.
  */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
-import {
-  expired,
-  selfSigned,
-  testServer,
-  type TestCertificate,
-} from "../../provider/api/testing/certificates";
-import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { systemClock } from "../../provider/clock";
 import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
-import { temporaryFolder } from "../../provider/testing/temporaryFolder";
-import { TlsFront } from "../support/tlsFront";
 import { fakePulumi } from "./support/fakePulumi";
 import { liveToken, testToken, withWorld, type World } from "./support/world";
-
-trustTestAuthority();
 
 // The clock runs ten times as fast, so that the waits between tries are short.
 const speed = 10;
@@ -34,8 +23,6 @@ interface Diagnosis {
   code: number;
   /** The result, the finding and the next step of each check. */
   checks: Record<string, string>;
-  /** The printed lines. */
-  lines: string[];
 }
 
 const hostile = "\u001b[2J\u001b]0;x\u0007\u202eevil\r\n\u2028FAILED\u009b1m";
@@ -70,10 +57,9 @@ async function diagnose(
     expect(`${found}${next}`).not.toMatch(unprintable);
     return [check, `${result}: ${found}${next && ` → ${next}`}`];
   });
-  return { code, checks: Object.fromEntries(descriptions) as Diagnosis["checks"], lines };
+  return { code, checks: Object.fromEntries(descriptions) as Diagnosis["checks"] };
 }
 
-/** Expects that these checks have no result, and that `doctor` says that they were skipped. */
 function expectSkipped({ checks }: Diagnosis, skipped = ["account", "scope", "listing"]): void {
   expect(checks["service"]).toMatch(/^skipped: /);
   for (const check of skipped) expect(checks[check]).toBeUndefined();
@@ -152,23 +138,22 @@ test.each(["revoked", "expired"] as const)(
   },
 );
 
-test("with a token that the service does not know, the account check fails", async () => {
-  await withWorld({ strictTokens: true }, async (world) => {
-    expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*invalid_token/);
-  });
-});
-
-test("doctor names the kind of the token, and refuses a live token if a test token is required", async () => {
+test("doctor names the kind of the token, and the file that it comes from", async () => {
   await withWorld({}, async (world) => {
     const live = { COMPUTE_API_TOKEN: liveToken };
     const seen = await diagnose(world, [], live);
     expect(seen.checks["token"]).toMatch(/^ok: live: billing is active/);
     expect(seen.code).toBe(0);
-    world.service.control.forgetRequests();
-    const refused = await diagnose(world, ["--require-token-kind", "test"], live);
-    expect(refused.checks["settings"]).toMatch(/^FAILED: --require-token-kind: a test token is/);
-    expect(refused.code).toBe(1);
-    expect(world.service.counts()).toEqual({});
+    const file = join(world.home, "token");
+    const env = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: file };
+    expect((await diagnose(world, [], env)).checks["token"]).toMatch(
+      /^FAILED: compute:apiToken can't be taken from the environment: the file .*token \(COMPUTE_API_TOKEN_FILE\) does not exist → /,
+    );
+    writeFileSync(file, testToken);
+    const { code, checks } = await diagnose(world, [], env);
+    rmSync(file);
+    expect(checks["token"]).toMatch(/^ok: test: .* \(COMPUTE_API_TOKEN_FILE: .*token\)$/);
+    expect(code).toBe(0);
   });
 });
 
@@ -181,10 +166,6 @@ test("each missing or wrong setting is named with the places where it is looked 
     );
     expect(missing.checks["token"]).toMatch(
       /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
-    );
-    const noFile = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: join(world.home, "none") };
-    expect((await diagnose(world, [], noFile)).checks["token"]).toMatch(
-      /^FAILED: compute:apiToken can't be taken from the environment: the file .*none \(COMPUTE_API_TOKEN_FILE\) does not exist → /,
     );
     const wrong = await diagnose(world, [
       ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
@@ -219,21 +200,13 @@ test("the settings of the selected stack come before the environment, and a toke
     expect((await diagnose(world, [], env)).checks["token"]).toMatch(
       /^ok: .*\(compute:apiToken\)$/,
     );
+    expect((await diagnose(world, ["--stack", "dev"], env)).checks["stack"]).toMatch(
+      /^FAILED: stack acme\/p\/dev does not belong to the project of this folder/,
+    );
     fakePulumi(world, {});
     expect((await diagnose(world, [], { PATH: env.PATH })).checks["stack"]).toBe(
       "ok: none: no stack is selected, so the settings come from the environment",
     );
-  });
-});
-
-test("a token from a file is named with its file", async () => {
-  await withWorld({}, async (world) => {
-    const file = join(temporaryFolder(), "token");
-    writeFileSync(file, testToken);
-    const env = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: file };
-    const { code, checks } = await diagnose(world, [], env);
-    expect(checks["token"]).toMatch(/^ok: test: .* \(COMPUTE_API_TOKEN_FILE: .*token\)$/);
-    expect(code).toBe(0);
   });
 });
 
@@ -254,41 +227,12 @@ test("a token without the account scope is a warning, a token without the list s
   });
 });
 
-const certificates: [string, TestCertificate, RegExp][] = [
-  ["signed by an authority that this machine trusts", testServer, /^ok: /],
-  ["that is self-signed", selfSigned, /^FAILED: .*not trusted \(DEPTH_ZERO.*NODE_EXTRA_CA_CERTS/],
-  ["that has expired", expired, /^FAILED: .*has expired/],
-];
-test.each(certificates)(
-  "the connection check with a certificate %s",
-  async (_, certificate, message) => {
-    await withWorld({}, async (world) => {
-      await using front = await TlsFront.start(world.service.port, certificate);
-      const seen = await diagnose(world, ["--base-url", front.url]);
-      expect(seen.checks["connection"]).toMatch(message);
-      const isGood = certificate === testServer;
-      expect(seen.code).toBe(isGood ? 0 : 1);
-      if (!isGood) expect(world.service.counts()).toEqual({});
-    });
-  },
-);
-
 test("a 429 is reported at once, without a wait", async () => {
   await withWorld({}, async (world) => {
     world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
     const seen = await diagnose(world);
     expect(seen.checks["account"]).toMatch(/^warning: .*HTTP 429.* → Other runs use/);
     expectSkipped(seen, ["scope", "listing"]);
-    expect(seen.code).toBe(0);
-  });
-});
-
-test("a request whose connection breaks once is sent again", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.fault({ kind: "reset", path: "/v2/account" });
-    const seen = await diagnose(world);
-    expect(seen.checks["connection"]).toMatch(/^ok: /);
-    expect(seen.checks["account"]).toMatch(/^ok: /);
     expect(seen.code).toBe(0);
   });
 });
@@ -373,9 +317,13 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
       /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
     );
     expect(open.code).toBe(0);
-    const elsewhere = await diagnose(world, [], { PULUMI_BACKEND_URL: "file:///another" });
-    expect(elsewhere.checks["ledger"]).toMatch(
+    const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
+    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
       /^ok: .*no pending create; 1 with another state backend, .*discard/,
+    );
+    writeFileSync(join(world.ledger, "0123456789ab.jsonl"), "{\n");
+    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
+      /^warning: a record of the ledger .* can't be read .* → Look at/,
     );
     const file = join(world.home, "file");
     writeFileSync(file, "");

@@ -14,11 +14,8 @@ const explicit = { web: inputs({ name: "db" }) };
 /** The service creates the instance, but the provider gets no valid response. */
 const afterCreate: Record<string, FaultScript> = {
   "a reset": { kind: "reset", acted: true },
-  "an orderly end": { kind: "reset", acted: true, orderly: true },
-  "a cut body": { kind: "cutBody" },
   "a slow drip": { kind: "slowDrip", millisecondsPerByte: 20 },
   "a huge body": { kind: "hugeBody", bytes: 9_000_000 },
-  "a redirect to itself": { kind: "redirect", location: "/v2/instances", acted: true },
 };
 
 test.concurrent.each(Object.entries(afterCreate))(
@@ -35,17 +32,12 @@ test.concurrent.each(Object.entries(afterCreate))(
     }),
 );
 
-const beforeCreate: Record<string, FaultScript> = {
-  "a reset": { kind: "reset" },
-  "an orderly end": { kind: "reset", orderly: true },
-};
-
-test.concurrent.each(Object.entries(beforeCreate))(
-  "if %s hides that the service created nothing, that run sends no second POST, and the next run lists the instances before its own",
-  (_, fault) =>
+test.concurrent(
+  "if a reset hides that the service created nothing, that run sends no second POST, and the next run lists the instances before its own",
+  () =>
     withWorld({}, async (world) => {
       const { control } = world.service;
-      control.fault({ ...fault, method: "POST" });
+      control.fault({ kind: "reset", method: "POST" });
       const settings = { settlingSeconds: 0.1 };
       const { failure } = await world.stack.up(await world.plugin(settings), explicit);
       expect(failure.message).toMatch(/Whether the instance was created is not known/);

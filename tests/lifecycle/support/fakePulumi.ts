@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { tokenHash, type Origin } from "../../../provider/origin";
 import { testToken, type World } from "./world";
 
-/** Returns the URN of an instance of the stack `dev`. */
 export const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
 
-/** An instance in the state of a stack. */
 interface HeldInstance {
   name: string;
   id: string;
@@ -17,18 +15,13 @@ interface HeldInstance {
   origin?: Partial<Origin> | null;
 }
 
-/** What the fake CLI answers about the selected stack. */
-interface Answers {
-  /** The configuration of the stack that is selected, as `pulumi config --json` prints it. */
+/** The selected stack, which is none by default, and its configuration as `pulumi config --json` prints it. */
+interface Selected {
   config?: Record<string, { value?: string; secret?: boolean }>;
-  /** The name of the selected stack. By default, no stack is selected. */
   selected?: string;
 }
 
-/**
- * Writes a stand-in for the Pulumi CLI that answers for these stacks what the commands ask. Returns the folder for
- * PATH.
- */
+/** Writes a CLI that answers for these stacks what the commands ask. Returns the folder for PATH. */
 export function fakePulumi(
   { home, service }: World,
   stacks: Record<
@@ -42,7 +35,7 @@ export function fakePulumi(
       }
     | "broken"
   >,
-  { config = {}, selected }: Answers = {},
+  { config = {}, selected }: Selected = {},
 ): string {
   const origin = { baseUrl: service.url, tokenKind: "test" };
   const hash = tokenHash({ apiToken: testToken, baseUrl: service.url });
@@ -59,8 +52,10 @@ export function fakePulumi(
                   other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
               }))
               .concat(state.others ?? []),
-            pending_operations: (state.pending ?? []).map((name) => ({
-              ...{ type: "creating", resource: { type, urn: urnOf(name), inputs: { name } } },
+            // An interrupted delete counts for no command.
+            pending_operations: [...(state.pending ?? []), "deleted"].map((name) => ({
+              type: name === "deleted" ? "deleting" : "creating",
+              resource: { type, urn: urnOf(name), inputs: { name } },
             })),
           };
     writeFileSync(join(home, `${stack}.json`), JSON.stringify({ deployment }));

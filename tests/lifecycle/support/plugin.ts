@@ -13,13 +13,9 @@ import { readSchema } from "../../../provider/executable";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Redactor } from "../../../provider/redaction";
 
-/** The configuration of the provider. */
 export type Settings = Readonly<Record<string, PropertyValue>>;
 
-/**
- * Short waits, so that tests are quick. The request time-out is long, so that no request fails because the machine
- * is busy.
- */
+/** Short waits, but a long request time-out, so that no request fails because the machine is busy. */
 const quick: Settings = {
   pollIntervalSeconds: 0.05,
   settlingSeconds: 0.6,
@@ -29,41 +25,33 @@ const quick: Settings = {
 /** The settings of a test that waits for the time-out of a request. */
 export const impatient: Settings = { requestTimeoutSeconds: 1 };
 
+interface Parts {
+  clock: PluginClock;
+  provider: Pick<Provider, "cancel" | "renew">;
+  server: ProviderServer;
+  settings: Settings;
+  scope: string;
+}
+
 /** A plugin as the engine sees it. It runs in the process of the test. */
 export class Plugin {
-  readonly #clock: PluginClock;
-  readonly #provider: Pick<Provider, "cancel" | "renew">;
-  readonly #server: ProviderServer;
-  readonly #settings: Settings;
-  readonly #scope: string;
+  readonly #parts: Parts;
   private constructor(
     readonly client: TestClient,
     readonly engine: TestEngine,
-    clock: PluginClock,
-    provider: Pick<Provider, "cancel" | "renew">,
-    server: ProviderServer,
-    settings: Settings,
-    scope: string,
+    parts: Parts,
   ) {
-    this.#clock = clock;
-    this.#provider = provider;
-    this.#server = server;
-    this.#settings = settings;
-    this.#scope = scope;
+    this.#parts = parts;
   }
 
   /**
-   * Starts a plugin. `scope` is the id of the provider resource of the stack. `speed` is how many times faster than
-   * real time the clock of the plugin runs, which does not make sockets faster. `env` is added to the environment.
+   * `scope` is the id of the provider resource of the stack. `speed` is how many times faster than real time the clock of
+   * the plugin runs, which does not make sockets faster. `env` is added to the environment.
    */
   static async start(
     home: string,
     settings: Settings,
-    {
-      scope = "a-provider",
-      speed = 1,
-      env = {},
-    }: { scope?: string; speed?: number; env?: NodeJS.ProcessEnv } = {},
+    { scope, speed, env }: { scope: string; speed: number; env: NodeJS.ProcessEnv },
   ): Promise<Plugin> {
     const clock = new PluginClock(speed);
     const redactor = new Redactor();
@@ -85,8 +73,8 @@ export class Plugin {
       version: metadata.version,
     });
     const client = connect(await server.listen());
-    const allSettings = { ...quick, ...settings };
-    const plugin = new Plugin(client, engine, clock, provider, server, allSettings, scope);
+    const parts = { clock, provider, server, settings: { ...quick, ...settings }, scope };
+    const plugin = new Plugin(client, engine, parts);
     try {
       await plugin.greet();
     } catch (error) {
@@ -99,15 +87,12 @@ export class Plugin {
   /** Begins a session and configures it, as an engine does for a program. */
   async greet(): Promise<void> {
     await this.client.handshake(this.engine.address);
-    await this.configure(this.#settings);
-  }
-
-  async configure(settings: Settings): Promise<void> {
+    const { settings, scope } = this.#parts;
     const token = settings["apiToken"];
     const apiToken = typeof token === "string" ? new Secret(token) : token;
     const args = propertyMap({ ...settings, apiToken });
     await this.client.checkConfig({ news: args });
-    await this.client.configure(args, this.#scope);
+    await this.client.configure(args, scope);
   }
 
   get warnings(): string[] {
@@ -131,13 +116,14 @@ export class Plugin {
 
   /** Ends the plugin, as if its process ended. */
   stop(): void {
-    this.#clock.die();
+    const { clock, server, provider } = this.#parts;
+    clock.die();
     this.client.close();
-    this.#server.stop();
+    server.stop();
     this.engine.stop();
     // The end of the process releases the lock of its session.
-    this.#provider.cancel(false);
-    this.#provider.renew();
+    provider.cancel(false);
+    provider.renew();
   }
 }
 

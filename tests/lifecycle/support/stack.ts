@@ -1,7 +1,4 @@
-/**
- * A stack for the lifecycle tests: the model of the engine (tests/simulation/engine.ts), with plugins over real
- * gRPC.
- */
+/** A stack for the lifecycle tests: the simulation's model of the engine, with plugins over real gRPC. */
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { randomBytes, randomUUID } from "node:crypto";
 import { InstanceUnfinished } from "../../../provider/errors";
@@ -21,7 +18,6 @@ import type { Plugin } from "./plugin";
 
 export type { Held, Program };
 
-/** The URN of an instance resource. */
 export const urnOf = (name: string) => new Model("dev").urnOf(name);
 
 /** Valid inputs of an instance, with changes. */
@@ -42,10 +38,7 @@ export class Run {
   readonly failed: Record<string, CallFailed> = {};
   constructor(readonly did: string[]) {}
 
-  /**
-   * The only failed call.
-   * @throws if there is none or more than one
-   */
+  /** The only failed call. @throws if there is none or more than one */
   get failure(): CallFailed {
     const [only, ...others] = Object.values(this.failed);
     if (!only || others.length > 0) throw new Error(`${others.length + (only ? 1 : 0)} failed`);
@@ -53,7 +46,6 @@ export class Run {
   }
 }
 
-/** A stack and its operations. */
 export class Stack {
   /** The error messages that the engine would have shown. */
   readonly shownErrors: string[] = [];
@@ -93,11 +85,7 @@ export class Stack {
     return this.#run(plugin, (engine) => engine.import(name, id));
   }
 
-  /**
-   * Runs an operation with a new engine.
-   *
-   * @throws any error that is not a failed call, such as the import of a missing instance or inputs that Check refuses
-   */
+  /** @throws any error that is not a failed call, such as the import of a missing instance */
   async #run(plugin: Plugin, operation: (engine: Engine) => Promise<void>): Promise<Run> {
     const engine = new Engine(this.#model, callsOf(plugin.client), propertyMap({}), {
       pause: () => Promise.resolve(),
@@ -162,7 +150,6 @@ function callsOf(client: TestClient): Calls {
   };
 }
 
-/** Awaits a call, and converts the error of an unfinished instance. */
 async function withUnfinished<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;

@@ -3,6 +3,7 @@ import { expect } from "@jest/globals";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
 import { systemClock } from "../../../provider/clock";
 import { ledgerFolder } from "../../../provider/ledger/folder";
@@ -12,13 +13,12 @@ import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
 
-/** The secrets of these tests. Each test ends with a check that they appear nowhere (G8: no secret leaks). */
+/** The secrets of these tests. Each test ends with a check that they appear nowhere (G8). */
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
 export const liveToken = "sk_live_CanaryTokenX3W8kP";
 export const userData = "#!/bin/sh\necho CanaryUserDataH6J1\n";
 const canaries = ["CanaryToken", "CanaryUserData", Buffer.from(userData).toString("base64")];
 
-/** The emulator, the stack and the plugins of one test. */
 export class World {
   readonly stack = new Stack();
   readonly home = mkdtempSync(join(tmpdir(), "compute-lifecycle-"));
@@ -26,7 +26,6 @@ export class World {
 
   constructor(readonly service: Emulator) {}
 
-  /** The folder of the ledger. */
   get ledger(): string {
     return ledgerFolder({ PULUMI_HOME: this.home });
   }
@@ -52,11 +51,9 @@ export class World {
     return plugin;
   }
 
-  /** The number of POSTs so far. */
   get posts(): number {
     return this.service.counts()["POST /v2/instances"] ?? 0;
   }
-  /** The number of list requests so far. */
   get listings(): number {
     return this.service.counts()["GET /v2/instances"] ?? 0;
   }
@@ -67,9 +64,9 @@ export class World {
     return this.instances.map(({ id }) => id);
   }
   /** Adds instances of another user in the same tenant. */
-  crowd(count: number, tokenKind: "live" | "test" = "test"): void {
+  crowd(count: number): void {
     for (let n = 0; n < count; n++)
-      this.service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}`, tokenKind });
+      this.service.control.insert({ name: `crowd-${n}`, id: `i-crowd-${n}` });
   }
 
   /** Expects that the state contains exactly the instances that exist, each once. */
@@ -121,21 +118,13 @@ function plainStrings(value: PropertyValue): string[] {
   return [];
 }
 
-/** Returns the paths of all files below a folder. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }
-/**
- * Waits until `condition` returns true.
- * @throws if it does not within `seconds`, which is generous because the machine may be busy
- */
-export async function until(condition: () => boolean, seconds = 300): Promise<void> {
-  for (const end = performance.now() + seconds * 1000; !condition(); await pause(10))
+/** Waits until `condition` returns true. @throws if it does not within 300 s, since the machine may be busy */
+export async function until(condition: () => boolean): Promise<void> {
+  for (const end = performance.now() + 300_000; !condition(); await setTimeout(10))
     if (performance.now() > end) throw new Error(`never came true: ${String(condition)}`);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((go) => setTimeout(go, milliseconds));
 }
