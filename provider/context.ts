@@ -20,7 +20,7 @@ export interface ProviderContext {
 
 /** Messages for the person who runs Pulumi. Secrets are removed before a message leaves the process (G8). */
 export interface Messages {
-  /** Shows `text` in the resource's Info column, until the next status. */
+  /** Shows `text` in the resource's Info column, until the next status. The engine does not keep it. */
   status(urn: string, text: string): void;
   /** Prints `text`, at the resource of `urn` if given. */
   info(text: string, urn?: string): void;

@@ -30,14 +30,10 @@ export async function readSchema(): Promise<string> {
 /** The oldest Pulumi engine that works. Older ones refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
-/** The engine's flags whose value may be the next argument. */
-const flagsWithValue: readonly unknown[] = ["--tracing", "-tracing", "--v", "-v"];
-
 /** Whether the engine has started the plugin: it passes its address. A person who attaches an engine later does not. */
 export function isStartedByEngine(argv: readonly string[]): boolean {
-  return argv.some(
-    (argument, index) => !argument.startsWith("-") && !flagsWithValue.includes(argv[index - 1]),
-  );
+  // The next argument is the value of `--tracing`.
+  return argv.some((word, index) => !word.startsWith("-") && argv[index - 1] !== "--tracing");
 }
 
 /**

@@ -13,8 +13,8 @@ const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
 const target = { urn: instanceUrn };
 
-test("Handshake and Configure report the same capabilities to the engine", async () => {
-  await withServer({}, async ({ client, calls }) => {
+test("Handshake and Configure report the same capabilities to the engine, and a new engine renews the provider", async () => {
+  await withServer({}, async ({ client, calls, engine }) => {
     expect((await client.handshake()).toObject()).toMatchObject({
       acceptSecrets: true,
       acceptResources: true,
@@ -29,13 +29,6 @@ test("Handshake and Configure report the same capabilities to the engine", async
       supportspreview: true,
       supportsAutonamingConfiguration: true,
     });
-    expect(calls.map(([name]) => name)).toEqual(["configure"]);
-  });
-});
-
-test("after Handshake and Attach, a loaded provider is renewed for the new engine", async () => {
-  await withServer({}, async ({ client, calls, engine }) => {
-    await client.configure(propertyMap({}));
     await client.handshake();
     await client.attach(engine.address);
     expect(calls.map(([name]) => name)).toEqual(["configure", "renew", "renew"]);
