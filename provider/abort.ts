@@ -1,13 +1,7 @@
-/**
- * Ends operations early. Each operation has one AbortSignal, which is aborted by a cancel (`Canceled`)
- * or by the time-out of the operation (`TimedOut`).
- */
+/** Ends operations early: a cancel (`Canceled`) or a time-out (`TimedOut`) aborts the operation's AbortSignal. */
 import type { Clock } from "./clock";
 
-/**
- * The engine sent Cancel (Ctrl-C), or an operating-system signal such as SIGTERM has asked the plugin to end, or the
- * engine is gone.
- */
+/** The engine sent Cancel (Ctrl-C), a signal such as SIGTERM asked the plugin to end, or the engine is gone. */
 export class Canceled extends Error {
   override readonly name = "Canceled";
   constructor() {
@@ -15,7 +9,7 @@ export class Canceled extends Error {
   }
 }
 
-/** The operation's own time-out (`customTimeouts`, or a fixed one) has passed. */
+/** The operation's time-out (`customTimeouts`, or a fixed one) has passed. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
   constructor(readonly seconds: number) {
@@ -24,12 +18,12 @@ export class TimedOut extends Error {
 }
 
 /**
- * The reason for an abort that only stops a timer or removes listeners, and ends no operation. It is one constant, since
- * `abort()` without a reason would make a new error with a stack trace each time.
+ * The reason for an abort that ends no operation, but stops a timer or removes listeners. `abort()` without a reason
+ * would make a new error with a stack trace each time.
  */
 export const notNeeded = new Error("not needed any more");
 
-/** Whether this error says that the operation was canceled or timed out, and did not fail by itself. */
+/** Whether the operation was canceled or timed out, and did not fail by itself. */
 export function isEnded(error: unknown): error is Canceled | TimedOut {
   return error instanceof Canceled || error instanceof TimedOut;
 }
@@ -48,10 +42,10 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A signal that `deadline` or `grace` returns, and that a timer aborts. Disposing of the `Ending` stops the timer. */
+/** A signal that a timer aborts. Disposing of the `Ending` stops the timer. */
 export type Ending = Disposable & { signal: AbortSignal };
 
-/** Returns a signal that is aborted when `outer` is aborted, with its reason, or after `seconds`, with `TimedOut`. */
+/** The signal is aborted after `seconds` with `TimedOut`, or with `outer` and for its reason. */
 export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
   const timeUp = new AbortController();
   const stop = new AbortController();
@@ -63,7 +57,7 @@ export function deadline(clock: Clock, seconds: number, outer: AbortSignal): End
   };
 }
 
-/** Returns a signal that is aborted `ms` milliseconds after `outer` is aborted, with the same reason. */
+/** The signal is aborted `ms` milliseconds after `outer`, for the same reason. */
 export function grace(clock: Clock, ms: number, outer: AbortSignal): Ending {
   const timeUp = new AbortController();
   const stop = new AbortController();

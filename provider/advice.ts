@@ -1,21 +1,18 @@
-/**
- * The advice in errors and warnings on what a person can do next (each error names the next step: G9), and the
- * commands that the advice names. The whole provider uses this file.
- */
+/** The next step that each error names (G9), and the commands that a person can type for it. */
 import type { RequestError } from "./api/errors";
 import { executablePath } from "./executable";
 import { instanceToken } from "./pulumiNames";
 
-/** Returns the error's message, followed by the next step. */
+/** Returns the error's message and the next step. */
 export function explain(error: RequestError): string {
   return `${error.message}. ${nextStep(error)}`;
 }
 
-/** Returns a sentence on what a person can do about a failed request. */
+/** Returns a sentence on what to do about a failed request. */
 export function nextStep(error: RequestError): string {
   const { kind, status = 0, service, mayHaveActed } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
-  // A DELETE is "unsendable" if the id of the instance can't be a part of a path.
+  // The id of the instance can't be a part of a path.
   if (kind === "unsendable" && error.method === "DELETE") {
     return `${sent}Remove the instance at the service (its portal), then run this again.`;
   }
@@ -23,7 +20,7 @@ export function nextStep(error: RequestError): string {
     return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
   if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
-  // Each GET is of a path that the service documents.
+  // The service documents the path of each GET.
   if (kind === "unreadable" || status < 400 || (status === 404 && error.method === "GET")) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
@@ -46,65 +43,58 @@ export const recordedSettingsAdvice =
   "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi destroy --run-program` uses the current settings, and so does `pulumi refresh --run-program`, which also records them, as long as the program has an instance.";
 
 /**
- * Returns the warning that the configured cursor parameter did not list all pages, for example because the service
- * ignores the parameter. `why` is a phrase such as "a page repeated instances of an earlier page".
+ * Returns the warning that the cursor parameter did not lead to all pages of a listing. `why` is a phrase such as
+ * "a page repeated instances of an earlier page".
  */
 export function cursorIgnored(parameter: string | undefined, why: string): string {
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
-/**
- * Returns the name that the program gave the resource. In the URN, the name follows the stack, the project and the
- * type.
- */
+/** Returns the name that the program gave the resource: what follows the stack, the project and the type in the URN. */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;
 }
 
 /**
- * Matches the name that the engine gives a default provider. The name is `default`, followed by the version
- * and the download address that the SDK asks for, if any (`default_0_1_0_https_/example.com/dl`).
+ * The name that the engine gives a default provider: `default`, and the version and download address that the SDK asks
+ * for, if any (`default_0_1_0_https_/example.com/dl`).
  */
 const defaultProvider =
   /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
 
 /**
- * Returns `urn` if the program makes this provider resource itself. Returns undefined for a default provider,
- * for the provider of `pulumi do --stateless`, and if `urn` is undefined.
+ * Returns `urn` if the program makes this provider resource itself, and undefined for a default provider and for the
+ * provider of `pulumi do --stateless`.
  */
 export function explicitProvider(urn: string | undefined): string | undefined {
-  if (urn === undefined) return undefined;
-  const [, , type = "", ...nameParts] = urn.split("::");
-  const name = nameParts.join("::");
-  if (isStateless(urn)) return undefined;
-  const isDefault = !type.includes("$") && defaultProvider.test(name);
-  return isDefault ? undefined : urn;
+  if (urn === undefined || isStateless(urn)) return undefined;
+  return hasParent(urn) || !defaultProvider.test(logicalName(urn)) ? urn : undefined;
 }
 
-/** Whether this provider resource is the one of `pulumi do` without a stack, whose name is empty. */
+/** A resource with a parent has the parent's type in its own, as in `my:mod:Group$compute:index:Instance`. */
+function hasParent(urn: string): boolean {
+  return urn.split("::")[2]?.includes("$") === true;
+}
+
+/** Whether the provider resource is that of `pulumi do` without a stack, whose name is empty. */
 export function isStateless(urn: string | undefined): boolean {
   return urn?.endsWith("::") === true;
 }
 
 /**
- * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of the
- * resource's explicit provider. It is undefined if the resource has a default provider.
+ * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of the resource's
+ * provider, unless that is a default provider.
  */
 export function importCommand(
   { urn, provider }: { urn: string; provider?: string | undefined },
   id: string,
 ): string {
-  // The URN shows that the resource is the child of a component, but not the name of the component.
-  const isChild = urn.split("::")[2]?.includes("$") === true;
-  return (
-    importAs(logicalName(urn), id, provider) +
-    (isChild ? " --parent '<name>=<urn of its component>'" : "")
-  );
+  // The URN has the type of the parent, but not the name.
+  const parent = hasParent(urn) ? " --parent '<name>=<urn of its component>'" : "";
+  return importAs(logicalName(urn), id, provider) + parent;
 }
 
-/**
- * Returns the command that imports the instance as a resource of this name. The program need not have the resource yet.
- */
+/** Returns the command that imports the instance as a resource of this name, which the program need not have yet. */
 export function importAs(name: string, id: string, providerUrn?: string): string {
   const providerOption =
     providerUrn === undefined
@@ -118,7 +108,7 @@ export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)}`;
 }
 
-/** Returns a command of the plugin, as a person can type it on this machine. */
+/** Returns a command of the plugin, as a person types it on this machine. */
 export function ownCommand(...words: readonly string[]): string {
   return [executablePath(), ...words].map(quote).join(" ");
 }
@@ -128,20 +118,17 @@ export function discardCommand(recordKey: string): string {
   return ownCommand("discard", recordKey);
 }
 
-/**
- * Returns the command that imports the instances that the import plan in `file` names. They become resources of `stack`,
- * for which the plan was made, or of the current stack if `stack` is undefined.
- */
+/** Returns the command that imports what the import plan in `file` names, into `stack` or into the current stack. */
 export function importPlanCommand(file: string, stack: string | undefined): string {
   const into = stack === undefined ? "" : ` --stack ${quote(stack)}`;
   return `pulumi import --file ${quote(file)}${into}`;
 }
 
-/** Quotes a word for a POSIX shell if the word needs it. */
+/** Quotes a word for a POSIX shell, if necessary. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The advice for a listing that is not complete. It is a sentence without its full stop. */
+/** The advice for a listing that may lack instances: a sentence without its full stop. */
 export const nameCursor =
   "If the service has a cursor, name its parameter in compute:cursorParameter";

@@ -1,24 +1,16 @@
-/**
- * The clock that the provider waits and measures with. It is passed as an argument, so that tests can run on
- * virtual time.
- */
+/** The clock that the provider waits and measures with. Tests pass a virtual one. */
 
 /** Measures time, and waits. */
 export interface Clock {
-  /**
-   * Milliseconds on a scale that never goes back, even if the wall clock is set back. Comments elsewhere call
-   * this "clock time".
-   */
+  /** Milliseconds on a scale that never goes back, called "clock time" elsewhere. */
   now(): number;
-  /**
-   * The date and time of day, for people, for the state and the ledger, and for a comparison with the service's dates.
-   */
+  /** The wall clock, which may be set back: for people, what is stored, and comparison with the service's dates. */
   date(): Date;
-  /** Resolves after `ms` milliseconds. Rejects with the signal's reason as soon as the signal is aborted. */
+  /** Resolves after `ms`, or rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** With a longer time than this (25 days), `setTimeout` fires at once. */
+/** With a longer time (25 days), `setTimeout` fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** The machine's own clock. */

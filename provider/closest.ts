@@ -1,11 +1,9 @@
-/**
- * Guesses which of several names was misspelled, for messages about settings, inputs, arguments and commands.
- */
+/** Guesses which name was misspelled. */
 import { distance } from "fastest-levenshtein";
 
 /**
- * Returns the candidate that `word` is probably a misspelling of, for "did you mean". Returns undefined if no
- * candidate is similar enough. Upper case and punctuation do not count as differences.
+ * Returns the candidate that `word` probably misspells, for "did you mean", or undefined if none is similar enough.
+ * Case and punctuation do not count.
  */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const normalize = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -1,4 +1,4 @@
-/** Short hexadecimal digests, by which values are compared or named without being stored. */
+/** Short hexadecimal digests, which stand for values that are not stored. */
 import { createHmac, hash } from "node:crypto";
 
 /** Returns the first `length` digits of the SHA-256 digest. */
@@ -7,8 +7,8 @@ export function fingerprint(what: string | Uint8Array, length: number): string {
 }
 
 /**
- * Returns the first `length` digits of an HMAC of `what`. Without the key, nobody can test a guess of `what` against the
- * digest, so `what` may hold a secret (secrets stay secret: G8).
+ * Returns the first `length` digits of an HMAC of `what`, which may hold a secret (G8): without the key, nobody can
+ * test a guess against the digest.
  */
 export function keyedFingerprint(key: string, what: string, length: number): string {
   return createHmac("sha256", key).update(what).digest("hex").slice(0, length);

@@ -1,15 +1,12 @@
-/** Locks that have keys. With them, creates of one name wait for each other, and so do requests to one endpoint. */
+/** Locks by key, for creates of one name and for requests to one endpoint. */
 import { raceAbort } from "./abort";
 
-/** Runs the tasks of one key one after the other, and tasks of different keys at the same time. */
+/** Runs the tasks of one key one after the other, and tasks of different keys at once. */
 export class KeyedLocks {
-  /** For each key, a promise that resolves when all tasks of the key so far have ended. */
+  /** The promises resolve when all tasks of the key so far have ended. */
   readonly #tails = new Map<string, Promise<void>>();
 
-  /**
-   * Runs `task` when all earlier tasks of this key have ended, and settles as `task` does. Rejects with the
-   * signal's reason, without running `task`, if the signal is aborted before the earlier tasks have ended.
-   */
+  /** Runs `task` after all earlier tasks of this key. Rejects with the signal's reason if it is aborted before. */
   async run<T>(key: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     const earlier = this.#tails.get(key) ?? Promise.resolve();
     const { promise: done, resolve: release } = Promise.withResolvers<void>();
@@ -20,8 +17,7 @@ export class KeyedLocks {
       return await task();
     } finally {
       release();
-      // `tail` also waits for the earlier tasks. If this task gave up waiting, the next task must still wait
-      // for them.
+      // If this task gave up waiting, the next one must still wait for the earlier tasks.
       void tail.then(() => {
         if (this.#tails.get(key) === tail) this.#tails.delete(key);
       });

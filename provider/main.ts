@@ -1,7 +1,4 @@
-/**
- * The entry point of the plugin. The engine waits for the port, so only what the port needs is loaded first.
- * The provider is loaded by the first call that needs it, and the client of the service by the first request.
- */
+/** The entry point of the plugin. It loads only what the port needs, because the engine waits for the port. */
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import metadata from "../metadata.json";
@@ -28,10 +25,9 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 async function serve(hasEngine: boolean): Promise<void> {
-  // Since 3.247, the engine passes the token of Pulumi Cloud to every plugin. This plugin does not need that
-  // token, and a secret that is not there can't leak (G8).
+  // Engines pass the token of Pulumi Cloud to every plugin (since 3.247). A secret that is not there can't leak (G8).
   delete process.env["PULUMI_ACCESS_TOKEN"];
-  // Only the port may go to stdout. If a dependency printed a line there, the engine would take it for the port.
+  // The engine would take any line that a dependency prints to stdout for the port.
   console.log = console.info = console.debug = console.error;
   const redactor = new Redactor();
   const log = new EngineLog({ redactor, clock: systemClock });
@@ -47,11 +43,10 @@ async function serve(hasEngine: boolean): Promise<void> {
   const port = await server.listen();
   exitWithEngine(server, systemClock, hasEngine && isStdinPiped());
   if (!hasEngine && isatty(2)) greet(port);
-  // This line is all that is ever written to stdout. The engine connects to this port.
   process.stdout.write(`${port}\n`);
 }
 
-/** Tells a person at a terminal what this program is. It writes to stderr, since stdout is for the port. */
+/** Tells a person at a terminal what this program is. */
 function greet(port: number): void {
   const lines = [
     pluginDescription,
@@ -62,10 +57,7 @@ function greet(port: number): void {
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/**
- * Makes the process report an error that nothing caught, and go on. If a defect elsewhere ended the process in the
- * middle of a Create, the created instance could be lost (no created instance is lost: G1).
- */
+/** Reports an error that nothing caught, and goes on: an exit in the middle of a Create could lose an instance (G1). */
 function surviveDefects(log: EngineLog, redactor: Redactor): void {
   const report = (error: unknown) => {
     const { stack } = describeError(error);
@@ -74,12 +66,12 @@ function surviveDefects(log: EngineLog, redactor: Redactor): void {
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
-  // The engine reads both streams. If it has been killed, writing fails, which is not a defect.
+  // Writing fails if the engine, which reads both streams, was killed.
   process.stdout.on("error", () => undefined);
   process.stderr.on("error", () => undefined);
 }
 
-/** Whether stdin comes from another process. Only then does the end of stdin mean that the engine has ended. */
+/** Whether stdin comes from another process. Only then, the end of stdin means that the engine has ended. */
 function isStdinPiped(): boolean {
   try {
     const stdin = fstatSync(0);

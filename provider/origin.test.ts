@@ -25,15 +25,10 @@ test("a state without a complete origin has no origin", () => {
 test.each([
   [{ baseUrl: "https://b.example/v2" }, "it lives at https://a.example/v2"],
   [{ tokenKind: "test" }, "made with a live token"],
-  [{ account: "acc-2" }, "belongs to account acc-1"],
+  // It also says what to do if the ids of accounts are of users, not tenants.
+  [{ account: "acc-2" }, /belongs to account acc-1.*compute:validateCredentials to false/],
 ])("if the origin differs by %j, the difference is reported", (change, words) => {
-  expect(originDifference(here, { ...here, ...change })).toContain(words);
-});
-
-test("the message about another account says what to do if account ids are of users, not tenants", () => {
-  expect(originDifference(here, { ...here, account: "acc-2" })).toContain(
-    "compute:validateCredentials to false",
-  );
+  expect(originDifference(here, { ...here, ...change })).toMatch(words);
 });
 
 test("another token, or an account that is not known, does not count as a difference", () => {

@@ -1,9 +1,6 @@
-/**
- * Pulumi's property values in the provider's own types, and functions on them. Only `rpc/` knows how each is
- * encoded in a message.
- */
+/** Pulumi's property values in types of our own. Only `rpc/` knows how a message encodes them. */
 
-/** A property value: plain JSON, a secret, an unknown value, or a value that the provider does not open. */
+/** Plain JSON, a secret, an unknown value, or a value that the provider does not open. */
 export type PropertyValue =
   | null
   | boolean
@@ -15,7 +12,7 @@ export type PropertyValue =
   | Unknown
   | Opaque;
 
-/** Properties by name. The map has no prototype, so that `constructor` is a key like any other. */
+/** Properties by name, without a prototype, so that `constructor` is a key like any other. */
 export interface PropertyMap {
   readonly [key: string]: PropertyValue;
 }
@@ -25,21 +22,18 @@ export class Secret {
   constructor(readonly value: PropertyValue) {}
 }
 
-/** A value that is known only after another resource has been created. It occurs only in previews. */
+/** A value that is known only after another resource was created. It occurs only in previews. */
 export class Unknown {
   private constructor() {}
   static readonly value = new Unknown();
 }
 
-/**
- * A value that the provider does not open: an asset, an archive, a reference to a resource, or a kind that is
- * newer than this provider. Check and Invoke refuse such a value as an input or an argument.
- */
+/** An asset, an archive, a reference to a resource, or a newer kind of value. Check and Invoke refuse it. */
 export class Opaque {
   constructor(readonly fields: PropertyMap) {}
 }
 
-/** Returns a map of these entries, without those whose value is undefined. */
+/** Returns a map of these entries, without undefined values. */
 export function propertyMap(
   entries: Readonly<Record<string, PropertyValue | undefined>>,
 ): PropertyMap {
@@ -55,7 +49,7 @@ export function isList(value: PropertyValue | undefined): value is readonly Prop
   return Array.isArray(value);
 }
 
-/** Whether the value is a map of properties. */
+/** Whether the value is a plain map of properties. */
 export function isMap(value: PropertyValue | undefined): value is PropertyMap {
   return (
     typeof value === "object" &&
@@ -67,7 +61,7 @@ export function isMap(value: PropertyValue | undefined): value is PropertyMap {
   );
 }
 
-/** Returns the value without its `Secret` wrappers, at every depth. */
+/** Returns the value without `Secret` wrappers, at every depth. */
 export function reveal(value: PropertyValue): PropertyValue {
   if (value instanceof Secret) return reveal(value.value);
   if (isList(value)) return value.map((item) => reveal(item));
@@ -88,10 +82,7 @@ export function hasSecret(value: PropertyValue | undefined): boolean {
   return hasPart(value, (part) => part instanceof Secret);
 }
 
-/**
- * Returns every string inside a secret, at any depth. These strings must never be printed. With `isInSecret`, it
- * returns every string in the value.
- */
+/** Returns every string inside a secret, or with `isInSecret` every string, at any depth. */
 export function secretStrings(value: PropertyValue | undefined, isInSecret = false): string[] {
   if (value instanceof Secret) return secretStrings(value.value, true);
   if (typeof value === "string") return isInSecret ? [value] : [];
@@ -100,7 +91,7 @@ export function secretStrings(value: PropertyValue | undefined, isInSecret = fal
   return [];
 }
 
-/** Returns `value`, which is derived from `original`. Wraps `value` in a secret if only `original` contains one. */
+/** Returns `value`, as a secret if it is derived from a secret `original`. */
 export function secretLike(
   original: PropertyValue | undefined,
   value: PropertyValue | undefined,
@@ -110,7 +101,6 @@ export function secretLike(
     : value;
 }
 
-/** Whether the value, or any value inside it, passes the test. */
 function hasPart(
   value: PropertyValue | undefined,
   test: (part: PropertyValue) => boolean,

@@ -8,28 +8,22 @@ import { answered, fail, ready } from "./testing/fakeService";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
 
 const urn = urnOf("web");
-const common = { urn };
 const settings = propertyMap({
   baseUrl: "https://api.example.com/v2",
   apiToken: new Secret(liveToken),
 });
 
+const configuration = { args: settings, scope: { kind: "known", id: scopeId } } as const;
+
 async function configured(world: Scene = scene()) {
   const provider = createProvider(world.ctx);
-  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
+  await provider.configure(configuration);
   return { ...world, provider };
 }
-const state = (name = "web"): PropertyMap =>
-  propertyMap({ ...inputsOf({ name }), status: "ACTIVE" });
-const creation = { ...common, inputs: inputsOf(), timeoutSeconds: 0, preview: false };
-const check = { ...common, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
-const removal = {
-  ...common,
-  id: "i-1",
-  oldInputs: inputsOf(),
-  oldOutputs: state(),
-  timeoutSeconds: 0,
-};
+const state = (): PropertyMap => inputsOf({ status: "ACTIVE" });
+const creation = { urn, inputs: inputsOf(), timeoutSeconds: 0, preview: false };
+const check = { urn, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
+const removal = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: state(), timeoutSeconds: 0 };
 
 test("before Configure, a Create fails with a plain error, and a Check works", async () => {
   const provider = createProvider(scene().ctx);
@@ -44,25 +38,16 @@ test("a session's id is made of the random bytes of the context", async () => {
   const { provider, service } = await configured(world);
   service.posts.push(ready, ready);
   expect((await provider.create(creation)).outputs["__run"]).toBe("070707070707");
-  provider.cancel(true, false);
+  provider.cancel(true);
   provider.renew();
-  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
+  await provider.configure(configuration);
   const other = { ...creation, urn: urnOf("other"), inputs: inputsOf({ name: "other" }) };
   expect((await provider.create(other)).outputs["__run"]).toBe("080808080808");
 });
 
-test("the token is never printed, wherever it came from (G8)", async () => {
-  const { ctx } = scene();
-  ctx.env["COMPUTE_API_TOKEN"] = "sk_test_from_env";
-  const provider = createProvider(ctx);
-  await provider.checkConfig({ news: propertyMap({ apiToken: liveToken }) });
-  expect(ctx.redactor.redact(`${liveToken} sk_test_from_env`)).toBe("[secret] [secret]");
-});
-
 test("Check warns once of user data that cloud-init would ignore, and reports no failure", async () => {
   const { provider, messages } = await configured();
-  const news = inputsOf({ userData: "hostname: canary" });
-  const request = { ...common, news, randomSeed: new Uint8Array() };
+  const request = { ...check, news: inputsOf({ userData: "hostname: canary" }) };
   // A replacement is checked twice: with the old inputs, and without.
   for (const olds of [inputsOf({ userData: "#!/bin/sh" }), propertyMap({})]) {
     expect((await provider.check({ ...request, olds })).failures).toEqual([]);
@@ -81,25 +66,10 @@ test("secrets of a request are removed from messages, whichever call it is (G8)"
   const { provider, ctx } = await configured();
   const secret = (text: string) => inputsOf({ userData: new Secret(text) });
   const plain = inputsOf({ userData: "canary-plain-1" });
-  await provider.check({
-    ...common,
-    olds: secret("canary-olds-2"),
-    news: plain,
-    randomSeed: new Uint8Array(),
-  });
-  await provider.diff({
-    ...common,
-    id: "i-1",
-    oldInputs: inputsOf(),
-    oldOutputs: secret("canary-outs-3"),
-    news: inputsOf(),
-  });
-  await provider
-    .invoke({
-      token: "compute:index:getInstance",
-      args: propertyMap({ name: new Secret("canary-args-4") }),
-    })
-    .catch(() => undefined);
+  await provider.check({ ...check, olds: secret("canary-olds-2"), news: plain });
+  await provider.diff({ ...removal, oldOutputs: secret("canary-outs-3"), news: inputsOf() });
+  const args = propertyMap({ name: new Secret("canary-args-4") });
+  await errorOf(provider.invoke({ token: "compute:index:getInstance", args }));
   const shown = ctx.redactor.redact("canary-plain-1 canary-olds-2 canary-outs-3 canary-args-4");
   expect(shown).toBe("[secret] [secret] [secret] [secret]");
 });
@@ -124,10 +94,10 @@ test.each([
     const provider = createProvider(world.ctx);
     if (isUp) await provider.checkConfig({ news: settings });
     const providerUrn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
-    const scope = { kind: "known" as const, id: scopeId };
-    const missing = provider.configure({ args: propertyMap({}), scope, urn: providerUrn });
+    const named = { ...configuration, urn: providerUrn };
+    const missing = provider.configure({ ...named, args: propertyMap({}) });
     expect((await errorOf(missing)).message.includes("--run-program")).toBe(!isUp && name !== "");
-    await provider.configure({ args: settings, scope, urn: providerUrn });
+    await provider.configure(named);
     world.service.accountAnswer = () => Promise.reject(answered(status, "GET"));
     const { message } = await errorOf(provider.delete(removal));
     expect(message).toContain(`${status}`);
@@ -144,7 +114,7 @@ test("a Ctrl-C before anything was changed is reported as such, and a new engine
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
   provider.cancel(false);
   provider.renew();
-  await provider.configure({ args: settings, scope: { kind: "known", id: scopeId } });
+  await provider.configure(configuration);
   service.posts.push(ready);
   expect((await provider.create(creation)).id).toBe("i-1");
 });
@@ -153,16 +123,13 @@ test("a time-out before anything was changed is reported as such", async () => {
   const { provider, service } = await configured();
   service.accountAnswer = () => new Promise(() => undefined);
   const error = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
-  expect(error.message).toContain(
-    "timed out after 5 s (customTimeouts) before anything was changed",
-  );
+  expect(error.message).toMatch(/^timed out after 5 s .* before anything was changed/);
 });
 
 test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the same one is not", async () => {
   const { provider } = await configured();
-  const again = { args: settings, scope: { kind: "known" as const, id: scopeId } };
-  await provider.configure(again);
-  const other = { ...again, scope: { kind: "known" as const, id: "another" } };
+  await provider.configure(configuration);
+  const other = { args: settings, scope: { kind: "known", id: "another" } } as const;
   expect((await errorOf(provider.configure(other))).message).toContain("another configuration");
   // After a Cancel, the next engine may use another configuration.
   provider.cancel(true);

@@ -1,7 +1,4 @@
-/**
- * The `Provider` of the process. It passes each request to the instance resource or the functions. `main.ts`
- * loads it.
- */
+/** The `Provider` of the process, which passes each request to the instance resource or the functions. */
 import * as crypto from "node:crypto";
 import { Canceled, isEnded, TimedOut } from "./abort";
 import { explain, explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
@@ -18,7 +15,7 @@ import { diffInstance } from "./instance/diff";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
-import { secretStrings, type PropertyValue } from "./propertyValue";
+import { secretStrings, type PropertyMap, type PropertyValue } from "./propertyValue";
 import {
   isRefresh,
   type CheckRequest,
@@ -28,15 +25,14 @@ import {
 } from "./requests";
 import { Session } from "./session/session";
 
-/** Creates the provider of a process. It serves one configuration at a time, which is a `Session`. */
+/** Creates the provider. It serves one configuration at a time, which is a `Session`. */
 export function createProvider(ctx: ProviderContext): Provider {
   const { randomBytes = crypto.randomBytes } = ctx;
   const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
   let cancellation = new AbortController();
   let sessionId = newSessionId();
-  /** Whether CheckConfig was called. The engine calls it if the program ran, and not for settings from the state. */
+  /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
   let isProgramRun = false;
-  /** Set by Configure. `configurationKey` is the resolved settings, the URN and the scope, as JSON. */
   let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
 
   const session = (): Session => {
@@ -46,17 +42,13 @@ export function createProvider(ctx: ProviderContext): Provider {
     return current.session;
   };
 
-  /** From now on, secrets in the values of this object are removed from messages. */
   const hideSecrets = (values: object): void => {
     for (const value of Object.values(values) as PropertyValue[]) {
       for (const text of secretStrings(value)) ctx.redactor.hide(text);
     }
   };
 
-  /**
-   * Warns of user data that cloud-init would ignore, once for each resource, since the engine checks a replacement
-   * twice.
-   */
+  /** Warns of user data that cloud-init would ignore, once, although the engine checks a replacement twice. */
   const warnOfUserData = async (
     { urn, olds }: CheckRequest,
     { inputs }: CheckResponse,
@@ -66,7 +58,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     ctx.messages.warning(warning, urn);
   };
 
-  /** Hides the secrets of the request, runs the operation, and translates the errors that it throws. */
+  /** Hides the secrets of the request, runs the operation, and translates its errors. */
   const perform = async <T>(
     request: object,
     operation: () => T | Promise<T>,
@@ -83,6 +75,16 @@ export function createProvider(ctx: ProviderContext): Provider {
     }
   };
 
+  /** Performs an operation on an instance that the state may hold. */
+  const performOn = <R extends { id: string; oldOutputs: PropertyMap }, T>(
+    request: R,
+    operation: (session: Session, request: R) => T | Promise<T>,
+  ): Promise<T> =>
+    perform(request, () => {
+      session().state.observe(request.id, request.oldOutputs);
+      return operation(session(), request);
+    });
+
   return {
     checkConfig: (request) => {
       isProgramRun = true;
@@ -98,7 +100,7 @@ export function createProvider(ctx: ProviderContext): Provider {
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
         const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
         if (current) {
-          // With PULUMI_DEBUG_PROVIDERS, the engine configures every provider of the program in this one process.
+          // With PULUMI_DEBUG_PROVIDERS, the engine configures all providers of the program in this one process.
           if (current.configurationKey === configurationKey) return;
           throw new OperationFailed(secondConfiguration);
         }
@@ -125,20 +127,10 @@ export function createProvider(ctx: ProviderContext): Provider {
         return checked;
       }),
 
-    diff: (request) =>
-      perform(request, () => {
-        session().state.observe(request.id, request.oldOutputs);
-        return diffInstance(session(), request);
-      }),
-
+    diff: (request) => performOn(request, diffInstance),
     create: (request) => perform(request, () => createInstance(session(), request)),
-
-    update: (request) =>
-      perform(request, () => {
-        session().state.observe(request.id, request.oldOutputs);
-        return updateInstance(session(), request);
-      }),
-
+    update: (request) => performOn(request, updateInstance),
+    delete: (request) => performOn(request, deleteInstance),
     read: (request) =>
       perform(request, () => {
         // In an import or a `.get()`, no outputs come from the state.
@@ -147,19 +139,13 @@ export function createProvider(ctx: ProviderContext): Provider {
         return readInstance(session(), request);
       }),
 
-    delete: (request) =>
-      perform(request, () => {
-        session().state.observe(request.id, request.oldOutputs);
-        return deleteInstance(session(), request);
-      }),
-
     invoke: (request) => perform(request, () => invoke(session(), request)),
     list: (request) => perform(request, () => list(session(), request)),
 
     cancel: (isOrderly, isEngineGone) => {
       if (current && isEngineGone) current.session.hasEngine = false;
-      // A Cancel while calls run comes from Ctrl-C, and is not orderly. After it, a second Ctrl-C may end the engine
-      // before the engine saves the replies, so a later orderly Cancel proves nothing.
+      // After a Ctrl-C, which is not orderly, a second one may end the engine before it saves the replies. So a later
+      // orderly Cancel proves nothing.
       if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
@@ -177,7 +163,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 const secondConfiguration =
   "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Use only one provider in a program that runs with PULUMI_DEBUG_PROVIDERS, or run the program without it";
 
-/** Whether other settings may prevent this error. They prevent neither a time-out nor an error within the service. */
+/** Whether other settings may prevent this error, which is neither a time-out nor within the service. */
 function isAboutSettings(error: unknown): error is OperationFailed {
   if (!(error instanceof OperationFailed) || error instanceof OperationCanceled) return false;
   const { cause } = error;
@@ -186,9 +172,8 @@ function isAboutSettings(error: unknown): error is OperationFailed {
 }
 
 /**
- * Translates an error that ended an operation into one of `errors.ts`. The new error does not mention an
- * instance: once a request that may have changed something was sent, the operation itself reports the outcome.
- * Any error that is not about a request, a cancel or a time-out is returned unchanged.
+ * Translates an error about a request, a cancel or a time-out into one of `errors.ts`. It mentions no instance: once a
+ * request that may have changed something was sent, the operation itself reports the outcome.
  */
 function ownError(error: unknown): unknown {
   if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });

@@ -1,9 +1,6 @@
-/**
- * Pulumi's names: the tokens of the resource and the functions, the parts of a URN, and the strings of
- * unknown values.
- */
+/** Pulumi's names: tokens (names of types and functions), the parts of a URN, and the strings of unknown values. */
 
-/** The token of the only resource type of this provider. */
+/** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
 
 /** The type of this provider's provider resources. */
@@ -15,10 +12,10 @@ export const functionTokens = [
   "compute:index:getInstances",
   "compute:index:getAccount",
 ] as const;
-/** The token of one function of this provider. */
+/** The token of a function. */
 export type FunctionToken = (typeof functionTokens)[number];
 
-/** Returns the project in a URN. A URN has the form `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
+/** Returns the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
 export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";
 }
@@ -32,10 +29,10 @@ function withoutStack(urn: string): string {
   return urn.split("::").slice(1).join("::");
 }
 
-/** The string that the provider sends for an unknown value. Pulumi's SDKs send it for values of every type. */
+/** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */
 export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** All strings that stand for an unknown value, which is known only after another resource was created. */
+/** All strings that stand for an unknown value (known only after another resource was created). */
 export const unknownTexts: ReadonlySet<string> = new Set([
   unknownText,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // boolean

@@ -1,9 +1,6 @@
-/** Compares versions of the Pulumi engine, the plugin and Node. This file runs on any Node. */
+/** Compares versions of the engine, the plugin and Node. This file runs on any Node. */
 
-/**
- * Whether `version` is older than `minimum`. Only the numbers count, not a suffix such as `-beta.1`. Returns false
- * if either string is not a version.
- */
+/** Whether `version` is older than `minimum`, without suffixes such as `-beta.1`. False if either is no version. */
 export function isOlder(version: string, minimum: string): boolean {
   const [numbers, minimumNumbers] = [versionNumbers(version), versionNumbers(minimum)];
   if (!numbers || !minimumNumbers) return false;

@@ -1,7 +1,4 @@
-/**
- * Reads the settings from the engine's configuration and the environment, and checks them. `provider.ts` uses this
- * file for CheckConfig and Configure, and the commands of the plugin use it too.
- */
+/** Reads the settings from the engine's configuration and the environment, and checks them. */
 import { closest } from "../closest";
 import {
   hasSecret,
@@ -30,16 +27,15 @@ import {
 } from "./settings";
 import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 
-/** The environment that settings are read from, and the redactor that removes the token from messages (G8). */
+/** The environment that settings are read from, and the redactor that hides the token in messages (G8). */
 export interface SettingsSource {
   env: NodeJS.ProcessEnv;
   redactor: Redactor;
 }
 
 /**
- * Returns the settings with the token as a secret, and what is wrong with the settings, for CheckConfig. A setting
- * that is not known yet is not checked, so that a preview works without it (G10). A missing setting is no failure.
- * From now on, messages are shown without the token.
+ * Returns the settings with the token as a secret, and what is wrong with them. A setting that is missing, or not known
+ * yet in a preview (G10), is no failure. The token is hidden in messages from now on.
  */
 export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
   const token = news["apiToken"];
@@ -52,12 +48,10 @@ export function checkConfig(news: PropertyMap, source: SettingsSource): CheckRes
 }
 
 /**
- * Returns the settings of this run, for Configure. A setting that the configuration leaves out is read from the
- * environment, if it has a variable. From now on, the token is removed from messages.
+ * Returns the settings of this run. The token is hidden in messages from now on.
  *
  * @param urn the URN of the provider resource, which decides where a missing setting can be set
- * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet. The message has a line
- *   for each.
+ * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet, with a line for each
  */
 export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?: string): Settings {
   const { values, failures, apiTokenFile } = readSettings(args, source);
@@ -83,8 +77,8 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
 }
 
 /**
- * Returns the places where a missing setting can be set. They never include a place that keeps a token in clear text. The
- * engine's own error for missing settings is not used, because it names a `pulumi config set` that does.
+ * Returns the places where a missing setting can be set, none of which keeps a token in clear text. The engine's own
+ * error for missing settings names a `pulumi config set` that does.
  */
 function howToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string {
   const isToken = name === "apiToken";
@@ -104,7 +98,7 @@ function howToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string
   return `run \`${command}\`, or set ${variables}`;
 }
 
-/** Returns the values of the settings that are given and valid, and a failure for each setting that is wrong. */
+/** Returns the given and valid values, and a failure for each wrong setting. */
 function readSettings(
   args: PropertyMap,
   source: SettingsSource,
@@ -115,9 +109,11 @@ function readSettings(
     if ((settingNames as string[]).includes(key)) continue;
     const similarName = closest(key, settingNames);
     const hint = similarName ? `; did you mean compute:${similarName}?` : "";
-    // The value may be the token under a wrong name. With a property, the engine would print the value.
-    const reason = `compute:${key}: the provider has no such setting${hint}`;
-    failures.push({ property: "", reason });
+    // The value may be the token under a wrong name, and the engine prints the value of a property.
+    failures.push({
+      property: "",
+      reason: `compute:${key}: the provider has no such setting${hint}`,
+    });
   }
   const values: Partial<Record<SettingName, unknown>> = {};
   let apiTokenFile: string | undefined;
@@ -136,37 +132,29 @@ function readSettings(
     if (parsed.success) {
       values[name] = parsed.data;
       apiTokenFile ??= found.file;
-    } else {
-      const reason = parsed.error.issues.map((issue) => issue.message).join("; ");
-      failures.push(
-        isFromArgs
-          ? makeFailure(name, given, reason)
-          : {
-              property: "",
-              reason: `compute:${name} (from ${settingEnvironment[name]}) ${reason}`,
-            },
-      );
+      continue;
+    }
+    const problem = parsed.error.issues.map((issue) => issue.message).join("; ");
+    if (isFromArgs) failures.push(makeFailure(name, given, problem));
+    else {
+      const reason = `compute:${name} (from ${settingEnvironment[name]}) ${problem}`;
+      failures.push({ property: "", reason });
     }
   }
   failures.push(...findConflicts(values as SettingValues, args));
   return { values: values as SettingValues, failures, apiTokenFile };
 }
 
-/** From now on, removes the token of the configuration and the token in COMPUTE_API_TOKEN from messages. */
 function hideTokens(args: PropertyMap, { env, redactor }: SettingsSource): void {
   for (const token of [...secretStrings(args["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
     if (token) hideToken(redactor, token);
   }
 }
 
-/**
- * The value of a setting, with the path of the file if the value comes from a file. Or the reason why it can't be read.
- */
+/** The value of a setting, with the path of its file if it has one, or the reason why it can't be read. */
 type Found = { value: unknown; file?: string } | { problem: string };
 
-/**
- * Reads a setting from its environment variable, or the token from its file. The value is undefined if there is none.
- */
+/** Reads a setting from its environment variable, or the token from its file. */
 function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): Found {
   const variable = settingEnvironment[name];
   // An empty variable counts as not set.
@@ -183,12 +171,12 @@ function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): 
   return { value: content.token, file };
 }
 
-/** Whether the setting is given. A null counts as left out. */
+/** A null counts as left out. */
 function isGiven(value: PropertyValue | undefined): value is PropertyValue {
   return value !== undefined && reveal(value) !== null;
 }
 
-/** Returns a failure for each contradiction between settings. `values` has no value that is wrong or not known yet. */
+/** Returns a failure for each contradiction. `values` has no value that is wrong or not known yet. */
 function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[] {
   const failures: CheckFailure[] = [];
   const kind = values.apiToken === undefined ? undefined : tokenKindOf(values.apiToken);
@@ -210,10 +198,7 @@ function findConflicts(values: SettingValues, args: PropertyMap): CheckFailure[]
   return failures;
 }
 
-/**
- * Makes a failure. The engine prints the value of a failure's property, so a secret setting is named only in the
- * reason.
- */
+/** The engine prints the value of a failure's property, so a secret setting is named only in the reason. */
 function makeFailure(
   name: SettingName,
   value: PropertyValue | undefined,
@@ -224,7 +209,7 @@ function makeFailure(
     : { property: name, reason };
 }
 
-/** Whether the value is a token, which may have been given as the value of the wrong setting. */
+/** A token may have been given as the value of the wrong setting. */
 function isToken(value: PropertyValue | undefined): boolean {
   return typeof value === "string" && tokenKindOf(value.trim()) !== undefined;
 }

@@ -1,7 +1,4 @@
-/**
- * The provider's settings: the type, the description and the default of each. `configuration.ts` checks with them,
- * and the schema and the docs are generated from them.
- */
+/** The type, the description and the default of each setting. The schema and the docs are generated from them. */
 import * as z from "zod";
 import { isLoopback } from "../addresses";
 import {
@@ -11,7 +8,7 @@ import {
   type TokenKind,
 } from "../api/serviceConstants";
 
-/** Makes a type that also accepts the number as a string, because `pulumi config` passes every value as a string. */
+/** Also accepts the number as a string, because `pulumi config` passes every value as a string. */
 const numeric = (type: z.ZodNumber) =>
   z.preprocess(
     (value) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value),
@@ -28,12 +25,8 @@ function secondsUpTo(max: number) {
   return numeric(z.number(message).positive(message).max(max, message));
 }
 
-/** A duration in seconds of at most a day, which is far less than the 25 days that a timer can run. */
 const seconds = secondsUpTo(24 * 60 * 60);
-/**
- * The maximum of `settlingSeconds`. After a create with an unknown outcome, the run searches this long for the instance
- * before the create is repeated or fails, so that nothing is made twice (G2).
- */
+/** The settling time: how long a listing may lack an instance that the service has accepted. */
 const maxSettlingSeconds = 60;
 
 const flag = z.preprocess(
@@ -45,10 +38,7 @@ const nonEmptyString = z
   .string({ error: "must be a string" })
   .min(1, { error: "must not be empty", abort: true });
 
-/**
- * Becomes, for example, `https://host/v2`, without a trailing slash, so that addresses can be compared and joined with
- * paths.
- */
+/** Becomes an address without a trailing slash, such as `https://host/v2`, so that addresses can be compared. */
 const baseUrl = nonEmptyString.transform((value, context) => {
   const refuse = (message: string) => {
     context.addIssue({ code: "custom", message });
@@ -63,7 +53,7 @@ const baseUrl = nonEmptyString.transform((value, context) => {
   }
   if (url.search || url.hash) return refuse("must not have a query or a fragment");
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    // With http, the token would be sent unencrypted, but secrets stay secret (G8).
+    // The token would be sent unencrypted (G8).
     return refuse("must be https (plain http only for an address on this machine)");
   }
   const path = url.pathname.replace(/\/+$/, "");
@@ -73,7 +63,7 @@ const baseUrl = nonEmptyString.transform((value, context) => {
   return url.origin + path;
 });
 
-/** The type of each setting. Every check has its own message, because the messages of zod may repeat the value. */
+/** The type of each setting. Every check has a message of ours, because the messages of zod may repeat the value. */
 export const settingTypes = {
   baseUrl,
   apiToken: nonEmptyString
@@ -106,10 +96,7 @@ export type SettingName = keyof typeof settingTypes;
 /** The names of all settings. */
 export const settingNames = Object.keys(settingTypes) as SettingName[];
 
-/**
- * The default of each setting that has one. The default of `deletePolicy` depends on other settings
- * (`settingsFrom`).
- */
+/** The default of `deletePolicy` depends on other settings (`settingsFrom`). */
 const defaults = {
   requestsPerMinute: documentedRequestsPerMinute,
   requestTimeoutSeconds: 30,
@@ -143,20 +130,17 @@ export const settingDescriptions: Record<SettingName, string> = {
 
 /** The settings that are secret. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(["apiToken"]);
-/** The environment variables that are read for settings that the configuration leaves out. */
+/** The environment variables for settings that the configuration leaves out. */
 export const settingEnvironment: Partial<Record<SettingName, string>> = {
   baseUrl: "COMPUTE_BASE_URL",
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/**
- * The settings of a run, with the defaults filled in. `settingDescriptions` says what each means. Times are in
- * milliseconds.
- */
+/** The settings of a run, with the defaults filled in. */
 export interface Settings {
   baseUrl: string;
   apiToken: string;
-  /** The path of the file that holds the token, if there is one. It is read again when the service refuses the token. */
+  /** The path of the file that holds the token, if any. It is read again when the service refuses the token. */
   apiTokenFile: string | undefined;
   tokenKind: TokenKind;
   requestsPerMinute: number;
@@ -170,12 +154,11 @@ export interface Settings {
   leftovers: "warn" | "fail";
 }
 
-/** The values of the settings that are given, after their checks. */
+/** The checked values of the given settings. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
 
 /**
- * Makes the settings of a run from checked values. `apiTokenFile` is the path of the file that holds the token, if there
- * is one.
+ * Makes the settings of a run from checked values.
  *
  * @throws Error if the token is neither a live nor a test token, which the check refuses
  */

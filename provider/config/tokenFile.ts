@@ -1,7 +1,4 @@
-/**
- * Reads the token from the file that COMPUTE_API_TOKEN_FILE names, when the settings are resolved, and again when the
- * service refuses the token. `configuration.ts` and `session/connection.ts` use it.
- */
+/** Reads the token from the file of COMPUTE_API_TOKEN_FILE, first at the start, and again when it is refused. */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Redactor } from "../redaction";
@@ -10,30 +7,25 @@ import { settingTypes } from "./settings";
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
 
-/**
- * The maximum size of the file in bytes. All of its content would be hidden in messages, so a longer file is not read.
- */
+/** Of a longer file, too much would be hidden in messages. */
 const maxFileBytes = 16 * 1024;
 
-/** The token in the file, or what is wrong with the file. The problem never shows a token. */
+/** The token, or what is wrong with the file. The problem never shows a token. */
 export type TokenFileContent = { token: string } | { problem: string };
 
-/** Returns a problem with the file at `path`, which `problem` describes as a clause. */
+/** `problem` is a clause about the file. */
 export function tokenFileProblem(path: string, problem: string): { problem: string } {
   return { problem: `the file ${path} (${tokenFileVariable}) ${problem}` };
 }
 
-/** From now on, removes this token from messages (G8). */
+/** From now on, the token is hidden in messages (G8). */
 export function hideToken(redactor: Redactor, token: string): void {
   redactor.hide(token);
-  // The prefix is left out: it only says which kind of token this is, which is not a secret.
+  // The prefix says only which kind of token this is.
   redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
 }
 
-/**
- * Reads the token from the file at `path`, without the white space around it. The redactor hides
- * the token before this function returns.
- */
+/** Reads the token, without the white space around it, and hides it in messages. */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
   if (/sk_(live|test)_/i.test(path)) {
     hideToken(redactor, path);
@@ -41,13 +33,13 @@ export function readTokenFile(path: string, redactor: Redactor): TokenFileConten
       problem: `${tokenFileVariable} holds a token, but must be the path of a file that holds one; set COMPUTE_API_TOKEN to a token`,
     };
   }
-  // The engine starts the plugin in the project's folder, and a person types commands in another one, so a relative path
-  // would name two files. The message does not repeat the value, since it may be a token without its prefix.
+  // The plugin runs in the project's folder, and a person types commands in any other. The message does not repeat the
+  // value, since it may be a token without its prefix.
   if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
   const problemWith = (problem: string) => tokenFileProblem(path, problem);
   let content: string;
   try {
-    // Only regular files are read, because a pipe might block for ever, and can't be read a second time.
+    // A pipe might block for ever, and can't be read a second time.
     const stat = statSync(path);
     if (!stat.isFile()) return problemWith("is not a regular file");
     if (stat.size > maxFileBytes) return problemWith("is too long to hold a token");

@@ -15,15 +15,19 @@ import { withServer } from "./testing/harness";
 const inputs = propertyMap({});
 
 async function withEngine(
-  body: (engine: TestEngine, log: EngineLog, redactor: Redactor) => Promise<void>,
+  body: (
+    engine: TestEngine,
+    log: EngineLog,
+    parts: { redactor: Redactor; clock: VirtualClock },
+  ) => Promise<void>,
 ): Promise<void> {
   const engine = await TestEngine.start();
-  const redactor = new Redactor();
-  // The time of this clock stands still, so that no message is dropped because the machine is busy.
-  const log = new EngineLog({ redactor, clock: new VirtualClock() });
+  // The clock stands still, so that no message is dropped because the machine is busy.
+  const parts = { redactor: new Redactor(), clock: new VirtualClock() };
+  const log = new EngineLog(parts);
   log.attach(engine.address);
   try {
-    await body(engine, log, redactor);
+    await body(engine, log, parts);
   } finally {
     log.close();
     engine.stop();
@@ -50,7 +54,7 @@ test("each kind of message has its severity, and none is an error", async () => 
 });
 
 test("secrets are removed from a message when it is written, and a long message is cut", async () => {
-  await withEngine(async (engine, log, redactor) => {
+  await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
     log.debug("x".repeat(maxMessageLength * 2));
@@ -115,40 +119,20 @@ test.each(["answer", "failure"])(
   },
 );
 
-test("an engine that does not accept messages delays one answer by a second, and later answers not at all", async () => {
-  const engine = await TestEngine.start();
-  engine.beforeLog = () => new Promise(() => undefined);
-  const clock = new VirtualClock();
-  const log = new EngineLog({ redactor: new Redactor(), clock });
-  log.attach(engine.address);
-  try {
-    log.warning("careful");
-    const flushed = log.flush();
-    await clock.advance(1000);
-    await flushed;
-    await log.flush();
-  } finally {
-    log.close();
-    engine.stop();
-  }
-});
-
-test("after one message took too long, answers still wait for later messages", async () => {
-  await withEngine(async (engine) => {
-    const clock = new VirtualClock();
-    const log = new EngineLog({ redactor: new Redactor(), clock });
-    log.attach(engine.address);
+test("a message that the engine does not accept delays answers by a second, and later ones not at all", async () => {
+  await withEngine(async (engine, log, { clock }) => {
     engine.beforeLog = () => new Promise(() => undefined);
     log.warning("lost");
     const answers = [log.flush(), log.flush()];
     await clock.advance(1000);
     await Promise.all(answers);
+    await log.flush();
+    // Answers still wait for later messages.
     engine.beforeLog = () => Promise.resolve();
     log.warning("heard", instanceUrn);
     await log.flush();
     expect(engine.logged.map(({ message }) => message)).toEqual(["heard"]);
     expect(clock.sleeping).toBe(0);
-    log.close();
   });
 });
 

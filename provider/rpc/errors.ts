@@ -1,4 +1,4 @@
-/** Turns errors into gRPC statuses, for the server. No other file does so. */
+/** Turns errors into gRPC statuses. */
 import { Metadata, status, type ServiceError } from "@grpc/grpc-js";
 import type { Message } from "google-protobuf";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
@@ -22,11 +22,11 @@ export type CallFailure = Pick<ServiceError, "code" | "details"> & { metadata?: 
 /** What `toCallFailure` needs to translate an error. */
 export interface FailureContext {
   readonly redactor: Redactor;
-  /** Writes a debug message. The stack of a defect goes there, because it does not help the user. */
+  /** Writes the stack of a defect to the debug log, because it does not help the user. */
   debug(text: string): void;
 }
 
-/** Returns the status of a call that failed with this error. It never throws, so that no error gets lost. */
+/** Returns the status of a call that failed with this error. Never throws, so that no error gets lost. */
 export function toCallFailure(error: unknown, context: FailureContext): CallFailure {
   try {
     return translate(error, context);
@@ -59,9 +59,8 @@ function defectFailure(message: string, context: FailureContext): CallFailure {
 }
 
 /**
- * Returns a status that makes the engine record the instance's id and state, so that no created instance is lost (G1).
- * The engine also reads the instance before the next update (`refresh_before_update`), and the update then continues with
- * the same instance.
+ * The status makes the engine record the instance's id and state, so that no created instance is lost (G1), and read
+ * the instance before the next update, which then continues with it.
  */
 function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): CallFailure {
   const { inputs, outputs, leftOut } = fitState(error.state);
@@ -71,40 +70,33 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
       `${leftOut.join(", ")} was left out of the state of the instance, because the whole state is too large to be sent; the next \`pulumi up\` stores what the program says in the state`,
     );
   }
-  return withDetail(
-    status.UNKNOWN,
-    formatMessage([error.message], context),
-    "pulumirpc.ErrorResourceInitFailed",
-    new ErrorResourceInitFailed()
-      .setId(error.id)
-      .setReasonsList(reasons.map((reason) => formatMessage([reason], context)))
-      .setRefreshBeforeUpdate(true)
-      .setProperties(outputs)
-      .setInputs(inputs),
-  );
-}
-
-function withDetail(code: status, message: string, type: string, detail: Message): CallFailure {
-  const packedDetail = new Any();
-  packedDetail.pack(detail.serializeBinary(), type);
-  const richStatus = new Status().setCode(code).setMessage(message).setDetailsList([packedDetail]);
+  const unfinished = new ErrorResourceInitFailed()
+    .setId(error.id)
+    .setReasonsList(reasons.map((reason) => formatMessage([reason], context)))
+    .setRefreshBeforeUpdate(true)
+    .setProperties(outputs)
+    .setInputs(inputs);
+  const detail = new Any();
+  detail.pack(unfinished.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const code = status.UNKNOWN;
+  const details = formatMessage([error.message], context);
+  const richStatus = new Status().setCode(code).setMessage(details).setDetailsList([detail]);
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", Buffer.from(richStatus.serializeBinary()));
-  return { code, details: message, metadata };
+  return { code, details, metadata };
 }
 
 /**
- * The maximum size of inputs and outputs together. Both are sent twice in one HTTP/2 trailer, in Base64 (measured). A
- * trailer of more than about 16 MB breaks the connection, and with it every call on the connection.
+ * Of inputs and outputs together, which are sent twice in one HTTP/2 trailer, in Base64 (measured). A trailer above
+ * about 16 MB breaks the connection, and with it every call.
  */
 const maxStateBytes = 4 * 1024 * 1024;
 
 /**
- * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state
- * is too large, its largest properties are left out. Secrets are left out first, because user data is a secret and is
- * usually the only large input. A property is left out of both inputs and outputs, but never if its name begins with "__". The next
- * Diff treats it like a property that an import could not read: the program's value is recorded, and the instance is
- * not replaced. `leftOut` names these properties.
+ * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state is too
+ * large, the largest properties (`leftOut`) are missing in inputs and outputs, but never one that begins with "__".
+ * Secrets go first, because user data is usually the only large input. The next Diff records the program's value of a
+ * missing property, as after an import, and does not replace the instance.
  */
 export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): {
   inputs: Struct;
@@ -135,25 +127,20 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
   return { inputs, outputs, leftOut };
 }
 
-/** Joins the lines to a message without secrets that is short enough to be sent. */
 function formatMessage(lines: readonly string[], { redactor }: FailureContext): string {
   return truncate(lines.map((line) => redactor.redact(line)).join("\n"));
 }
 
-/**
- * The length of the longest message, in UTF-16 units. An error message is sent twice in HTTP/2 trailers,
- * percent-encoded as the message of the status and again in its details, and trailers are not meant for pages of
- * text.
- */
+/** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
 export const maxMessageLength = 4096;
 
-/** Returns the text, cut to `maxMessageLength` with an ellipsis if it is longer. No surrogate pair is cut in two. */
+/** Cuts the text to `maxMessageLength`, with an ellipsis, but not through a surrogate pair. */
 export function truncate(text: string): string {
   if (text.length <= maxMessageLength) return text;
   return `${text.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
-/** Returns message and stack of a thrown value, which may be something other than an Error. */
+/** Returns message and stack of a thrown value, which may be no Error. */
 export function describeError(error: unknown): { message: string; stack: string } {
   if (error instanceof Error) {
     return { message: error.message, stack: error.stack ?? error.message };

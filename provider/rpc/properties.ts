@@ -1,13 +1,12 @@
 /**
- * Decodes and encodes property maps, which are sent as protobuf Structs. Pulumi marks the values that JSON does
- * not have: an unknown value is sent as one of seven fixed strings, and a secret, an output or an asset as a map
- * with a signature.
+ * Decodes and encodes property maps, which are sent as protobuf Structs. Values that JSON does not have are sent as one
+ * of seven strings (unknown) or as a map with a signature (secret, output, asset).
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { unknownText, unknownTexts } from "../pulumiNames";
 import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
 
-/** The key of the signature. A map with this key is not a plain map, and its signature says which special value it is. */
+/** The key of the signature, which says which special value a map is. */
 export const signatureKey = "4dabf18193072939515e22adb298388d";
 
 /** The signatures of the special values that this provider opens. */
@@ -17,21 +16,17 @@ export const signatures = {
 } as const;
 
 /**
- * The maximum nesting of values that are decoded or encoded. google-protobuf recurses, and a stack overflow
- * while a reply is written would lose the reply. grpc-js itself answers INTERNAL to a request that is too deep
- * for google-protobuf.
+ * The maximum nesting of values. google-protobuf recurses, and a stack overflow would lose the reply. To a request that
+ * is too deep for google-protobuf, grpc-js answers INTERNAL.
  */
 export const maxDepth = 200;
 
-/** Thrown for a request that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
+/** The request is one that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
 export class InvalidMessage extends Error {
   override readonly name = "InvalidMessage";
 }
 
-/**
- * Thrown if the provider returned a value that can't be sent. The message names the property, but quotes no string of
- * it.
- */
+/** The provider returned a value that can't be sent. The message names the property, but quotes no string of it. */
 export class Unencodable extends Error {
   override readonly name = "Unencodable";
 }
@@ -39,16 +34,14 @@ export class Unencodable extends Error {
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
- * Returns the engine's properties in the provider's own types. A missing Struct becomes an empty map. A key
- * named `__proto__` is lost, because google-protobuf stores the entries in a plain object.
+ * A missing Struct becomes an empty map. A key `__proto__` is lost, because google-protobuf uses a plain object.
  *
  * @throws InvalidMessage for a value without content, nested too deep, or with a malformed signature, secret or output
  */
 export function decodeProperties(struct: Struct | undefined): PropertyMap {
-  if (!struct) return decodeMap({}, 0);
   let json: Record<string, Json>;
   try {
-    json = struct.toJavaScript();
+    json = struct?.toJavaScript() ?? {};
   } catch (error) {
     throw new InvalidMessage("a property has no value, or is nested too deep", { cause: error });
   }
@@ -72,8 +65,7 @@ function decodeValue(json: Json, depth: number): PropertyValue {
 }
 
 /**
- * Returns the special value that a map with a signature stands for. A map without a signature is returned as
- * it is.
+ * Returns the special value that a map stands for, or the map itself if it has no signature.
  *
  * @throws InvalidMessage for a malformed secret, output or signature
  */
@@ -95,40 +87,32 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
   if (typeof signature !== "string") {
     throw new InvalidMessage("a property's signature is not a string");
   }
-  // An asset, or a newer kind of value. It is sent back unchanged, and Check refuses it as an input.
+  // An asset, or a newer kind of value.
   return new Opaque(fields);
 }
 
 /**
  * What the encoder does with a value that can't be sent:
  *
- * - `preview`: it throws, but unknown values can be sent.
- * - `final`: it throws, for an unknown value too. Because of an unknown value, the engine would refuse the whole
- *   reply, and would lose the instance of a Create (G1).
- * - `salvage`: it leaves the value out, also an unknown value, so that at least the other values are sent.
+ * - `preview`: it throws, but sends unknown values.
+ * - `final`: it throws, also for unknown values: the engine would refuse the reply, and lose the instance (G1).
+ * - `salvage`: it leaves them out, so that at least the other values are sent.
  */
 export type Strictness = "preview" | "final" | "salvage";
 
-/** The position of the value that is being encoded. `path` names the value in errors, as in `networks[0].ipv4`. */
 interface Position {
+  /** Names the value in errors, as in `networks[0].ipv4`. */
   readonly path: string;
   readonly depth: number;
   readonly strictness: Strictness;
 }
 
-/**
- * Returns the provider's properties as a Struct for the engine.
- *
- * @throws Unencodable for a value that can't be sent, except with `salvage`
- */
+/** @throws Unencodable for a value that can't be sent, except with `salvage` */
 export function encodeProperties(map: PropertyMap, strictness: Strictness): Struct {
   return Struct.fromJavaScript(encodeMap(map, { path: "", depth: 0, strictness }));
 }
 
-/**
- * Encodes a map without its key `__proto__`. `mayHaveSignature` is set for a map that the engine has sent with a
- * signature.
- */
+/** Encodes a map, which may have a signature only if the engine has sent it with one. */
 function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<string, Json> {
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
@@ -137,7 +121,7 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
     if (key === "__proto__") continue;
     const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
     if (key === signatureKey && !mayHaveSignature) {
-      // The map is not from the engine. The engine would read it as a secret, or would refuse the reply.
+      // The engine would read the map as a secret, or would refuse the reply.
       leaveOut(inner, "this name is reserved by Pulumi");
       continue;
     }
@@ -147,10 +131,7 @@ function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<
   return fields;
 }
 
-/**
- * Returns the value as JSON, or `undefined` if the value is to be left out. Values that the types forbid are
- * handled too, because no later code checks them.
- */
+/** Returns undefined if the value is to be left out. No later code checks values that the types forbid. */
 function encodeValue(content: unknown, at: Position): Json | undefined {
   if (at.depth > maxDepth) return leaveOut(at, `nested more than ${maxDepth} levels deep`);
   switch (typeof content) {
@@ -162,7 +143,7 @@ function encodeValue(content: unknown, at: Position): Json | undefined {
         ? content
         : leaveOut(at, `${content} is not a number that Pulumi can store`);
     case "string":
-      // An instance may have such a name. With one more character, the engine does not read the name as an unknown value.
+      // An instance may have such a name, which the engine must not read as an unknown value.
       return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
     case "object":
       return content === null ? null : encodeObject(content, at);
@@ -185,7 +166,7 @@ function encodeObject(content: object, at: Position): Json | undefined {
   }
   if (content instanceof Opaque) return encodeMap(content.fields, at, true);
   if (Array.isArray(content)) {
-    // An item that is left out becomes null, so that the items after it keep their positions.
+    // With null for an item that is left out, the items after it keep their positions.
     return content.map(
       (item, index) => encodeValue(item, stepInto(at, `${at.path}[${index}]`)) ?? null,
     );
@@ -195,11 +176,7 @@ function encodeObject(content: object, at: Position): Json | undefined {
     : leaveOut(at, "an object of a class is not a property value");
 }
 
-/**
- * Leaves a value that can't be sent out of the reply, if the strictness is `salvage`.
- *
- * @throws Unencodable for any other strictness
- */
+/** @throws Unencodable unless the strictness is `salvage` */
 function leaveOut(at: Position, reason: string): undefined {
   if (at.strictness === "salvage") return undefined;
   throw new Unencodable(`property ${at.path}: ${reason}`);
@@ -209,7 +186,7 @@ function stepInto(at: Position, path: string): Position {
   return { ...at, path, depth: at.depth + 1 };
 }
 
-/** Whether the object has no prototype, or is like `{}`. A `{}` may be from another realm, as in Jest. */
+/** The prototype of `{}` may be from another realm, as in Jest. */
 function isPlainObject(content: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(content);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -1,32 +1,28 @@
-/**
- * Handles the inputs of the provider resource: the settings, and the entries that the engine adds. `service.ts` uses
- * this file for CheckConfig, DiffConfig and Configure.
- */
+/** The inputs of the provider resource: the settings, and the entries that the engine adds. */
 import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind, DiffResponse } from "../requests";
 
-/** The keys of the entries that are not settings. The engine adds them for its own use. */
+/** The engine adds these entries for its own use. */
 const engineEntries = ["version", "pluginDownloadURL", "__internal"];
 
-/** Returns the settings in these inputs, without the entries that the engine adds. */
+/** Returns the settings in these inputs. */
 export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
   const entries = Object.entries(inputs).filter(([key]) => !engineEntries.includes(key));
   return propertyMap(Object.fromEntries(entries));
 }
 
-/** Returns the settings with the entries that the engine added to `sent`. CheckConfig has to return them unchanged. */
+/** Returns the settings with the engine's entries in `sent`, which CheckConfig has to return unchanged. */
 export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
   const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));
   return propertyMap({ ...settings, ...Object.fromEntries(entries) });
 }
 
 /**
- * Returns which settings differ. An unknown value counts as different. No change of a setting replaces the
- * provider resource, because the engine would then replace every instance of the provider. Only a changed input
- * of an instance may replace the instance (G5).
+ * Returns which settings differ. An unknown value counts as different. No setting replaces the provider resource,
+ * because the engine would then replace all its instances, and only an instance's own inputs may do so (G5).
  */
 export function diffSettings(oldInputs: PropertyMap, newInputs: PropertyMap): DiffResponse {
   const [olds, news] = [omitEngineEntries(oldInputs), omitEngineEntries(newInputs)];
@@ -47,9 +43,8 @@ function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolea
 }
 
 /**
- * Returns a warning if the program's SDK is newer than this plugin in `folder`, and undefined if it is not. The
- * engine runs a plugin of any version that it finds on PATH or in `plugins.providers`, and does not say what to
- * do if the version is too old.
+ * Returns a warning if the program's SDK is newer than this plugin in `folder`. The engine runs a plugin of any version
+ * that it finds on PATH or in `plugins.providers`.
  */
 export function newerSdkWarning(
   inputs: PropertyMap,

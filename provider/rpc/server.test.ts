@@ -4,17 +4,17 @@ import { status } from "@grpc/grpc-js";
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { Secret, Unknown, propertyMap } from "../propertyValue";
-import { instanceToken } from "../pulumiNames";
+import { instanceToken, unknownText } from "../pulumiNames";
 import { instanceUrn } from "./testing/client";
 import { withServer } from "./testing/harness";
-import { maxDepth, signatureKey } from "./properties";
+import { maxDepth } from "./properties";
 
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
 const target = { urn: instanceUrn };
 
-test("Handshake and Configure report the same capabilities to the engine", async () => {
-  await withServer({}, async ({ client, calls }) => {
+test("Handshake and Configure report the same capabilities to the engine, and a new engine renews the provider", async () => {
+  await withServer({}, async ({ client, calls, engine }) => {
     expect((await client.handshake()).toObject()).toMatchObject({
       acceptSecrets: true,
       acceptResources: true,
@@ -29,35 +29,22 @@ test("Handshake and Configure report the same capabilities to the engine", async
       supportspreview: true,
       supportsAutonamingConfiguration: true,
     });
-    expect(calls.map(([name]) => name)).toEqual(["configure"]);
-  });
-});
-
-test("after Handshake and Attach, a loaded provider is renewed for the new engine", async () => {
-  await withServer({}, async ({ client, calls, engine }) => {
-    await client.configure(propertyMap({}));
     await client.handshake();
     await client.attach(engine.address);
     expect(calls.map(([name]) => name)).toEqual(["configure", "renew", "renew"]);
   });
 });
 
-test("the first call that needs the provider loads it, once, and GetSchema and Cancel don't load it", async () => {
+test("the first call that needs the provider loads it, once, and other calls don't", async () => {
   await withServer({}, async ({ client, calls, loads }) => {
     await client.handshake();
-    await client.schema();
+    expect(await client.version()).toBe("1.2.3");
+    expect(await client.schema()).toBe('{"name":"compute"}');
     await client.cancel();
     expect(loads).toEqual([]);
     await Promise.all([client.check({ news: inputs }), client.check({ news: inputs })]);
     expect(loads).toHaveLength(1);
     expect(calls.map(([name]) => name)).toEqual(["check", "check"]);
-  });
-});
-
-test("GetPluginInfo and GetSchema answer before any configuration", async () => {
-  await withServer({}, async ({ client }) => {
-    expect(await client.version()).toBe("1.2.3");
-    expect(await client.schema()).toBe('{"name":"compute"}');
   });
 });
 
@@ -85,30 +72,16 @@ test("the entries that the engine adds to the settings never reach the provider,
   });
 });
 
-test.each([
-  [
-    "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00",
-    { kind: "known", id: "8a9c1f2e-5b1d-4c7e-9f3a-2d6b7c8e9f00" },
-  ],
-  // The engine sends this id in the first preview of a new stack.
-  ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", { kind: "unknown" }],
-])(
-  "for a provider resource with the id %j, Configure passes on the scope %j",
-  async (id, scope) => {
-    await withServer({}, async ({ client, calls }) => {
-      await client.configure(propertyMap({}), id);
-      expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
-    });
-  },
-);
-
-test("a Configure without the id of the provider resource is refused", async () => {
+test("the id of the provider resource is unknown in the first preview of a stack, but never missing", async () => {
   await withServer({}, async ({ client, calls }) => {
+    await client.configure(propertyMap({}), unknownText);
+    const scope = { kind: "unknown" };
+    expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
     await expect(client.configure(propertyMap({}), "")).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
       message: "the Configure request has no id of the provider resource",
     });
-    expect(calls).toEqual([]);
+    expect(calls).toHaveLength(1);
   });
 });
 
@@ -288,13 +261,10 @@ test("no message can crash or hang the server", async () => {
     const struct = new Struct();
     struct.getFieldsMap().set("a", new Value());
     const request = new pb.CreateRequest().setUrn(instanceUrn).setType(instanceToken);
-    const code = (properties: Struct) =>
-      new Promise((resolve) =>
-        client.raw.create(request.setProperties(properties), (error) => resolve(error?.code)),
-      );
-    expect(await code(struct)).toBe(status.INVALID_ARGUMENT);
-    const unsigned = Struct.fromJavaScript({ a: { [signatureKey]: 1 } });
-    expect(await code(unsigned)).toBe(status.INVALID_ARGUMENT);
+    const code = await new Promise((resolve) =>
+      client.raw.create(request.setProperties(struct), (error) => resolve(error?.code)),
+    );
+    expect(code).toBe(status.INVALID_ARGUMENT);
     const answer = (message: Buffer) =>
       new Promise((resolve) =>
         client.raw.makeUnaryRequest(

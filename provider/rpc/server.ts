@@ -1,7 +1,4 @@
-/**
- * The gRPC server of the plugin. It opens the port, keeps track of the running calls, and loads the provider
- * with the first call that needs it. `main.ts` starts the server.
- */
+/** The gRPC server of the plugin. It keeps track of the running calls, and loads the provider when needed. */
 import {
   Server,
   ServerCredentials,
@@ -18,7 +15,7 @@ import type { Redactor } from "../redaction";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 
-/** The calls of `IResourceProviderServer`, all optional. Its index signature, which allows any name, is left out. */
+/** The calls of `IResourceProviderServer`, all optional, without its index signature, which allows any name. */
 export type ProviderCalls = Partial<{
   [
     Name in keyof IResourceProviderServer as string extends Name ? never : Name
@@ -27,12 +24,9 @@ export type ProviderCalls = Partial<{
 
 /** What a server is made with. */
 export interface ServerDependencies {
-  /**
-   * Loads the provider. The first call that needs the provider calls this function, once. Half of the plugins that
-   * an engine starts are only asked for the schema.
-   */
+  /** Called once, when needed. Half of the plugins that an engine starts are only asked for the schema. */
   loadProvider: () => Promise<Provider>;
-  /** Reads the schema of the package, as JSON. */
+  /** Reads the package's schema, as JSON. */
   schema: () => Promise<string>;
   log: EngineLog;
   redactor: Redactor;
@@ -56,12 +50,11 @@ export class ProviderServer {
     });
   }
 
-  /** Adds the handlers of the calls. */
   addCalls(calls: ProviderCalls): void {
     this.#server.addService(ResourceProviderService, calls);
   }
 
-  /** Listens on a port that the system chooses, for this machine only. Resolves to the port. */
+  /** Resolves to the port, which is open for this machine only. */
   listen(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
@@ -76,26 +69,18 @@ export class ProviderServer {
     return this.#running.size;
   }
 
-  /**
-   * Tells the provider to end its waits, if it is loaded or being loaded. Never throws.
-   *
-   * @param isOrderly whether the engine has received every reply
-   * @param isEngineGone whether the engine has ended, so that replies reach nobody any more
-   */
+  /** Tells the provider to end its waits (`Provider.cancel`). Never throws. */
   cancel(isOrderly: boolean, isEngineGone = false): void {
     this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
   }
 
-  /**
-   * Called when an engine connects. In attach mode, the process can outlive an engine and serve the next one. If the
-   * previous engine has sent Cancel, the provider drops that engine's configuration (`renew`).
-   */
+  /** Called when an engine connects. In attach mode, the process serves one engine after the other. */
   attachEngine(engineAddress: string): void {
     this.#dependencies.log.attach(engineAddress);
     this.#tellProvider((provider) => provider.renew());
   }
 
-  /** Calls `tell` with the provider, unless no call has loaded it yet. */
+  /** Does nothing if no call has loaded the provider yet. */
   #tellProvider(tell: (provider: Provider) => void): void {
     this.#provider?.then(tell).catch((error: unknown) => {
       this.#dependencies.log.debug(describeError(error).stack);
@@ -104,33 +89,33 @@ export class ProviderServer {
 
   /** Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone. */
   async drain(): Promise<void> {
-    // grpc-js regards a call as ended when its connection breaks. But our handler is still running, and may write the id
-    // of a created instance to the ledger, so that the instance is not lost (G1).
+    // For grpc-js, a call ends with its connection. But its handler may still write the id of an instance to the ledger
+    // (records of creates on disk), so that the instance is not lost (G1).
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     await Promise.all([closed, ...this.#running]);
   }
 
-  /** Closes all connections at once, and with them every call. Also ends the log to the engine. */
+  /** Closes all connections and the log to the engine at once. */
   stop(): void {
     this.#server.forceShutdown();
     this.#dependencies.log.close();
   }
 
-  /** Returns the gRPC handler of a unary call that does not need the provider. */
+  /** Returns the handler of a call that does not need the provider. */
   unary<Request, Reply>(
     handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => this.#run(callback, async () => handle(call.request));
   }
 
-  /** Returns the gRPC handler of a unary call that needs the provider. */
+  /** Returns the handler of a call that needs the provider. */
   withProvider<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
-  /** Returns the gRPC handler of a call that needs the provider, and replies with one message for each item. */
+  /** Returns the handler of a call that needs the provider, and replies with one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {
@@ -157,9 +142,8 @@ export class ProviderServer {
   }
 
   /**
-   * Replies to a call with the result of `handle`, or with the status for its error, so that no request and no
-   * defect crashes the process or leaves a call without a reply. The "cancelled" event of a call is not used,
-   * because grpc-js also emits it after a reply. A Ctrl-C arrives as the call Cancel.
+   * Replies with the result of `handle` or with the status for its error, so that nothing crashes the process or leaves
+   * a call without a reply. A Ctrl-C arrives as the call Cancel. The event "cancelled" comes after every reply, too.
    */
   async #replyTo<Reply>(
     callback: sendUnaryData<Reply>,
@@ -177,7 +161,7 @@ export class ProviderServer {
     try {
       callback(...errorAndReply);
     } catch (error) {
-      // grpc-js itself threw, because the caller is gone.
+      // The caller is gone.
       debug(`a reply could not be sent: ${String(error)}`);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The handlers of the calls of `pulumirpc.ResourceProvider`. Each decodes the engine's message, calls the
- * provider, and encodes the response. `main.ts` makes the server here, and `server.ts` runs the calls.
+ * The handlers of the calls of `pulumirpc.ResourceProvider`: each decodes the engine's message, calls the provider, and
+ * encodes the response.
  */
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
@@ -18,20 +18,20 @@ import {
 } from "./providerInputs";
 import { ProviderServer, type ProviderCalls, type ServerDependencies } from "./server";
 
-/** Makes the server of the plugin, with all its calls. It does not listen yet. */
+/** Makes the server of the plugin, which does not listen yet. */
 export function createServer(dependencies: ServerDependencies): ProviderServer {
   const server = new ProviderServer(dependencies);
   server.addCalls(providerService(server, dependencies));
   return server;
 }
 
-/** Returns the handler of every call that the provider has. grpc-js answers UNIMPLEMENTED to the other calls. */
+/** grpc-js answers UNIMPLEMENTED to all other calls. */
 function providerService(server: ProviderServer, dependencies: ServerDependencies): ProviderCalls {
   const { schema, log, redactor, version } = dependencies;
 
   const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
     new pb.CheckResponse()
-      // The strictness is `preview` outside a preview too, because the engine accepts unknown inputs from Check even then.
+      // The engine accepts unknown inputs from Check outside a preview, too.
       .setInputs(encodeProperties(inputs, "preview"))
       .setFailuresList(failures.map(toCheckFailure));
   const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
@@ -52,8 +52,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
-    // The reply is sent first, because the engine regards a plugin that does not reply as crashed. The handler does not
-    // exit the process, because the engine may send Cancel while calls are running.
+    // The engine regards a plugin that does not reply as crashed. It also sends Cancel while calls are running, so the
+    // process does not exit.
     cancel: (_call, callback) => {
       callback(null, new Empty());
       server.cancel(server.runningCalls === 0);
@@ -78,7 +78,6 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
         args: omitEngineEntries(decodeProperties(request.getArgs())),
       });
-      // The same capabilities as in the response to Handshake, and also the support for previews.
       return new pb.ConfigureResponse()
         .setAcceptsecrets(true)
         .setAcceptresources(true)
@@ -125,8 +124,7 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         return reply;
       } catch (error) {
         if (preview) throw error;
-        // The instance exists and costs money, and must not be lost (G1). With a plain error the engine would
-        // forget the instance. With this error the engine records the id, and the part of the state that can be sent.
+        // With a plain error, the engine would forget the instance, which costs money (G1).
         throw new InstanceUnfinished(id, { inputs, outputs }, [
           `instance ${id} was created, but part of its state could not be recorded ` +
             `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
@@ -149,7 +147,6 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       const found = await provider.read({
         urn: request.getUrn(),
         id: request.getId(),
-        // Inputs and outputs are absent in an import, and empty in a `.get()`.
         inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
         outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
         timeoutSeconds: readTimeoutSeconds(request),
@@ -201,7 +198,6 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
   };
 }
 
-/** Reads the fields that a Diff and an Update share. */
 function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
   requireInstance(request.getType());
   return {
@@ -252,7 +248,7 @@ function readAutonamingMode(mode: number): requests.AutonamingMode {
   return known;
 }
 
-/** Returns the time-out that the program sets. Returns 0 if it sets none, or one that is not a positive number. */
+/** Returns 0 if the program sets no time-out, or one that is not a positive number. */
 function readTimeoutSeconds(request: { getTimeout(): number }): number {
   const seconds = request.getTimeout();
   return seconds > 0 ? seconds : 0;

@@ -1,23 +1,17 @@
-/** Ends the process after a signal, or when the engine is gone. `main.ts` sets this up. */
+/** Ends the process after a signal, or when the engine is gone. */
 import type { Clock } from "../clock";
 import type { ProviderServer } from "./server";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;
-/**
- * How long running calls may go on when the engine is gone. Nobody waits for their answers any more, but the
- * response to a POST may still bring an id, which is then recorded in the ledger.
- */
+/** How long running calls may go on when the engine is gone: the response to a POST may still bring an id to record. */
 export const afterEngineMs = 15_000;
-/**
- * How long the exit may wait if no call is running. The last answer may still have to be sent, if the engine reads
- * slowly.
- */
+/** How long the exit may wait for the last answer to be sent. */
 const idleMs = 250;
 
 /**
- * Makes the process exit after a signal, or when the engine is gone. The running calls are canceled, and the
- * process exits when they have ended or when their time is up. A second signal makes the process exit at once.
+ * Makes the process exit after a signal, or when the engine is gone, once the running calls have ended or their time is
+ * up. After a second signal it exits at once.
  *
  * @param isStdinOfEngine whether the end of stdin means that the engine is gone, as when it is killed
  */
@@ -27,22 +21,18 @@ export function exitWithEngine(
   isStdinOfEngine: boolean,
 ): void {
   let hasSignal = false;
-  /**
-   * Ends the process. `isOrderly` says that the engine has received every answer unless a call is running, and will save
-   * all answers in the state.
-   */
+  /** `isOrderly`: unless a call is running, the engine has received every answer, and will save them. */
   const end = (graceMs: number, ending: { isOrderly: boolean; isEngineGone: boolean }): void => {
     const isIdle = server.runningCalls === 0;
-    // `drain` is called even if no call is running, because the last answer has possibly not been sent yet.
+    // Even if no call is running, the last answer has possibly not been sent yet.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
     server.cancel(isIdle && ending.isOrderly, ending.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (hasSignal) exit();
     hasSignal = true;
-    // An engine sends SIGINT when it has finished, and some engines (3.180) send no Cancel before it. A Ctrl-C at the
-    // terminal reaches only the engine. So a SIGINT means that the engine has all answers. Another signal does not
-    // mean that.
+    // A SIGINT means that the engine has finished, since a Ctrl-C at the terminal reaches only the engine. Some engines
+    // (3.180) send no Cancel before it.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);
@@ -56,7 +46,7 @@ export function exitWithEngine(
   }
 }
 
-/** Exits at once, even if connections or timers are open. Unlike a kill, this also writes the compile cache. */
+/** Unlike a kill, this also writes the compile cache. */
 function exit(): never {
   process.exit(0);
 }

@@ -1,13 +1,12 @@
-/** The folder of the compile cache, which `embedded.ts` and `launched.ts` use. */
+/** The folder of the compile cache. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { executable } from "../executable";
 
 /**
- * Returns the directory in which V8's compiled code is stored between starts, which saves half of the start-up
- * time. The directory is inside the folder of the plugin, so that both are removed together, or in the user's own
- * cache if that folder can't be written to. A shared directory, such as /tmp, is not used, since other users could put their own code there.
+ * Returns the directory of V8's compiled code, which halves the start-up time. It is in the plugin's folder, so that
+ * both are removed together, or else in the user's own cache. Others could put their code into a shared one, like /tmp.
  *
  * @throws the error of the system if the user has no home directory
  */

@@ -1,6 +1,6 @@
 /**
- * The entry point of the single executable. It runs the bundle inside the executable, with V8's compiled code
- * from an earlier start. Node's own compile cache works only for files, so this entry point has a cache of its own.
+ * The entry point of the single executable. It runs the bundle inside, with a compile cache of its own, because Node's
+ * works only for files.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,10 +9,7 @@ import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { cacheDirectory } from "./cacheDirectory";
 
-/**
- * A digest of the bundle, which the build defines. The name of the cache file contains it, because V8 accepts the compiled
- * code for any source of the same length.
- */
+/** Defined by the build. The cache's file name has it, because V8 accepts the code of any source of equal length. */
 declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
@@ -21,8 +18,7 @@ const cachePath = cacheFile();
 const cachedData = cachePath === undefined ? undefined : readCache(cachePath);
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
-// If an engine started this process, the last argument is the engine's address. The cache is then written when the
-// process exits, because by then V8 has compiled the functions that an engine uses.
+// The last argument is an engine's address. By the exit, V8 has compiled the functions that an engine uses.
 if (cachePath !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
   process.on("exit", () => writeCache(cachePath));
 }
@@ -33,12 +29,12 @@ const start = script.runInThisContext() as (
 const nodeRequire: (name: string) => unknown = require;
 start(requireFromBundle, folder);
 
-/** Reads a bundle from the executable. The build makes sure that a bundle has only ASCII characters. */
+/** The build makes sure that a bundle has only ASCII characters. */
 function readScript(name: string): string {
   return Buffer.from(getRawAsset(name)).toString("latin1");
 }
 
-/** The `require` of the bundle. It loads Node's own modules, and the emulator, which is a bundle of its own. */
+/** Loads Node's own modules, and the emulator, which is a bundle of its own. */
 function requireFromBundle(name: string): unknown {
   if (name !== "./emulator.js") return nodeRequire(name);
   const emulator = new Script(readScript("emulator.js"), { filename: "emulator.js" });
@@ -51,14 +47,12 @@ function requireFromBundle(name: string): unknown {
   return module.exports;
 }
 
-/** Returns the path of the cache file, or undefined if there can be no cache. */
 function cacheFile(): string | undefined {
   try {
     const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;
     return join(cacheDirectory(folder), name);
   } catch {
-    // There is no home directory. Without a cache, the start is only slower.
-    return undefined;
+    return undefined; // There is no home directory.
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * The entry point of the plugin that npm puts into node_modules/.bin. It runs on the project's own Node, which is
- * perhaps new enough for the SDK but too old for the plugin. This file runs on any Node, and says if Node is too old.
- */
+/** The entry point that npm puts into node_modules/.bin. It runs on any Node, and says if this one is too old. */
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import metadata from "../../metadata.json";
@@ -10,7 +7,7 @@ import { isNodeTooOld, oldestNode } from "./nodeVersion";
 if (!isNodeTooOld()) {
   createRequire(__filename)(join(__dirname, "start.js"));
 } else {
-  // npm starts it through node_modules/.bin. Pulumi.yaml names the folder of the package.
+  // Pulumi.yaml names the folder of the package, and npm the folder .bin.
   const isNamed = basename(dirname(process.argv[1] ?? "")) !== ".bin";
   const removal = isNamed
     ? "  remove the provider's entry under `plugins` from Pulumi.yaml, and if npm starts Pulumi, also:\n"

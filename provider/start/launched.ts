@@ -1,4 +1,4 @@
-/** Built as `start.js`, which the launcher in `bin` and `fromNpm.ts` run. Starts the bundle beside it, with a compile cache. */
+/** Starts the bundle beside it, with a compile cache. Built as `start.js`. */
 import { createRequire, enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDirectory } from "./cacheDirectory";

@@ -1,11 +1,8 @@
-/**
- * Checks whether the Node of an npm project can run the plugin and the emulator. The entry points of the npm package
- * use it.
- */
+/** Whether the Node of an npm project can run the plugin and the emulator. */
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 
-/** The version of the oldest Node that undici, `@pulumi/pulumi` and the emulator run on. */
+/** The oldest Node that undici, `@pulumi/pulumi` and the emulator run on. */
 export const oldestNode = metadata.sdk.nodejs.pluginNode;
 
 /** Whether this Node is older than `oldestNode`. */

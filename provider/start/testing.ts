@@ -1,7 +1,4 @@
-/**
- * The entry point `pulumi-compute-instances/testing` of the npm package. This file loads on any Node. If the
- * Node is too old for the emulator, the error says so. emulator/testing.ts has the types.
- */
+/** The entry point `pulumi-compute-instances/testing` of the npm package. It loads on any Node. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";

@@ -1,7 +1,4 @@
-/**
- * A fake of the service that implements the interface of the API client, for tests that count calls or choose faults. It
- * uses no sockets and no clock. Other tests of the operations use the emulator.
- */
+/** A fake of the API client, without sockets and clock, for tests that count calls or choose faults. */
 import { raceAbort } from "../abort";
 import type { Accepted, ComputeApi, PostPermit, Page, PageQuery } from "../api/client";
 import type { CreateBody, ListItem } from "../api/contract";
@@ -9,38 +6,36 @@ import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
 type Signals = Parameters<ComputeApi["createInstance"]>[2];
-/** What the fake does for one POST. An error that this function throws becomes an outcome, as in the real client. */
+/** Does one POST. An error that it throws becomes an outcome, as in the real client. */
 export type Post = (
   body: CreateBody,
   signals: Signals,
   service: FakeService,
 ) => Accepted | Promise<Accepted>;
-/** Called before the fake acts on a request. It fails the request by throwing. */
+/** Fails a request by throwing, before the fake acts on it. */
 type Fault = () => void | Promise<void>;
-/** Delays a permit, as the rate limit does. Resolves when the POST may be sent. */
+/** Resolves when a POST may be sent. */
 type Hold = (signal: AbortSignal) => void | Promise<void>;
 
-/** A fake of the service, with lists of what its next calls do. */
+/** The fields that are lists say what the next calls do. An empty list or undefined means success. */
 export class FakeService implements ComputeApi {
   readonly instances = new Map<string, ListItem>();
-  /** Every API call, such as "list", "list ACTIVE", "list after i-1", "create web", "destroy i-1", "account". */
+  /** Such as "list", "list ACTIVE", "list after i-1", "create web", "destroy i-1", "account". */
   readonly calls: string[] = [];
   readonly bodies: CreateBody[] = [];
-  /** What the next POSTs do. If the list is empty, a POST is accepted. */
   readonly posts: Post[] = [];
-  /** What the next permits wait for. With undefined or an empty list, `acquirePostPermit` returns at once. */
   readonly permitHolds: (Hold | undefined)[] = [];
-  /** The number of permits that were neither used nor released. */
+  /** How many permits were neither used nor released. */
   openPermits = 0;
-  /** The faults of the next pages of listings. With undefined or an empty list, a page has no fault. */
+  /** For each page. */
   readonly listFaults: (Fault | undefined)[] = [];
-  /** What the next DELETEs do instead of destroying. If the list is empty, the instance is destroyed. */
+  /** What DELETEs do instead of destroying. */
   readonly destroys: Fault[] = [];
-  /** Returns the response to GET /v2/account, or throws. */
+  /** The response to GET /v2/account. It may throw. */
   accountAnswer: () => unknown = () => ({});
-  /** The cursor parameter of the list. Undefined if the list has no cursor. */
+  /** Undefined if the list has no cursor. */
   cursorParameter: string | undefined;
-  /** The number of unreadable items that each page reports. */
+  /** How many unreadable items each page reports. */
   unreadable = 0;
   /** Replaces a page of the list, unless it returns undefined. */
   page: ((query: PageQuery) => Page | undefined) | undefined;
@@ -53,12 +48,11 @@ export class FakeService implements ComputeApi {
     return instance;
   }
 
-  /** Changes fields of an instance. */
   set(id: string, change: Partial<ListItem>): void {
     this.has(id, { ...this.instances.get(id), ...change });
   }
 
-  /** Creates an instance in PROVISIONING, and returns the 202 of the service's API document. */
+  /** Creates an instance in PROVISIONING, and returns the 202. */
   accept(body: CreateBody): Accepted {
     const id = `i-${++this.#acceptedCount}`;
     this.has(id, { name: body.name, status: "PROVISIONING", ipv4_public: undefined });
@@ -71,7 +65,7 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  /** The number of API calls so far that begin with `prefix`. */
+  /** How many API calls so far begin with `prefix`. */
   count(prefix: string): number {
     return this.calls.filter((call) => call.startsWith(prefix)).length;
   }
@@ -143,7 +137,7 @@ export class FakeService implements ComputeApi {
   }
 }
 
-/** The error of a request that was answered with this status. It has the error envelope unless `envelope` is false. */
+/** The error of a request that was answered with this status, with or without the error envelope. */
 export function answered(status: number, method = "POST", envelope = true): RequestError {
   const message = `the service said ${status}`;
   return new RequestError({
@@ -169,7 +163,7 @@ export const ready: Post = (body, _signals, service) => {
   return accepted;
 };
 
-/** A POST that fails with `error`. `acts` says whether the service creates the instance first. */
+/** A POST that fails with `error`, after the service has created the instance if `acts`. */
 export function post(error: RequestError, how: { acts: boolean }): Post {
   return (body, _signals, service) => {
     if (how.acts) service.accept(body);

@@ -1,7 +1,4 @@
-/**
- * A process that uses a ledger. The tests of several processes on one ledger start it with
- * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`. It prints every warning.
- */
+/** A process that uses a ledger: `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../ledger/ledger";
@@ -29,7 +26,7 @@ const works: Record<string, () => Promise<void>> = {
     setInterval(() => undefined, 1000);
   },
 
-  /** Tries to take over the records with these keys, and prints the keys of those that it has taken over. */
+  /** Tries to take over the records with these keys, and prints the keys of those that it got. */
   async take() {
     waitForStart();
     const taken = args.filter((key) => {
@@ -53,13 +50,13 @@ const works: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Settles the records with these keys, which are of dead sessions, one after the other. */
+  /** Settles the records with these keys, which are of dead sessions. */
   async settle() {
     waitForStart();
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Opens ledgers with a date one month ahead. Each ledger removes the files that are not needed any more. */
+  /** Opens ledgers with a date one month ahead, which remove the files that are not needed any more. */
   async prune() {
     waitForStart();
     for (let round = 0; round < Number(args[0]); round++) {

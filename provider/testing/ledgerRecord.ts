@@ -31,10 +31,7 @@ export function ledgerRecord(resource: string, more: Partial<LedgerRecord> = {})
   };
 }
 
-/**
- * Writes the record of a create as a session leaves it at its end: the session begins the create, changes the record to
- * the stage and other fields in `more`, and ends. Returns the record.
- */
+/** Lets a session begin a create, change the record to the fields in `more`, and end. Returns the record. */
 export async function leaveOpen(
   folder: string,
   resource: string,

@@ -1,7 +1,4 @@
-/**
- * A scene: a configured session with a fake service, a virtual clock and recorded messages. The unit tests of the
- * provider use it.
- */
+/** A scene: a configured session with a fake service, a virtual clock and recorded messages. */
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
@@ -23,7 +20,7 @@ afterEach(() => {
   for (const cleanUp of cleanups.splice(0)) cleanUp();
 });
 
-/** Records every message as its kind and its text, such as "warning …". */
+/** Records messages such as "warning …". */
 class RecordedMessages implements Messages {
   readonly all: string[] = [];
   status = (_urn: string, text: string) => void this.all.push(`status ${text}`);
@@ -35,7 +32,6 @@ class RecordedMessages implements Messages {
   }
 }
 
-/** A session, and everything that a test needs to control it. */
 export interface Scene {
   session: Session;
   service: FakeService;
@@ -43,30 +39,21 @@ export interface Scene {
   messages: RecordedMessages;
   ctx: ProviderContext;
   cancel: () => void;
-  /**
-   * Releases this session's lock in the ledger, as the end of its process would, and returns the scene of a later session
-   * with the same service, disk and clock.
-   */
+  /** Closes this session's ledger, as the end of its process would, and starts one with the same service and disk. */
   nextRun: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
-  /** Returns the scene of another session, while this one is still alive. */
+  /** Starts another session, while this one is still alive. */
   beside: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
 }
 
-/**
- * What all sessions of a test share. `disk.busy` is the number of ledger records that are being written, for which
- * the clock waits.
- */
+/** What all sessions of a test share. The clock waits while `disk.busy` records are being written. */
 type Shared = Pick<Scene, "service" | "clock"> & { home: string; disk: { busy: number } };
 
-/** The id of the provider resource, which is the scope (`SessionRun`) of every session unless the test sets another. */
+/** The id of the provider resource, which is every session's default scope. */
 export const scopeId = "0c9d3a52-scope";
 
 let sessionCount = 0;
 
-/**
- * Creates a session and its scene. The settings are a base address, a live token, and `args`. `run` replaces fields of the
- * default `SessionRun`.
- */
+/** Creates a session with a base address, a live token, and the settings in `args`. `run` replaces defaults. */
 export function scene(
   args: Record<string, PropertyValue> = {},
   shared = newShared(),
@@ -121,22 +108,19 @@ export function scene(
   };
 }
 
-/** Makes a service, a clock and a disk. The clock moves by itself until the test ends. */
+/** The clock moves by itself until the test ends. */
 function newShared(): Shared {
   const clock = new VirtualClock();
   const disk = { busy: 0 };
-  // The clock stands still while a new record is being written to the real disk.
   const autoAdvance = clock.autoAdvance({ isIdle: () => disk.busy === 0 });
   cleanups.push(() => autoAdvance[Symbol.dispose]());
   return { service: new FakeService(), clock, home: temporaryFolder(), disk };
 }
 
-/** The URN of an instance resource. */
 export function urnOf(name: string): string {
   return `urn:pulumi:dev::proj::${instanceToken}::${name}`;
 }
 
-/** Valid inputs of an instance, with the values in `more` added or replaced. */
 export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): PropertyMap {
   return propertyMap({
     name: "web",
@@ -147,7 +131,7 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
   });
 }
 
-/** The outputs of the instance "i-1" right after the service's 202, without a session's stamp. */
+/** The outputs of the instance "i-1" right after the 202, without a session's stamp. */
 export function acceptedOutputs({ session }: Scene): PropertyMap {
   const accepted = { id: "i-1", name: "web", networks: [] };
   const origin = session.connection.place();

@@ -19,17 +19,6 @@ test("sleeps end in the order in which they are due, even if they begin while th
   expect(clock.sleeping).toBe(2);
 });
 
-test("an aborted sleep rejects with the reason and is forgotten", async () => {
-  const clock = new VirtualClock();
-  const abort = new AbortController();
-  const sleep = clock.sleep(10, abort.signal);
-  const reason = new Error("enough");
-  abort.abort(reason);
-  await expect(sleep).rejects.toBe(reason);
-  await expect(clock.sleep(10, abort.signal)).rejects.toBe(reason);
-  expect(clock.sleeping).toBe(0);
-});
-
 test("setting the wall clock does not change now()", async () => {
   const clock = new VirtualClock("2026-01-01T00:00:00Z");
   await clock.advance(1000);

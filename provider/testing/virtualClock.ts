@@ -1,25 +1,19 @@
-/**
- * A clock that stands still until a test advances it, so that no test waits for real time or measures it. The tests
- * of the provider and the simulation use it.
- */
+/** A clock for tests, so that none waits for real time or measures it. */
 import type { Clock } from "../clock";
 
 interface Sleeper {
-  /** When the sleep ends, on the scale of `now`. */
+  /** On the scale of `now`. */
   due: number;
   wake: () => void;
 }
 
 /** How a clock moves by itself. */
 export interface AutoAdvance {
-  /** Called before each step. If it returns false, the clock stands still, for example while a server is answering. */
+  /** While it returns false, the clock stands still, for example because a server is answering. */
   isIdle?: () => boolean;
   /** How many real milliseconds must pass without a new `sleep` before the clock moves on. */
   quietMs?: number;
-  /**
-   * The longest step of the clock, in virtual milliseconds. A sleep that ends later than that does not end until
-   * shorter sleeps have brought the clock near enough.
-   */
+  /** The longest step, in virtual milliseconds. A longer sleep ends only after shorter ones. */
   longestJumpMs?: number;
 }
 
@@ -28,9 +22,7 @@ export class VirtualClock implements Clock {
   #now = 0;
   #wallClock: number;
   #sleepers: Sleeper[] = [];
-  /** How the clock moves by itself. Undefined if it does not. */
   #autoAdvance: Required<AutoAdvance> | undefined;
-  /** The timer of the next step. */
   #stepTimer: NodeJS.Timeout | undefined;
 
   constructor(start = "2026-01-01T00:00:00Z") {
@@ -45,12 +37,12 @@ export class VirtualClock implements Clock {
     return new Date(this.#wallClock + this.#now);
   }
 
-  /** Sets the wall clock, as a person or NTP does. `now` is not affected. */
+  /** Sets the wall clock, as a person or NTP does. */
   setWallClock(date: Date): void {
     this.#wallClock = date.getTime() - this.#now;
   }
 
-  /** The number of pending sleeps. A test expects 0 at its end if no timer may be left. */
+  /** The number of pending sleeps. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
@@ -78,9 +70,7 @@ export class VirtualClock implements Clock {
     return promise;
   }
 
-  /**
-   * Lets `ms` pass. Sleeps end in the order in which they are due, and what runs after each of them may sleep again.
-   */
+  /** Lets `ms` pass. Sleeps end in the order in which they are due, also those that begin on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await readyCodeHasRun();
@@ -92,9 +82,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * From now on the clock moves by itself: to the end of the next sleep as soon as no new sleep has begun for
-   * `quietMs`. That is real time, so the clock also moves while the code under test waits for a disk or a socket,
-   * unless `isIdle` prevents it. Disposing the result stops the clock.
+   * From now on the clock moves to the end of the next sleep whenever no sleep has begun for `quietMs` of real time. So
+   * it also moves while a disk or a socket is waited for, unless `isIdle` prevents it. Disposing the result stops it.
    */
   autoAdvance(options: AutoAdvance = {}): Disposable {
     this.#autoAdvance = { isIdle: () => true, quietMs: 2, longestJumpMs: 300_000, ...options };
@@ -107,7 +96,6 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Returns the sleeper whose sleep ends first. */
   #nextSleeper(): Sleeper | undefined {
     return this.#sleepers.reduce<Sleeper | undefined>(
       (first, sleeper) => (first && first.due <= sleeper.due ? first : sleeper),
@@ -136,7 +124,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Resolves when all code that was ready to run, without a wait for a timer or a socket, has run. */
+/** Resolves when all code that waits for no timer or socket has run. */
 async function readyCodeHasRun(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
 }

@@ -1,7 +1,4 @@
-/**
- * A gRPC client for tests that calls the plugin as the engine does. Its methods accept and return property maps,
- * and reject with `CallFailed`.
- */
+/** A gRPC client for tests that calls the plugin as the engine does. It rejects with `CallFailed`. */
 import { credentials, type ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
@@ -37,7 +34,7 @@ export function connect(port: number): TestClient {
   return new TestClient(port);
 }
 
-/** The client, with a method for each call of the engine. */
+/** Has a method for each call of the engine. */
 export class TestClient {
   /** The generated client, for messages that a correct engine does not send. */
   readonly raw: ResourceProviderClient;
@@ -78,16 +75,13 @@ export class TestClient {
   async checkConfig(args: { olds?: PropertyMap; news: PropertyMap }): Promise<Checked> {
     const request = new pb.CheckRequest();
     request.setUrn("urn:pulumi:dev::project::pulumi:providers:compute::default");
-    request.setOlds(toStruct(args.olds ?? {})).setNews(toStruct(args.news));
+    request.setOlds(toStruct(args.olds)).setNews(toStruct(args.news));
     return readChecked(await call<pb.CheckResponse>((done) => this.raw.checkConfig(request, done)));
   }
 
   async diffConfig(args: { olds: PropertyMap; news: PropertyMap }): Promise<pb.DiffResponse> {
-    const request = new pb.DiffRequest();
-    request
-      .setOlds(toStruct(args.olds))
-      .setOldInputs(toStruct(args.olds))
-      .setNews(toStruct(args.news));
+    const request = new pb.DiffRequest().setOldInputs(toStruct(args.olds));
+    request.setNews(toStruct(args.news));
     return call((done) => this.raw.diffConfig(request, done));
   }
 
@@ -106,7 +100,7 @@ export class TestClient {
     },
   ): Promise<Checked> {
     const request = withTarget(new pb.CheckRequest(), args);
-    request.setOlds(toStruct(args.olds ?? {})).setNews(toStruct(args.news));
+    request.setOlds(toStruct(args.olds)).setNews(toStruct(args.news));
     request.setRandomseed(args.randomSeed ?? new Uint8Array(32));
     if (args.autonaming) {
       const options = new pb.CheckRequest.AutonamingOptions();
@@ -117,10 +111,8 @@ export class TestClient {
   }
 
   async diff(args: ExistingInstance & { news: PropertyMap }): Promise<pb.DiffResponse.AsObject> {
-    const request = withTarget(new pb.DiffRequest(), args)
-      .setId(args.id)
-      .setNews(toStruct(args.news));
-    request.setOldInputs(toStruct(args.oldInputs ?? {})).setOlds(toStruct(args.oldOutputs ?? {}));
+    const request = withTarget(new pb.DiffRequest(), args).setOlds(toStruct(args.oldOutputs));
+    request.setId(args.id).setOldInputs(toStruct(args.oldInputs)).setNews(toStruct(args.news));
     const reply = await call<pb.DiffResponse>((done) => this.raw.diff(request, done));
     return reply.toObject();
   }
@@ -137,10 +129,8 @@ export class TestClient {
   async update(
     args: ExistingInstance & { news: PropertyMap; preview?: boolean },
   ): Promise<PropertyMap> {
-    const request = withTarget(new pb.UpdateRequest(), args)
-      .setId(args.id)
-      .setNews(toStruct(args.news));
-    request.setOldInputs(toStruct(args.oldInputs ?? {})).setOlds(toStruct(args.oldOutputs ?? {}));
+    const request = withTarget(new pb.UpdateRequest(), args).setOlds(toStruct(args.oldOutputs));
+    request.setId(args.id).setOldInputs(toStruct(args.oldInputs)).setNews(toStruct(args.news));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
     return decodeProperties(reply.getProperties());
@@ -170,9 +160,7 @@ export class TestClient {
 
   async delete(args: ExistingInstance): Promise<void> {
     const request = withTarget(new pb.DeleteRequest(), args).setId(args.id);
-    request
-      .setOldInputs(toStruct(args.oldInputs ?? {}))
-      .setProperties(toStruct(args.oldOutputs ?? {}));
+    request.setOldInputs(toStruct(args.oldInputs)).setProperties(toStruct(args.oldOutputs));
     request.setTimeout(args.timeoutSeconds ?? 0);
     await call<Empty>((done) => this.raw.delete(request, done));
   }
@@ -187,14 +175,10 @@ export class TestClient {
   async list(
     token: string,
     query: PropertyMap = {},
-    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<PageRequest> = {},
+    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<ListRequest> = {},
   ): Promise<ListResponse> {
-    const request = new pb.ListRequest()
-      .setToken(token)
-      .setQuery(toStruct(query))
-      .setLimit(limit)
-      .setPageSize(pageSize)
-      .setContinuationToken(continuationToken);
+    const request = new pb.ListRequest().setToken(token).setQuery(toStruct(query));
+    request.setLimit(limit).setPageSize(pageSize).setContinuationToken(continuationToken);
     const page: ListResponse = { instances: [], continuationToken: undefined };
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
@@ -213,8 +197,6 @@ export class TestClient {
   }
 }
 
-/** Which page of the list is requested. */
-type PageRequest = Omit<ListRequest, "query">;
 interface Failures {
   failures: { property: string; reason: string }[];
 }
@@ -230,7 +212,7 @@ function readFailures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures
   return reply.getFailuresList().map((failure) => failure.toObject());
 }
 
-function toStruct(map: PropertyMap): Struct {
+function toStruct(map: PropertyMap = {}): Struct {
   return encodeProperties(map, "preview");
 }
 

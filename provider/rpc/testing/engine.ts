@@ -19,11 +19,10 @@ const severities = {
   [LogSeverity.ERROR]: "error",
 } as const;
 
-/** A server with only the log service of an engine. */
+/** An engine with only a log service. */
 export class TestEngine {
-  /** The messages in the order of their arrival. */
   readonly logged: LoggedMessage[] = [];
-  /** Called for each message, before the message is kept and its call is answered. */
+  /** Called before a message is kept and answered. */
   beforeLog: (message: string) => Promise<void> = () => Promise.resolve();
 
   private constructor(

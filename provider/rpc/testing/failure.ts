@@ -1,5 +1,5 @@
-/** Reads the errors of failed calls as the engine does. The test client uses it. */
-import type { Metadata, ServiceError } from "@grpc/grpc-js";
+/** Reads the errors of failed calls as the engine does. */
+import type { ServiceError } from "@grpc/grpc-js";
 import { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import type { PropertyMap } from "../../propertyValue";
@@ -26,29 +26,20 @@ export interface Unfinished {
   refreshBeforeUpdate: boolean;
 }
 
-/** Returns the error for a failed call, with its details read as the engine reads them. */
+/** Returns the error for a failed call. */
 export function failed(error: ServiceError): CallFailed {
-  const details = statusOf(error.metadata)?.getDetailsList() ?? [];
-  let unfinished: Unfinished | undefined;
-  for (const detail of details) {
-    const initFailed = detail.unpack<ErrorResourceInitFailed>(
-      (bytes) => ErrorResourceInitFailed.deserializeBinary(bytes),
-      "pulumirpc.ErrorResourceInitFailed",
-    );
-    if (initFailed) {
-      unfinished = {
-        id: initFailed.getId(),
-        inputs: decodeProperties(initFailed.getInputs()),
-        outputs: decodeProperties(initFailed.getProperties()),
-        reasons: initFailed.getReasonsList(),
-        refreshBeforeUpdate: initFailed.getRefreshBeforeUpdate(),
-      };
-    }
-  }
-  return new CallFailed(error.code, error.details, unfinished);
-}
-
-function statusOf(metadata: Metadata): Status | undefined {
-  const [bytes] = metadata.get("grpc-status-details-bin");
-  return Buffer.isBuffer(bytes) ? Status.deserializeBinary(bytes) : undefined;
+  const [bytes] = error.metadata.get("grpc-status-details-bin");
+  const details = Buffer.isBuffer(bytes) ? Status.deserializeBinary(bytes).getDetailsList() : [];
+  const initFailed = details[0]?.unpack<ErrorResourceInitFailed>(
+    (detail) => ErrorResourceInitFailed.deserializeBinary(detail),
+    "pulumirpc.ErrorResourceInitFailed",
+  );
+  const unfinished = initFailed && {
+    id: initFailed.getId(),
+    inputs: decodeProperties(initFailed.getInputs()),
+    outputs: decodeProperties(initFailed.getProperties()),
+    reasons: initFailed.getReasonsList(),
+    refreshBeforeUpdate: initFailed.getRefreshBeforeUpdate(),
+  };
+  return new CallFailed(error.code, error.details, unfinished ?? undefined);
 }

@@ -1,4 +1,4 @@
-/** Starts a server, a test engine and a client for a test. */
+/** A server, a test engine and a client for a test. */
 import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
@@ -10,22 +10,20 @@ import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type RecordedCall } from "./scriptedProvider";
 
-/** A server with a scripted provider, the engine that it logs to, and a client. All use real sockets. */
-export interface Harness {
+interface Harness {
   client: TestClient;
   server: ProviderServer;
   engine: TestEngine;
-  messages: Messages;
   redactor: Redactor;
-  /** The calls of the provider so far. */
+  /** The calls of the provider. */
   calls: RecordedCall[];
   /** One entry for each time the provider was loaded. */
   loads: true[];
 }
 
 /**
- * Starts a harness, runs `body` with it, and stops it again. `script` has the provider's methods that the test
- * chooses (`scriptedProvider`). As a function, it gets the messages to the engine, and returns such methods.
+ * Runs `body` with a server, its scripted provider, the engine that it logs to, and a client, over real sockets.
+ * `script` has methods of the provider. As a function, it gets the messages to the engine.
  */
 export async function withServer(
   script: Partial<Provider> | ((messages: Messages) => Partial<Provider>),
@@ -33,9 +31,8 @@ export async function withServer(
 ): Promise<void> {
   const redactor = new Redactor();
   const engine = await TestEngine.start();
-  // The time of this clock stands still, so that no message is dropped because the machine is busy.
-  const clock = new VirtualClock();
-  const log = new EngineLog({ redactor, clock });
+  // The clock stands still, so that no message is dropped because the machine is busy.
+  const log = new EngineLog({ redactor, clock: new VirtualClock() });
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const loads: true[] = [];
@@ -51,7 +48,7 @@ export async function withServer(
   });
   const client = connect(await server.listen());
   try {
-    await body({ client, server, engine, messages: log, redactor, calls, loads });
+    await body({ client, server, engine, redactor, calls, loads });
   } finally {
     client.close();
     server.stop();

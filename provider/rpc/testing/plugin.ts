@@ -1,4 +1,4 @@
-/** Bundles the plugin and starts it as a process, with its real provider or with a scripted one. For tests. */
+/** Starts the plugin as a process, with its real provider or with a scripted one. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ export interface Bundle {
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts`. If `provider` is given, the provider in this file of this folder replaces the real one. */
+/** Bundles `provider/main.ts`, with the real provider or with that of the file `provider` in this folder. */
 export async function bundlePlugin(provider?: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
@@ -42,11 +42,10 @@ function replaceProvider(path: string): EsbuildPlugin {
 export interface Plugin {
   process: ChildProcess;
   port: number;
-  /** All output on stdout so far. */
+  /** The output so far. */
   stdout(): string;
-  /** All output on stderr so far: the warnings of Node, and uncaught errors. */
   stderr(): string;
-  /** Resolves when the process ends, to its exit code or to the signal that ended it. */
+  /** Resolves to the exit code or to the signal that ended the process. */
   ended: Promise<number | string | null>;
 }
 

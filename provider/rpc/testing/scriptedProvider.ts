@@ -7,10 +7,7 @@ export type RecordedCall = {
   [Name in keyof Provider]: [Name, Parameters<Provider[Name]>[0]];
 }[keyof Provider];
 
-/**
- * Makes a provider with the methods in `script`. Every other method succeeds with a simple result. `calls` records
- * every call of the provider.
- */
+/** Makes a provider with the methods in `script`. All others succeed with a simple result. */
 export function scriptedProvider(script: Partial<Provider> = {}): {
   provider: Provider;
   calls: RecordedCall[];

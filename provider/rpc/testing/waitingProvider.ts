@@ -1,7 +1,4 @@
-/**
- * A provider for tests of the plugin as a process. A Create waits until Cancel is called. An Update ends half a second
- * after that.
- */
+/** A provider for tests of the plugin as a process. Create waits for Cancel, and Update ends half a second later. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap } from "../../propertyValue";
@@ -9,7 +6,7 @@ import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { scriptedProvider } from "./scriptedProvider";
 
-/** Makes the provider, in place of the function of the same name in `provider/provider.ts`. */
+/** Replaces the function of `provider/provider.ts`. */
 export function createProvider({ messages }: { messages: Messages }): Provider {
   const canceled = Promise.withResolvers<void>();
   return scriptedProvider({
@@ -26,9 +23,9 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       process.stderr.write("the update has ended\n");
       return propertyMap({});
     },
-    // Returns the environment that the provider sees.
+    // Shows the environment.
     check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
-    // Throws an error and rejects a promise that nothing catches, as a defect would.
+    // Throws and rejects where nothing catches, as a defect would.
     read: async () => {
       setImmediate(() => {
         throw new Error("uncaught");
