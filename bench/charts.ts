@@ -1,9 +1,10 @@
-/** Draws the bar charts of README.md, as SVG for light and for dark pages. tools/bench.ts uses it. */
-import { amount, type Figure } from "./figure";
+/** Draws the bar charts of README.md, as SVG for light and dark pages. */
+import { escape } from "../tools/picture/svg";
+import { amount, type Figure, type Unit } from "./figure";
 
 const ourLabel = "this provider";
 
-/** The title of each chart, and the patterns of the figures that the chart shows, by the path of the chart. */
+/** By path: the title of a chart, and the patterns of its figures. */
 const charts: Readonly<Record<string, { title: string; patterns: readonly RegExp[] }>> = {
   "docs/bench-peers.svg": {
     title: "Many instances: time and requests, beside peers",
@@ -17,11 +18,11 @@ const charts: Readonly<Record<string, { title: string; patterns: readonly RegExp
 
 interface Panel {
   heading: string;
-  /** The bar of this provider, then the bars of the peers. */
+  /** This provider, then the peers. */
   bars: readonly { label: string; value: number; text: string }[];
 }
 
-/** Draws the charts, and returns them by path. A chart without figures is left out. */
+/** Returns the charts by path. One without figures is left out. */
 export function drawCharts(figures: readonly Figure[]): Record<string, string> {
   const drawn: Record<string, string> = {};
   for (const [path, { title, patterns }] of Object.entries(charts)) {
@@ -33,17 +34,14 @@ export function drawCharts(figures: readonly Figure[]): Record<string, string> {
   return drawn;
 }
 
-/** Makes one panel for each measurement (`what`). */
 function panelsOf(figures: readonly Figure[]): Panel[] {
-  return [...Map.groupBy(figures, ({ what }) => what)].map(([heading, sameFigures]) => {
-    const ours = sameFigures
-      .slice(0, 1)
-      .map((it) => ({ ...it, label: ourLabel, value: it.ours.median }));
-    const theirs = sameFigures.map((it) => ({ ...it, label: it.against, value: it.theirs.median }));
-    const bars = [...ours, ...theirs].map(({ label, value, unit }) => ({
+  return [...Map.groupBy(figures, ({ what }) => what)].map(([heading, all]) => {
+    const bar = (label: string, value: number, unit: Unit) => ({
       ...{ label, value, text: amount(value, unit) },
-    }));
-    return { heading, bars };
+    });
+    const ours = all.slice(0, 1).map((it) => bar(ourLabel, it.ours.median, it.unit));
+    const theirs = all.map((it) => bar(it.against, it.theirs.median, it.unit));
+    return { heading, bars: [...ours, ...theirs] };
   });
 }
 
@@ -99,7 +97,7 @@ function drawChart(title: string, panels: readonly Panel[]): string {
   const svg = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" width="${width}" height="${y}" role="img" aria-labelledby="title desc">`,
     `<title id="title">${escape(title)}</title>`,
-    // The description is for readers who can't see the chart.
+    // For readers who can't see the chart.
     `<desc id="desc">${escape(description.join(" "))}</desc>`,
     `<style>${style}</style>`,
     `<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${y - 1}" rx="9.5"/>`,
@@ -113,8 +111,4 @@ function drawChart(title: string, panels: readonly Panel[]): string {
 
 function drawText(className: string, x: number, y: number, content: string): string {
   return `<text class="${className}" x="${x}" y="${y}">${escape(content)}</text>`;
-}
-
-function escape(content: string): string {
-  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,44 +1,41 @@
-/** Makes and formats figures. A figure compares a measurement of this provider with that of a peer (another provider) or a limit. */
+/** A figure compares a measurement of this provider with that of a peer (another provider) or a limit. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tools/support/paths";
 
 export type Unit = "ms" | "s" | "requests" | "requests/s" | "MB";
 
-/** The smallest value and the median of repeated runs. */
+/** Of repeated runs. */
 interface Spread {
   min: number;
   median: number;
   runs: number;
 }
 
-/** A measurement of this provider (`ours`), compared with that of a peer or with a limit (`theirs`). */
 export interface Figure {
-  /** What is measured, in a reader's words: "up of 90 instances". */
+  /** In a reader's words: "up of 90 instances". */
   what: string;
   unit: Unit;
   ours: Spread;
-  /** What `theirs` belongs to: the name of the peer or of the limit. */
+  /** The peer or the limit of `theirs`. */
   against: string;
   theirs: Spread;
-  /** The median of `ours` divided by the median of `theirs`. */
+  /** Of the medians: `ours` by `theirs`. */
   ratio: number;
 }
 
-/** The content of bench/results.json. */
 export interface Results {
   machine: { cores: number; memoryGB: number; platform: string; node: string; pulumi: string };
   date: string;
   figures: readonly Figure[];
 }
 
-/** The measured values, from which `figure` makes a Figure. */
 interface Measurements extends Pick<Figure, "what" | "unit" | "against"> {
   ours: readonly number[];
   theirs: readonly number[];
 }
 
-/** Makes a figure from measured values. @throws if there are no values */
+/** @throws if there are no values */
 export function figure({ ours, theirs, ...rest }: Measurements): Figure {
   const [ourSpread, theirSpread] = [spread(ours), spread(theirs)];
   return {
@@ -54,7 +51,7 @@ function spread(values: readonly number[]): Spread {
   return { min: Math.min(...values), median: median(values), runs: values.length };
 }
 
-/** Returns the middle value, or the mean of the two middle values. */
+/** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -62,17 +59,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? below : (below + above) / 2;
 }
 
-/**
- * What is compared: by name, a function that measures one run. Undefined for a peer that this machine does not have.
- */
+/** By name, what measures one run. Undefined for a peer that this machine does not have. */
 type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
 type Samples<C extends Contestants> = {
   [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];
 };
 
 /**
- * Runs the contestants in turn, `runs` times each, so that other load on the machine affects all of them alike. Unless
- * `warm` is false, a first round only fills the caches and is not counted.
+ * Runs the contestants in turn, so that other load affects all of them alike. Unless `warm` is false, a first round
+ * only fills the caches.
  */
 export async function takeTurns<C extends Contestants>(
   runs: number,
@@ -91,26 +86,22 @@ export async function takeTurns<C extends Contestants>(
   return samples as Samples<C>;
 }
 
-/** Runs `work`, and returns how many seconds it took. */
 export async function seconds(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;
 }
 
-/** Writes a value with its unit: "12.3 ms". */
 export function amount(value: number, unit: Unit): string {
   return `${round(value)} ${unit}`;
 }
 
-/**
- * Rounds to three digits, since a measurement is not more exact than that. Values from 100 on are rounded to integers.
- */
+/** Rounds to three digits, and to integers from 100 on: a measurement is not more exact. */
 export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** The figures that README.md shows, since they help a user to choose a provider: what is measured, and the peer. */
+/** What README.md shows, to help a user to choose a provider. */
 const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
   [/^1000 instances at once: until all/, /^the slowest/],
   [/^1000 instances within .*: until all/, /^the slowest/],
@@ -121,7 +112,7 @@ const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
   [/^the single executable: size to download/, /^a Go provider/],
 ];
 
-/** Returns the rows of the table in docs/performance.md ("all") or in README.md ("chosen"). */
+/** Returns the rows of the table in docs/performance.md ("all") or README.md ("chosen"). */
 export function tableRows(which: "all" | "chosen"): string[][] {
   const json = readFileSync(join(root, "bench", "results.json"), "utf8");
   const { figures } = JSON.parse(json) as Results;

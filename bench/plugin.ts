@@ -1,4 +1,4 @@
-/** Runs a provider plugin as the engine does: as a process that is called over gRPC. */
+/** Runs a plugin as the engine does: as a process that is called over gRPC. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,18 +16,16 @@ import { instanceToken } from "../provider/pulumiNames";
 import { firstLine } from "../tools/support/command";
 import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 
-/** The URN of an instance resource in the benchmarks' stack. */
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;
 
-/** The inputs of a resource, as Check returns them. */
+/** As Check returns them. */
 export function inputsOf(name: string): PropertyMap {
   return propertyMap({ name, flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" });
 }
 
-/** A running plugin, with the client that calls it. */
+/** A running plugin, with its client. */
 export type Plugin = Awaited<ReturnType<typeof startPlugin>>;
 
-/** Starts a plugin with its own Pulumi home. */
 export async function startPlugin(executable: string) {
   const engine = await TestEngine.start();
   const home = mkdtempSync(join(tmpdir(), "compute-bench-home-"));
@@ -42,10 +40,10 @@ export async function startPlugin(executable: string) {
   return {
     client,
     pid: child.pid,
-    /** The time in milliseconds from the start of the process to its answer to GetPluginInfo. */
+    /** From the start of the process to its answer to GetPluginInfo. */
     answerMs,
 
-    /** Configures our own plugin. `settings` are added to the settings that every benchmark needs. */
+    /** Adds `settings` to those that every benchmark needs. */
     async configure(service: EmulatorProcess, settings: Record<string, PropertyValue> = {}) {
       await client.handshake(engine.address);
       const common = { requestsPerMinute: noLimit, cursorParameter };
@@ -53,7 +51,7 @@ export async function startPlugin(executable: string) {
       await client.configure(propertyMap({ ...access, ...common, ...settings }));
     },
 
-    /** Returns the current resident memory. */
+    /** Resident memory now. */
     memoryMB(): number {
       const residentKB = execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)]);
       return Number(residentKB.toString()) / 1024;

@@ -1,4 +1,4 @@
-/** Makes projects of Pulumi and of Terraform, each with its own state, and runs the real programs in them. */
+/** Projects of Pulumi and of Terraform, each with its own state, which the real programs run. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,62 +8,58 @@ import { root } from "../tools/support/paths";
 import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
 import type { Tools } from "./tools";
 
-/** With these variables, the engine writes no snapshot after each step, so that a run takes only the time of its work. */
+/** The engine writes no snapshot after each step, so that a run takes only the time of its work. */
 export const noCheckpoints = { PULUMI_SKIP_CHECKPOINTS: "true", PULUMI_EXPERIMENTAL: "true" };
 
-/** A project in a temporary folder, whose resources are instances. */
+/** In a temporary folder. Its resources are instances. */
 export interface Project extends Disposable {
-  /** Runs a command of Pulumi or Terraform in the project. */
   run(...args: string[]): Promise<void>;
 }
 
-/** A project of Pulumi. */
-export interface PulumiProject extends Project {
-  /** Runs a command with these variables added to the environment. */
-  runWith(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void>;
-}
-
 /**
- * Makes a project with a stack. `write` writes the program, and returns the fields of Pulumi.yaml. A peer that sends no
- * requests has no `service`.
+ * Makes a project with a stack. `write` returns the fields of Pulumi.yaml. A peer without requests has no `service`.
  */
 async function createProject(
   { toolchain, folder: toolsFolder }: Tools,
   service: EmulatorProcess | undefined,
   moreEnv: NodeJS.ProcessEnv,
   write: (folder: string) => object,
-): Promise<PulumiProject> {
+): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), "compute-bench-"));
-  const projectEnv = toolchain.env({
+  const env = toolchain.env({
     ...ownPulumi(folder),
     ...(service && { COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: token }),
     COMPUTE_API_TOKEN_FILE: "",
     ...moreEnv,
     PATH: [toolsFolder, toolchain.env()["PATH"]].join(":"),
   });
-  const runWith = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+  const run = async (...args: string[]) => {
     await captured(toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
       cwd: folder,
-      env: { ...projectEnv, ...env },
+      env,
     });
   };
   // JSON is valid YAML.
   writeFileSync(join(folder, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...write(folder) }));
-  await runWith({}, "stack", "init", "bench");
+  await run("stack", "init", "bench");
   return {
-    run: (...args) => runWith({}, ...args),
-    runWith,
+    run,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }
 
-/** Makes a project of `count` instances in Pulumi YAML, with the plugin in `pluginFolder`. */
+/** Makes a project in Pulumi YAML, with the plugin in `pluginFolder`. */
 export async function yamlProject(
   tools: Tools,
-  options: { count: number; pluginFolder: string; service?: EmulatorProcess },
-): Promise<PulumiProject> {
-  const { count, pluginFolder, service } = options;
-  const project = await createProject(tools, service, {}, () => ({
+  options: {
+    count: number;
+    pluginFolder: string;
+    service: EmulatorProcess | undefined;
+    env?: NodeJS.ProcessEnv;
+  },
+): Promise<Project> {
+  const { count, pluginFolder, service, env = {} } = options;
+  const project = await createProject(tools, service, env, () => ({
     runtime: "yaml",
     plugins: { providers: [{ name: "compute", path: pluginFolder }] },
     resources: Object.fromEntries(
@@ -82,7 +78,7 @@ export async function yamlProject(
 
 const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" };
 
-/** Makes a project of `count` instances with the dynamic provider in peers/. */
+/** Makes a project with the dynamic provider in peers/. */
 export function dynamicProject(tools: Tools, count: number, service: EmulatorProcess) {
   return createProject(tools, service, { COUNT: String(count) }, (folder) => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
@@ -91,14 +87,14 @@ export function dynamicProject(tools: Tools, count: number, service: EmulatorPro
   });
 }
 
-/** Makes a project of the peer that is not Pulumi: Terraform with its generic REST provider (restapi). */
+/** Terraform with its generic REST provider (restapi). */
 export function terraformProject(
   { command, providers }: NonNullable<Tools["terraform"]>,
   count: number,
   { url }: EmulatorProcess,
 ): Project {
   const folder = mkdtempSync(join(tmpdir(), "compute-bench-terraform-"));
-  // Terraform loads the provider from this folder, so it needs neither a registry nor `terraform init`.
+  // With this, Terraform needs neither a registry nor `terraform init`.
   writeFileSync(
     join(folder, "terraform.rc"),
     `provider_installation {
@@ -107,7 +103,7 @@ export function terraformProject(
 }
 `,
   );
-  // The documentation of the provider recommends `read_search` for a service that has no call for one object.
+  // Its documentation recommends `read_search` for a service that has no call for one object.
   writeFileSync(
     join(folder, "main.tf"),
     `terraform {
@@ -135,7 +131,7 @@ resource "restapi_object" "web" {
 }
 `,
   );
-  // The parallelism is the same as that of the Pulumi engine.
+  // As parallel as the Pulumi engine.
   const flags = ["-input=false", "-no-color", `-parallelism=${count}`];
   const env = { ...process.env, TF_CLI_CONFIG_FILE: "terraform.rc", CHECKPOINT_DISABLE: "1" };
   return {

@@ -1,4 +1,4 @@
-/** Starts the emulator as its own process, with its control API. */
+/** The emulator as its own process, with its control API. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,16 +8,15 @@ import { root } from "../tools/support/paths";
 
 export const token = "sk_test_bench";
 
-/** A rate limit (requests per minute) so high that no measurement contains a wait for it. */
+/** Requests per minute: no measurement contains a wait. */
 export const noLimit = 10_000_000;
 
-/** The emulator's cursor parameter. Without a cursor, a listing would show at most 100 instances. */
+/** Without it, a listing would show at most 100 instances. */
 export const cursorParameter = "starting_after";
 
-/** A running emulator, with the client of its control API. */
 export type EmulatorProcess = Awaited<ReturnType<typeof startService>>;
 
-/** Starts the emulator on any free port. `flags` are its command line options (`npm run emulator -- --help`). */
+/** `flags` are options of `npm run emulator`. */
 export async function startService(flags: Readonly<Record<string, string | number>> = {}) {
   const defaults = {
     "provisioning-seconds": 0,
@@ -55,7 +54,7 @@ async function control<T>(url: string, method: string, path: string): Promise<T>
   return (await response.json()) as T;
 }
 
-/** Returns the number of list requests and of all requests since `forgetRequests`. */
+/** Counts the requests since `forgetRequests`. */
 export async function requestCounts({
   control,
 }: EmulatorProcess): Promise<{ listings: number; all: number }> {

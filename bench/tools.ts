@@ -1,6 +1,4 @@
-/**
- * Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, and the peers (other providers to compare with).
- */
+/** Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, and the peers (other providers). */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,33 +8,13 @@ import { ensureGoTool } from "../tools/go/tools";
 import { ensureArchive, ensureExecutable } from "../tools/dist";
 import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
-import { ensureToolchain, type Toolchain } from "../tools/toolchain";
-
-/** The executable of a plugin, and its folder, which a project names. */
-interface PluginFiles {
-  folder: string;
-  executable: string;
-}
+import { ensureToolchain } from "../tools/toolchain";
 
 /** All programs that the benchmarks run. */
-export interface Tools extends Disposable {
-  toolchain: Toolchain;
-  /** Our plugin, which runs on the Node of this checkout. */
-  ours: PluginFiles;
-  /** Our plugin as a single executable with its Node inside, and the archive from which the executable is installed. */
-  single: { executable: string; archive: string };
-  /** A minimal provider on pulumi-go-provider. */
-  go: PluginFiles;
-  /** A provider that answers at once, on the server of `@pulumi/pulumi/provider`. */
-  stock: PluginFiles;
-  /** Terraform with the generic REST provider. Undefined if there is no Terraform on PATH. */
-  terraform: { command: string; providers: string } | undefined;
-  /** A temporary folder that is first on the engine's PATH. It has the program that runs dynamic providers. */
-  folder: string;
-}
+export type Tools = Awaited<ReturnType<typeof gatherTools>>;
 
 /** Builds what is not up to date, and finds the rest on PATH. */
-export async function gatherTools(): Promise<Tools> {
+export async function gatherTools() {
   const toolchain = await ensureToolchain();
   const executable = await ensureBuilt();
   const single = { executable: await ensureExecutable(), archive: await ensureArchive() };
@@ -49,22 +27,29 @@ export async function gatherTools(): Promise<Tools> {
   symlinkSync(goPeer, go.executable);
   const stock = pluginFiles(join(folder, "stock"));
   writeLauncher(stock.executable, join(root, "bench", "peers", "stock", "index.cjs"));
-  // An installed Pulumi has this program in the folder of its language host. A Pulumi built from modules does not.
+  // An installed Pulumi has it beside its language host. One built from modules does not.
   const dynamicProvider = join(root, "node_modules/@pulumi/pulumi/cmd/dynamic-provider/index.js");
   writeLauncher(join(folder, "pulumi-resource-pulumi-nodejs"), dynamicProvider);
   return {
     toolchain,
+    /** Our plugin, on the Node of this checkout. */
     ours: { folder: dirname(executable), executable },
+    /** Our plugin with its Node inside, and the archive from which it is installed. */
     single,
+    /** A minimal provider on pulumi-go-provider. */
     go,
+    /** A provider that answers at once, on the server of `@pulumi/pulumi/provider`. */
     stock,
+    /** With the generic REST provider. Undefined if there is no Terraform on PATH. */
     terraform: terraform === undefined ? undefined : { command: terraform, providers: toolsBin },
+    /** First on the engine's PATH. Has the program that runs dynamic providers. */
     folder,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-function pluginFiles(folder: string): PluginFiles {
+/** A project names the folder of its plugin. */
+function pluginFiles(folder: string) {
   mkdirSync(folder);
   return { folder, executable: join(folder, pluginName) };
 }

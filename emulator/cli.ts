@@ -90,7 +90,7 @@ function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
 }
 
 /** Resolves at the first signal that asks the process to stop. */
-function stopSignal(): Promise<void> {
+export function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
   return promise;

@@ -1,6 +1,6 @@
 /**
- * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles
- * the Node.js SDK, with the emulator for tests. The command does nothing if nothing has changed.
+ * `npm run build`: bundles the plugin in bin/, with the executable that the engine looks for, and compiles the
+ * Node.js SDK. Does nothing if nothing has changed.
  */
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -17,18 +17,17 @@ const launcher = `bin/${executable}`;
 const bundleFile = "bin/provider.js";
 const emulatorFile = "bin/emulator.js";
 const sdk = "sdk/nodejs";
-/** The files of `pulumi-compute-instances/testing`. */
 const testing = `${sdk}/bin/testing`;
 
 /** The oldest Node that the plugin and the emulator of the npm package run on. */
 export const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
-/** The oldest Node that the entry points run on. If the Node is older than `pluginTarget`, they say so and end. */
+/** The oldest Node on which the entry points run, if only to say that the Node is too old. */
 export const entryTarget = "node18";
 
-/** The products are made again if one of these files changes. */
+/** The products are made again if these change. */
 const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
 
-/** Builds the plugin unless it is up to date, and returns the path of its launcher. */
+/** Builds the plugin unless it is up to date. Returns the path of its launcher. */
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
@@ -39,7 +38,7 @@ export async function ensureBuilt(): Promise<string> {
   return join(root, launcher);
 }
 
-/** Compiles the Node.js SDK unless it is up to date, and returns its folder. */
+/** Compiles the Node.js SDK unless it is up to date. Returns its folder. */
 export async function ensureSdkBuilt(): Promise<string> {
   await ensureProduct({
     name: "the Node.js SDK",
@@ -60,7 +59,7 @@ async function buildProvider(): Promise<readonly string[]> {
   const bundles = [provider, emulator, start];
 
   const bin = join(root, "bin");
-  // Removes the code cache that V8 has written for the previous bundle.
+  // The code cache that V8 has written for the previous bundle.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
   for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
   const schema = join(root, "schema.json");
@@ -82,19 +81,18 @@ async function buildSdk(): Promise<readonly string[]> {
   rmSync(bin, { recursive: true, force: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   await captured(process.execPath, [tsc, "-p", project], { cwd: project });
-  // The compiled code reads its version from this file, which also names the plugin.
+  // The compiled code reads its version from this file.
   writeWhole(join(bin, "package.json"), readFileSync(join(project, "package.json")));
   return [...toolSources, ...sources, ...(await buildTesting())];
 }
 
-/** Writes `pulumi-compute-instances/testing`, and returns the files it was made from. */
+/** Writes `pulumi-compute-instances/testing`. Returns the files it was made from. */
 async function buildTesting(): Promise<readonly string[]> {
   const bundles = [
     await bundle("provider/start/testing.ts", `${testing}/index.js`, { target: entryTarget }),
     await bundle("emulator/bundled.ts", `${testing}/emulator.js`, { target: pluginTarget }),
   ];
   for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
-  // Loaded only here, because most runs build nothing.
   const { default: ts } = await import("typescript");
   const types = "emulator/testing.ts";
   const source = readFileSync(join(root, types), "utf8");
@@ -117,7 +115,7 @@ function sdkSources(): string[] {
   return files.map((file) => `${sdk}/${file}`);
 }
 
-/** Returns the launcher for a POSIX shell. Its `exec` makes the process that the engine starts the provider. */
+/** With `exec`, the process that the engine starts is the provider. */
 function shellLauncher(node: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node it was built with. Made by \`npm run build\`.
@@ -142,7 +140,6 @@ exec "$node" "\${self%/*}/start.js" "$@"
 `;
 }
 
-/** Returns the launcher for Windows. */
 function windowsLauncher(node: string): string {
   return [
     "@echo off",
@@ -157,7 +154,7 @@ function windowsLauncher(node: string): string {
   ].join("\r\n");
 }
 
-/** Puts the built plugin where `pulumi plugin install` puts it, in this Pulumi home. */
+/** Puts the built plugin where `pulumi plugin install` would put it, in this Pulumi home. */
 export function installPlugin(home: string): void {
   const plugin = join(root, launcher);
   const installed = join(

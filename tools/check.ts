@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const failed: string[] = [];
   for (const [name, command] of Object.entries(checks)) {
     try {
-      // Runs the check with the Node of this process, not with that of the command's `#!` line.
+      // Not with the Node of the command's `#!` line.
       await captured(process.execPath, command, { cwd: root });
       console.log(`ok     ${name}`);
     } catch (error) {

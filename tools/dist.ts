@@ -5,20 +5,9 @@
  *   --only linux-amd64,…   builds only for these platforms
  *   --dry-run              runs the other steps of a release that can run on this machine, and publishes nothing
  */
-import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { hash } from "node:crypto";
+import { chmodSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { create } from "tar";
 import metadata from "../metadata.json";
 import { executable as pluginName } from "../provider/executable";
@@ -33,12 +22,12 @@ import {
   type Platform,
 } from "./dist/platforms";
 import { sbom } from "./dist/sbom";
-import { writeWhole } from "./support/files";
+import { writeWhole, temporaryFolder } from "./support/files";
 import { ensureProduct } from "./support/products";
 import { runTool, say } from "./support/main";
 import { root } from "./support/paths";
 
-/** The products are made again if one of these files changes. */
+/** The products are made again if these change. */
 const toolSources = [
   ...["tools/dist.ts", "tools/support/bundle.ts", "package-lock.json", "metadata.json"],
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
@@ -89,28 +78,25 @@ export async function packPlugin(
   });
 }
 
-/** Every file in an archive has this time, which is the one that npm uses. */
+/** The time of every file in an archive, as in npm's packages. */
 const packedAt = new Date("1985-10-26T08:15:00Z");
 
-/** Packs an archive. The same entries always make the same bytes. */
+/** The same entries always make the same bytes. */
 async function makeArchive(
   target: string,
   entries: Readonly<Record<string, { content: Buffer | string; executable?: boolean }>>,
 ): Promise<void> {
-  const scratch = mkdtempSync(join(tmpdir(), "compute-archive-"));
-  try {
-    for (const [name, { content, executable = false }] of Object.entries(entries)) {
-      writeFileSync(join(scratch, name), content);
-      chmodSync(join(scratch, name), executable ? 0o755 : 0o644);
-    }
-    // `portable` leaves out the owner and all other times.
-    const options = { cwd: scratch, portable: true, mtime: packedAt, sync: true } as const;
-    const file = join(scratch, "archive.tar");
-    create({ ...options, file }, Object.keys(entries).sort());
-    writeWhole(target, await promisify(gzip)(readFileSync(file), { level: 6 }));
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+  using temporary = temporaryFolder();
+  const scratch = temporary.path;
+  for (const [name, { content, executable = false }] of Object.entries(entries)) {
+    writeFileSync(join(scratch, name), content);
+    chmodSync(join(scratch, name), executable ? 0o755 : 0o644);
   }
+  const file = join(scratch, "archive.tar.gz");
+  // `portable` leaves out the owner and all other times.
+  const options = { cwd: scratch, portable: true, mtime: packedAt, gzip: { level: 6 } };
+  await create({ ...options, file }, Object.keys(entries).sort());
+  writeWhole(target, readFileSync(file));
 }
 
 function executableOf(platform: Platform): string {
@@ -128,20 +114,18 @@ async function main(wanted: readonly Platform[]): Promise<void> {
   }
   const { inputs } = await makeParts();
   const billFile = join(root, "dist", `${pluginName}-v${metadata.version}.cdx.json`);
-  writeWhole(billFile, `${JSON.stringify(sbom(wanted, inputs), null, 2)}\n`);
+  writeWhole(billFile, `${JSON.stringify(await sbom(wanted, inputs), null, 2)}\n`);
   const checksumsFile = join(root, "dist", "SHA256SUMS");
   writeWhole(
     checksumsFile,
-    [...written, billFile].map((path) => `${digest(path)}  ${basename(path)}\n`).join(""),
+    [...written, billFile]
+      .map((path) => `${hash("sha256", readFileSync(path))}  ${basename(path)}\n`)
+      .join(""),
   );
   say([billFile, checksumsFile].map((path) => relative(root, path)).join("\n"));
   const { name, version } = metadata;
   for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
     say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);
-}
-
-function digest(path: string): string {
-  return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
 function megabytes(path: string): string {

@@ -15,13 +15,11 @@ import { slices } from "../tests/explorer/slices";
 import { oneOf, runTool, ToolError } from "./support/main";
 
 const names = slices.map(({ name }) => name);
-const sliceOf = (name: string): Slice => {
-  const found = slices.find((it) => it.name === oneOf("slice", names, name));
-  if (!found) throw new ToolError(`There is no slice "${name}".`);
-  return found;
-};
+/** @throws {ToolError} if there is no such slice */
+const sliceOf = (name: string) =>
+  slices.find((it) => it.name === oneOf("slice", names, name)) as Slice;
 
-/** Explores one slice, and returns how many states the slice has. @throws {ToolError} if a promise is broken */
+/** @throws {ToolError} if a promise is broken */
 function report(slice: Slice): number {
   const { states, depth, seconds, violation } = explore(slice, protocol);
   console.log(
@@ -34,7 +32,7 @@ function report(slice: Slice): number {
   );
 }
 
-/** Explores the protocol without each rule in turn. @throws {ToolError} if no promise breaks without one of them */
+/** @throws {ToolError} if no promise breaks without one of the rules */
 function reportMutants(): void {
   const mutants = readMutants();
   const survived: string[] = [];

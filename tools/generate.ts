@@ -4,8 +4,7 @@
  *
  *   --check   writes nothing, and fails if a generated file in the repository is not up to date
  */
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { docsPages, pageWithTables, readmeTables, registryPages } from "./docs/tables";
@@ -15,41 +14,38 @@ import { packageSchema } from "./sdk/schema";
 import { sdkNames } from "./sdk/languages";
 import { generatedFiles, writeSdk } from "./sdk/write";
 import { captured } from "./support/command";
-import { writeWhole } from "./support/files";
+import { writeWhole, temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
 
 const pages = { "README.md": readmeTables, ...docsPages, ...registryPages };
 
 async function main(check: boolean): Promise<void> {
-  const scratch = mkdtempSync(join(tmpdir(), "compute-generate-"));
-  try {
-    const schema = join(scratch, "schema.json");
-    writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
-    await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
-    for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
-    for (const [page, fills] of Object.entries(pages)) {
-      writeWhole(join(scratch, page), await pageWithTables(page, fills));
-    }
+  using temporary = temporaryFolder();
+  const scratch = temporary.path;
+  const schema = join(scratch, "schema.json");
+  writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
+  await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
+  for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
+  for (const [page, fills] of Object.entries(pages)) {
+    writeWhole(join(scratch, page), await pageWithTables(page, fills));
+  }
 
-    const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
-    const stale = [
-      ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
-      ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),
-    ];
-    if (stale.length === 0) return say("Everything generated is up to date.");
-    if (check) {
-      throw new ToolError(
-        `These files are not up to date: ${stale.join(", ")}\nRun \`npm run generate\` and commit what it writes.`,
-      );
-    }
-    for (const file of stale) {
-      if (existsSync(join(scratch, file))) cpSync(join(scratch, file), join(root, file));
-      else rmSync(join(root, file));
-      say(`${existsSync(join(root, file)) ? "wrote" : "removed"} ${file}`);
-    }
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+  const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
+  const stale = [
+    ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
+    ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),
+  ];
+  if (stale.length === 0) return say("Everything generated is up to date.");
+  if (check) {
+    throw new ToolError(
+      `These files are not up to date: ${stale.join(", ")}\nRun \`npm run generate\` and commit what it writes.`,
+    );
+  }
+  for (const file of stale) {
+    if (existsSync(join(scratch, file))) cpSync(join(scratch, file), join(root, file));
+    else rmSync(join(root, file));
+    say(`${existsSync(join(root, file)) ? "wrote" : "removed"} ${file}`);
   }
 }
 

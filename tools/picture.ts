@@ -1,7 +1,6 @@
 /**
- * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed),
- * against the emulator, and one of the emulator's page in Chromium, if there is one. It deletes the stacks of these
- * runs.
+ * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed)
+ * against the emulator, and one of the emulator's page, if there is a Chromium.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
@@ -22,14 +21,11 @@ const columns = 104;
 const frameCount = 8;
 const token = "sk_test_picture";
 const prompt = "$";
-/** The prompt in green. */
 const ps1 = `\x1b[32m${prompt}\x1b[39m `;
 const captureEveryMs = 60;
 const timeoutMs = 120_000;
 
-/**
- * Aborted by a signal to this process. The run then ends early, after it has closed and deleted everything it opened.
- */
+/** A signal ends the run early, after it has closed and deleted everything it opened. */
 const interruption = new AbortController();
 
 async function main(): Promise<void> {
@@ -91,7 +87,7 @@ async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
   });
 }
 
-/** Draws the page during a run that has met a 429 storm, when one of two instances is ready. */
+/** Draws the page during a 429 storm, when one of two instances is ready. */
 async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
   const chromium = findChromium();
   if (chromium === undefined) {
@@ -111,7 +107,7 @@ async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
     await page.waitFor('document.querySelectorAll("#instances .ACTIVE").length === 1');
     await page.click(storm);
     await page.waitFor('document.querySelector("#requests .bad") !== null');
-    // Shows the port of `npm run emulator`, so that the picture is the same each time.
+    // The port of `npm run emulator`: the same picture each time.
     const address = "http://127.0.0.1:8420/v2";
     await page.evaluate(`document.querySelector("#address").textContent = "${address}"`);
     const text = String(await page.evaluate("document.body.innerText"));
@@ -121,25 +117,25 @@ async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
   await Promise.all([pulumi("up", "--yes", "--skip-preview", "--non-interactive"), draw()]);
 }
 
-/** Copies an example, and makes a Pulumi home, a state and an emulator only for this copy. */
+/** Makes a Pulumi home, a state and an emulator for a copy of an example. */
 async function openScene(toolchain: Toolchain, example: string) {
   await using resources = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
   resources.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const project = join(folder, "examples", example);
-  // Leaves out the settings of a developer's own stacks.
+  // Without the settings of a developer's own stacks.
   const filter = (path: string) => !/Pulumi\..+\.yaml$/.test(path);
   cpSync(join(root, "examples", example), project, { recursive: true, filter });
   for (const name of ["node_modules", "sdk"]) {
     symlinkSync(join(root, name), join(folder, name));
   }
   installPlugin(join(folder, "home"));
-  // The instances become ready at different times, so that the picture shows it.
+  // The picture shows that they become ready one after the other.
   const provisioningSeconds = (name: string) => (name.startsWith("web-1") ? 4.2 : 6.4);
   const emulator = resources.use(
     await startEmulator({ provisioningSeconds, controlEndpoints: true }),
   );
-  // The environment of this process is not used: NO_COLOR, CI and PULUMI_* would change the picture.
+  // NO_COLOR, CI and PULUMI_* of this process would change the picture.
   const env = {
     ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
     ...ownPulumi(folder),
@@ -148,7 +144,7 @@ async function openScene(toolchain: Toolchain, example: string) {
   const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
   const openResources = resources.move();
 
-  /** Writes a file to docs/. @throws {ToolError} if its `text` has a secret or a fact about this machine */
+  /** @throws {ToolError} if `text` has a secret or a fact about this machine */
   const writeFile = (name: string, content: string | Uint8Array, text: string) => {
     const exposed = secrets.find((secret) => secret.length > 1 && text.includes(secret));
     if (exposed !== undefined)
@@ -162,11 +158,7 @@ async function openScene(toolchain: Toolchain, example: string) {
     env,
     origin: emulator.origin,
     writeFile,
-    /**
-     * Runs commands in one terminal, and returns all screens.
-     *
-     * @throws {ToolError} if a command does not print its `outcome`
-     */
+    /** Returns all screens. @throws {ToolError} if a command does not print its `outcome` */
     async record(commands: readonly (readonly [line: string, outcome: string])[]) {
       await using terminal = await openTerminal(project, env);
       const frames: Frame[] = [];
@@ -183,7 +175,6 @@ async function openScene(toolchain: Toolchain, example: string) {
       }
       return frames;
     },
-    /** Draws the picture docs/NAME. @throws {ToolError} if it would show a secret or a fact about this machine */
     write(name: string, picture: Omit<Picture, "columns">) {
       const svg = drawPicture({ columns, ...picture });
       writeFile(name, svg, svg);
@@ -192,15 +183,12 @@ async function openScene(toolchain: Toolchain, example: string) {
   };
 }
 
-/** Starts tmux as a terminal without a screen. It has its own socket and no settings file. */
+/** tmux is a terminal without a screen. It has its own socket and no settings file. */
 async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   const tmux = (...args: readonly string[]) =>
     captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
 
-  /**
-   * Captures screens until `isLast` accepts one. A screen counts only if two captures in a row show it, since a single
-   * capture may be half-drawn.
-   */
+  /** Captures screens until `isLast` accepts one. Only one that is captured twice in a row is not half-drawn. */
   const capture = async (isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> => {
     const frames: Frame[] = [];
     const start = Date.now();
@@ -224,7 +212,7 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   await tmux("new-session", "-d", ...size, "-c", cwd, "env", `PS1=${ps1}`, "sh");
   await capture((lines) => lines.length === 1 && lines[0] === prompt);
   return {
-    /** Runs one command, and returns its screens, without the prompt that follows the command. */
+    /** Returns the screens of one command, without the prompt after it. */
     async run(command: string): Promise<Frame[]> {
       await tmux("send-keys", "-l", command);
       const typed = await capture((lines) => lines.at(-1)?.endsWith(command) === true);
@@ -242,16 +230,14 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Picks the first frame, the last frame, and frames between them at about equal intervals. */
+/** Picks the first, the last, and some between at about equal intervals. */
 function pickFrames(frames: readonly Frame[]): Frame[] {
   const end = frames.at(-1)?.at ?? 0;
-  const picked = new Set<Frame>();
-  for (let index = 0; index < frameCount; index += 1) {
-    const wanted = (end * index) / (frameCount - 1);
-    const nearest = frames.toSorted((a, b) => Math.abs(a.at - wanted) - Math.abs(b.at - wanted))[0];
-    if (nearest) picked.add(nearest);
-  }
-  return [...picked];
+  const picked = Array.from({ length: frameCount }, (_, index) => {
+    const distance = ({ at }: Frame) => Math.abs(at - (end * index) / (frameCount - 1));
+    return frames.toSorted((a, b) => distance(a) - distance(b)).slice(0, 1);
+  });
+  return [...new Set(picked.flat())];
 }
 
 runTool({}, main);

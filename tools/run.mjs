@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
 const bin = join(nodeModules, ".bin");
 
-/** The oldest Node that the tools run on if no Node is packaged for this platform. */
+/** For a platform for which no Node is packaged. */
 const { pluginNode: oldestNode } = readJson(join(root, "metadata.json")).sdk.nodejs;
 
 const [name, ...args] = process.argv.slice(2);
@@ -28,13 +28,12 @@ if (!names.includes(`${name}.ts`)) {
     `${name ? `There is no script "${name}".` : "The command names no script."} The scripts are: ${known}`,
   );
 }
-/** The download that has begun, if any. */
-let download;
 if (!isInstalled()) {
-  download = beginDownload();
-  await install();
+  const download = beginDownload();
+  await install(download);
+  await download;
 }
-run(packagedNode() ?? currentNode(), download?.isEnded === false ? download : undefined);
+run(packagedNode() ?? currentNode());
 
 /** Whether node_modules has what package-lock.json names, according to npm's own record. */
 function isInstalled() {
@@ -48,11 +47,11 @@ function isInstalled() {
   });
 }
 
-async function install() {
+async function install(download) {
   const beside = download ? ", and downloading the Pulumi CLI beside it" : "";
   console.error(`Installing what package-lock.json names (about half a minute, once)${beside} …`);
   const start = Date.now();
-  // npm does not run on the Node in node_modules, because npm deletes that folder first.
+  // Not with the Node in node_modules, because npm deletes that folder first.
   const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => resolve(entry) !== bin);
   const npm = spawn("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
@@ -69,9 +68,9 @@ async function install() {
 }
 
 /**
- * Begins to download the Pulumi CLI for `npm start` if there is none on this machine, and returns the state of the
- * download. Undefined if nothing is downloaded now. tools/support/officialPulumi.ts checks and unpacks the archive, and
- * downloads it again if this download fails.
+ * Begins to download the Pulumi CLI for `npm start` if there is none on this machine. Resolves at the end, even if the
+ * download fails: tools/support/officialPulumi.ts checks the archive, and downloads it if it is not there. Undefined if
+ * nothing is downloaded now.
  */
 function beginDownload() {
   const { archiveAddress, archivePath, pinnedPulumi, thisPlatform } = pulumiArchive;
@@ -88,36 +87,24 @@ function beginDownload() {
     return undefined;
   }
   const address = archiveAddress(pinnedPulumi, thisPlatform);
-  const state = { isEnded: false, onProgress: () => undefined };
-  let percent = 0;
-  const onProgress = (share) => {
-    if (Math.floor(share * 100) === percent) return;
-    percent = Math.floor(share * 100);
-    state.onProgress(share);
-  };
-  state.ended = pulumiArchive
-    .download(address, archivePath(address), { onProgress })
-    .catch(() => undefined)
-    .then(() => {
-      state.isEnded = true;
-    });
-  return state;
+  return pulumiArchive
+    .download(address, archivePath(address), { say: console.error })
+    .catch(() => undefined);
 }
 
-/** Returns the path of the Node that package-lock.json pins for this platform. Undefined if there is none. */
+/** The Node that package-lock.json pins for this platform, if any. */
 function packagedNode() {
   const packages = Object.entries(readPackages(join(nodeModules, ".package-lock.json")));
   const [path, entry] = packages.find(([, it]) => isNodeForHere(it)) ?? [];
   return path && join(root, path, entry.bin.node);
 }
 
-/** Whether a package is the Node for this platform. */
 function isNodeForHere({ bin, os, cpu }) {
   const matches = (value, here) => [value].flat().includes(here);
   return Boolean(bin?.node) && matches(os, process.platform) && matches(cpu, process.arch);
 }
 
-/** Returns the path of the Node that runs this file. Ends with an error if that Node is too old. */
+/** The Node that runs this file. Ends with an error if it is too old. */
 function currentNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   const [oldestMajor, oldestMinor] = oldestNode.split(".").map(Number);
@@ -131,21 +118,16 @@ function currentNode() {
 }
 
 /** Runs the tool, and ends as the tool ends. */
-function run(node, download) {
+function run(node) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
-    stdio: ["inherit", "inherit", "inherit", ...(download ? ["ipc"] : [])],
+    stdio: "inherit",
     env: { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) },
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
-  if (download) {
-    // Each message to the tool is the share that has arrived. The channel is closed when the download has ended.
-    download.onProgress = (share) => child.connected && child.send(share);
-    download.ended.then(() => child.connected && child.disconnect());
-  }
 
-  // A terminal sends Ctrl-C to the child, too. If this process passed the signal on, the child would get it twice,
-  // which makes many programs stop at once. Without a terminal, this process must pass the signal on.
+  // A terminal sends Ctrl-C to the child, too, and many programs stop at once if they get it twice. Without a
+  // terminal, this process must pass the signal on.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

@@ -1,16 +1,13 @@
-/**
- * Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. Also tests the arguments of
- * `npm start`.
- */
+/** Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { temporaryFolder } from "../provider/testing/temporaryFolder";
 import { runToolProcess } from "../tests/support/tool";
 import { root } from "./support/paths";
 
@@ -22,71 +19,65 @@ const copied = [
 ];
 
 let folder: string;
+let server: Server | undefined;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "compute-run-"));
+  folder = temporaryFolder();
   for (const file of copied) cpSync(join(root, file), join(folder, file));
   mkdirSync(join(folder, "bin"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
 
 /**
- * Runs `npm start` in the clone. `install` is the JavaScript that its npm runs, and `start` that of its tools/start.ts.
+ * Runs `npm start` in the clone. `install` is the JavaScript that its npm runs. Its tools/start.ts prints the names of the
+ * files that have been downloaded.
  */
-async function runStart(install: string, start: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function runStart(install: string, env: NodeJS.ProcessEnv): Promise<string> {
   const link = `require("node:fs").symlinkSync(${JSON.stringify(join(root, "node_modules"))}, "node_modules")`;
   writeFileSync(
     join(folder, "bin", "npm"),
     `#!${process.execPath}\n(async () => { ${install}; ${link}; })();\n`,
     { mode: 0o755 },
   );
-  const parentDownload = JSON.stringify(join(root, "tools", "support", "parentDownload"));
-  writeFileSync(
-    join(folder, "tools", "start.ts"),
-    `import { parentDownload } from ${parentDownload};\nvoid (async () => { ${start} })();\n`,
-  );
+  const list = `require("node:fs").globSync("*", { cwd: ${JSON.stringify(downloads())} })`;
+  writeFileSync(join(folder, "tools", "start.ts"), `console.log(${list}.join());\n`);
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [join(folder, "tools", "run.mjs"), "start"],
     { env: { PATH: join(folder, "bin"), HOME: folder, ...env } },
   );
-  return stdout;
+  return stdout.trim();
 }
 
-test("npm start downloads the Pulumi CLI while npm installs and the tool works. The tool is notified of the end", async () => {
+const downloads = () => join(folder, ".tools", "downloads");
+
+/** Starts a server with these answers, and returns its address. */
+async function serve(answer: RequestListener): Promise<string> {
+  server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("npm start downloads the Pulumi CLI while npm installs, and the tool starts when both have ended", async () => {
   const archive = Promise.withResolvers<ServerResponse>();
-  const server = createServer((request, response) => {
-    if (request.url === "/installing") {
-      void archive.promise.then(() => response.end());
-    } else if (request.url === "/working") {
-      void archive.promise.then((pending) => pending.end("end"));
-      response.end();
-    } else {
+  const url = await serve((request, response) => {
+    if (request.url !== "/installing") {
       response.writeHead(200, { "content-length": "startend".length });
       response.write("start");
-      archive.resolve(response);
+      return archive.resolve(response);
     }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const downloads = join(folder, ".tools", "downloads");
-  const list = `console.log(JSON.stringify(require("node:fs").readdirSync(${JSON.stringify(downloads)})));`;
-  try {
-    const printed = await runStart(
-      // npm ends only after the archive has been requested.
-      `await fetch("${url}/installing", { signal: AbortSignal.timeout(60_000) })`,
-      // The archive ends only after the tool has started.
-      `${list} await fetch("${url}/working"); await parentDownload(); ${list}`,
-      { COMPUTE_PULUMI_MIRROR: url },
-    );
-    const [working, ended] = printed.trim().split("\n");
-    expect(working).toMatch(/^\["pulumi-v[\d.]+-[\w-]+\.tar\.gz\.part"\]$/);
-    expect(ended).toBe(working?.replace(".part", ""));
-    const [file = ""] = JSON.parse(ended ?? "") as string[];
-    expect(readFileSync(join(downloads, file), "utf8")).toBe("startend");
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+    // npm ends only after the archive has been requested, and the archive only after npm.
+    void archive.promise.then((pending) => {
+      response.end();
+      setTimeout(() => pending.end("end"), 500);
+    });
+  });
+  const install = `await fetch("${url}/installing", { signal: AbortSignal.timeout(60_000) })`;
+  const file = await runStart(install, { COMPUTE_PULUMI_MIRROR: url });
+  expect(file).toMatch(/^pulumi-v[\d.]+-[\w-]+\.tar\.gz$/);
+  expect(readFileSync(join(downloads(), file), "utf8")).toBe("startend");
 });
 
 test.each<[string, () => NodeJS.ProcessEnv]>([
@@ -100,20 +91,12 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
   ["a proxy, which many versions of Node ignore", () => ({ https_proxy: "http://127.0.0.1:9" })],
 ])("with %s, nothing is downloaded beside the installation", async (_, prepare) => {
   let requests = 0;
-  const server = createServer((_, response) => {
+  const url = await serve((_, response) => {
     requests++;
     response.end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const start = `await parentDownload(); console.log("started");`;
-    const env = { COMPUTE_PULUMI_MIRROR: url, ...prepare() };
-    expect(await runStart("", start, env)).toBe("started\n");
-    expect(requests).toBe(0);
-  } finally {
-    server.close();
-  }
+  });
+  expect(await runStart("", { COMPUTE_PULUMI_MIRROR: url, ...prepare() })).toBe("");
+  expect(requests).toBe(0);
 });
 
 test.each([

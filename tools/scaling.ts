@@ -41,7 +41,7 @@ async function main(quick: boolean): Promise<void> {
   say(`wrote ${page}`);
 }
 
-/** Makes a row. Each cell shows the outcome with a sliding window, then "·", then the outcome with a fixed window. */
+/** Each cell shows the outcome with a sliding window, then "·", then that with a fixed one. */
 function rowOf(runners: number, shareConfigured: boolean, outcomes: readonly Outcome[]): string[] {
   const cell = (show: (outcome: Outcome) => string) => outcomes.map(show).join(" · ");
   const seconds = (value = NaN) => String(Math.round(value));

@@ -8,28 +8,23 @@
  *   --seed SEED --path PATH   prints one history in words. A broken promise prints its SEED and PATH
  */
 import { fork } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Found } from "../tests/simulation/search";
 import type { Batch } from "../tests/simulation/worker";
 import { bundle } from "./support/bundle";
-import { writeWhole } from "./support/files";
+import { writeWhole, temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
-/** The number of histories that one process plays from one seed. */
 const batchSize = 1000;
-/** A process ends after this many batches, because Node keeps every AbortSignal of a killed plugin in memory. */
+/** Node keeps every AbortSignal of a killed plugin in memory, so a process ends after this many. */
 const batchesPerProcess = 10;
 
-/**
- * Plays batches on all cores, with the seeds from `from` on. Begins no further batch once a promise is broken, or once
- * `isEnough` accepts the number of histories in the batches that have begun.
- */
+/** Plays batches on all cores, until a promise is broken, or `isEnough` accepts the number of histories begun. */
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
-  const folder = mkdtempSync(join(tmpdir(), "compute-simulation-"));
-  // With a bundle, a history takes a fifth less time.
+  using temporary = temporaryFolder();
+  const folder = temporary.path;
   const script = join(folder, "worker.js");
   const { files } = await bundle("tests/simulation/worker.ts", script);
   for (const { path, text } of files) writeWhole(path, text);
@@ -44,12 +39,9 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
         child.send({ seed: from + begun++, histories: batchSize } satisfies Batch);
       };
       child.on("message", (found: Found) => {
-        const { histories, runs, instances, named, broken } = found;
-        sum.histories += histories;
-        sum.runs += runs;
-        sum.instances += instances;
-        sum.named += named;
-        if (broken) sum.broken ??= broken;
+        for (const what of ["histories", "runs", "instances", "named"] as const)
+          sum[what] += found[what];
+        if (found.broken) sum.broken ??= found.broken;
         if (sum.histories % 20_000 === 0) say(`  ${sum.histories} histories`);
         next();
       });
@@ -64,18 +56,14 @@ async function searchAll(from: number, isEnough: (begun: number) => boolean): Pr
   const useCore = async () => {
     while (!isOver()) await runProcess();
   };
-  try {
-    await Promise.all(Array.from({ length: availableParallelism() }, useCore));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await Promise.all(Array.from({ length: availableParallelism() }, useCore));
   return sum;
 }
 
-/** Loads the code that plays a history, only when needed: it takes longer than the rest of the start. */
+/** Loaded only when needed: it takes longer than the rest of the start. */
 const loadPlayer = () => import("../tests/simulation/search.js");
 
-/** Plays the history at this path again, and prints it. @throws {ToolError} if it breaks a promise */
+/** @throws {ToolError} if the history at this path breaks a promise */
 async function playAgain(seed: number, path: string): Promise<void> {
   const { search, tell } = await loadPlayer();
   const { broken } = await search(seed, batchSize, path);

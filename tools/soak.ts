@@ -1,8 +1,7 @@
 /**
  * `npm run soak -- [MINUTES]`: creates, refreshes and destroys instances in waves with the built plugin, for ten
- * minutes by default, then rests for half a minute. It prints the memory and the open files of the plugin, and at the
- * end whether the plugin leaks any. Open files, sockets included, are counted on Linux only. It needs `ps`, which
- * Windows does not have.
+ * minutes by default. It prints the plugin's memory and open files (on Linux only), and at the end whether it leaks
+ * any. It needs `ps`.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -15,21 +14,16 @@ import { runTool, say, ToolError } from "./support/main";
 const destroyPath = "/v2/instances/{id}";
 const waveSize = 40;
 const sampleEveryMs = 3000;
-/** The number of samples for each printed line. The smallest of them is about the memory after a garbage collection. */
+/** The smallest of these is about the memory after a garbage collection. */
 const samplesPerLine = 10;
-/** The rest at the end. It is longer than the plugin keeps an unused connection. */
+/** Longer than the plugin keeps an unused connection. */
 const restMs = 30_000;
 
-/** The share by which memory may grow from the second third of the lines to the last third. */
+/** How much more memory the last third of the lines may have than the second. */
 const maxGrowth = 0.1;
-/**
- * How many files the plugin may keep open after the first create: the ledger, and the connection to the engine's log.
- */
+/** The ledger, and the connection to the engine's log. */
 const maxKeptOpen = 5;
-/**
- * How many files the plugin may have open: for each instance, one connection that is kept and one for its POST, which
- * never shares a connection, so that no instance is created twice (G2), and some files that are not sockets.
- */
+/** For each instance, one kept connection and one for its POST, which never shares one (G2); and some files. */
 const maxOpen = 2 * waveSize + 50;
 
 async function main(minutes: string): Promise<void> {
@@ -71,10 +65,9 @@ async function main(minutes: string): Promise<void> {
   const openLast = openFiles(plugin);
   say(`Instances created ${created}, POSTs ${posts}, left at the service ${remaining}`);
   say(`Open files before ${openFirst}, after ${openLast}`);
-  const failures =
-    remaining === 0 && posts === created
-      ? []
-      : ["the service counted other instances or POSTs than the waves made"];
+  const failures: string[] = [];
+  if (remaining > 0 || posts !== created)
+    failures.push("the service counted other instances or POSTs than the waves made");
   if (openLast > openFirst + maxKeptOpen) failures.push("files stay open at rest");
   if (lines.some(({ open }) => open > maxOpen)) failures.push("open files pile up");
   if (lines.length < 6)
@@ -88,7 +81,7 @@ async function main(minutes: string): Promise<void> {
   say("FLAT: no leak of memory or open files.");
 }
 
-/** Creates, reads, diffs and deletes `waveSize` instances, all at the same time. Returns their number. */
+/** Creates, reads, diffs and deletes `waveSize` instances at once. Returns their number. */
 async function wave({ client }: Plugin): Promise<number> {
   const ids = new Set<string>();
   const each = async (name: string) => {
@@ -109,12 +102,12 @@ async function wave({ client }: Plugin): Promise<number> {
   return waveSize;
 }
 
-/** Returns how many files the plugin has open, or 0 on systems that do not show it. */
+/** Returns 0 on systems that do not show it. */
 function openFiles({ pid }: Plugin): number {
   return process.platform === "linux" ? readdirSync(`/proc/${String(pid)}/fd`).length : 0;
 }
 
-/** Returns the share by which the last third of a series is larger than the third before it. */
+/** Returns the share by which the last third is larger than the third before it. */
 function growth(series: readonly number[]): number {
   const third = Math.floor(series.length / 3);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

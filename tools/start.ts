@@ -9,16 +9,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
+import { stopSignal } from "../emulator/cli";
 import metadata from "../metadata.json";
 import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
 import { ownPulumi } from "./support/ownPulumi";
-import { parentDownload } from "./support/parentDownload";
 import { root, toolsDir } from "./support/paths";
 import { ensureToolchain, type Toolchain } from "./toolchain";
 
 const commands = {
-  // `pulumi stack output` follows, which also prints unchanged outputs.
+  // `pulumi stack output` follows.
   up: ["up", "--yes", "--skip-preview", "--suppress-outputs"],
   preview: ["preview"],
   refresh: ["refresh", "--yes", "--skip-preview"],
@@ -32,7 +32,7 @@ type Command = keyof typeof commands;
 const watchFlag = "--watch";
 
 const example = join(root, "examples", "instance");
-/** The folder that holds the stack, the emulator's database and the emulator's port. */
+/** Holds the stack, and the emulator's database and port. */
 const demo = join(toolsDir, "demo");
 const token = "sk_test_demo";
 const provisioningSeconds = [3, 7] as const;
@@ -42,7 +42,7 @@ async function main(args: readonly string[]): Promise<void> {
   refuseFlags(given, rest);
   const name = oneOf("command", Object.keys(commands) as Command[], given);
   const [toolchain] = await Promise.all([
-    ensureToolchain({ languages: ["nodejs"], begun: parentDownload() }),
+    ensureToolchain({ languages: ["nodejs"] }),
     ensureBuilt(),
     ensureSdkBuilt(),
   ]);
@@ -65,7 +65,7 @@ async function main(args: readonly string[]): Promise<void> {
   );
   if (args.includes(watchFlag)) {
     say(`\nThe emulator and its page stay at ${emulator.origin} until Ctrl-C.`);
-    await interruption();
+    await stopSignal();
   }
 }
 
@@ -82,24 +82,15 @@ function refuseFlags(given: string, rest: readonly string[]): void {
   );
 }
 
-/** Resolves at the first signal that asks this process to stop. */
-function interruption(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
-  return promise;
-}
-
-/** What this script uses of an emulator, which may run in another process. */
+/** An emulator, perhaps of another process. */
 interface Service extends AsyncDisposable {
-  /** The address without a path. */
   origin: string;
-  /** The address for `compute:baseUrl`. */
   url: string;
 }
 
 /**
- * Starts the emulator on the port of the last run, because the stack's state names the address of its instances. If an
- * `npm start -- --watch` still runs there, returns its emulator, which goes on after this run.
+ * Starts the emulator on the port of the last run, because the state has its address. If an `npm start -- --watch`
+ * runs there, returns its emulator.
  */
 async function findOrStartEmulator(): Promise<Service> {
   const portFile = join(demo, "port");
@@ -147,8 +138,8 @@ async function pulumi(
   const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });
   child.on("error", reject);
   child.on("close", (code) => resolve(code ?? 1));
-  // Pulumi handles Ctrl-C, and the emulator must run until Pulumi has ended. A terminal sends the
-  // signal to both processes. Without a terminal, this process passes the signal on.
+  // Pulumi handles Ctrl-C, and the emulator must outlive it. A terminal sends the signal to both processes; without
+  // one, this process passes it on.
   const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   return promise.finally(() => {
@@ -156,7 +147,6 @@ async function pulumi(
   });
 }
 
-/** Returns the text that follows a successful command. */
 function whatNext(name: Command): string {
   if (name === "destroy") {
     return `

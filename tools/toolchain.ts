@@ -25,28 +25,23 @@ import { pinnedPulumi } from "./support/pulumiArchive.cjs";
 import { ensurePulumi, type PulumiCli } from "./support/pulumiCli";
 
 export interface ToolchainOptions {
-  /** The languages of the programs that will run. The default is all. */
+  /** Of the programs that will run. The default is all. */
   languages?: readonly Language[];
-  /** Uses the oldest Pulumi CLI that the provider supports, which is built here, instead of an installed one. */
+  /** Uses the oldest supported Pulumi CLI, which is built here. */
   oldest?: boolean;
-  /** A download of the official archive that has begun. Resolves at its end, even if it failed. Never rejects. */
-  begun?: Promise<void>;
-  /** Prints a line, such as the one that names the Pulumi CLI in use. */
+  /** Prints a line. */
   say?: (line: string) => void;
 }
 
 export interface Toolchain {
-  /** The absolute path of the Pulumi CLI. */
   pulumi: string;
-  /** The version of the Pulumi CLI, such as "3.258.0". */
   version: string;
-  /** The folders of Node, the Pulumi CLI and its language hosts, in the order for PATH. */
+  /** Node, the Pulumi CLI and its language hosts, in the order for PATH. */
   binDirs: readonly string[];
-  /** The environment of this process with that PATH, and with `extra`. */
+  /** With that PATH, and with `extra`. */
   env(extra?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
 }
 
-/** Finds, downloads or builds the Pulumi CLI and the language hosts. */
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
   const report = options.say ?? say;
   const languages = options.languages ?? (Object.keys(hosts) as Language[]);
@@ -55,18 +50,18 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
-    // A Pulumi CLI that was built here uses only the hosts that were built here.
+    // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
     if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureHost(language);
     if (options.oldest === true) for (const file of filesOf(host)) linkBeside(pulumi, file);
   }
-  // The hosts in the folder of the Pulumi CLI come first. The hosts that were built here only replace missing ones.
+  // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
 }
 
 async function findOrMakePulumi(
-  { oldest = false, begun = Promise.resolve() }: ToolchainOptions,
+  { oldest = false }: ToolchainOptions,
   report: (line: string) => void,
 ): Promise<PulumiCli> {
   const build = async (module: keyof typeof engineVersions) => ({
@@ -77,30 +72,29 @@ async function findOrMakePulumi(
   return ensurePulumi(
     {
       isBuilt: () => isGoToolBuilt("engine"),
-      download: () => ensureOfficialPulumi(pinnedPulumi, { say: report, begun }),
+      download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
       build: () => build("engine"),
     },
     report,
   );
 }
 
-/** Links a host into the folder of the Pulumi CLI, which warns about hosts in other folders. */
+/** The Pulumi CLI warns about hosts in other folders. */
 function linkBeside(pulumi: string, host: string): void {
   const link = join(dirname(pulumi), host);
   const temporary = `${link}.${process.pid}`;
   linkSync(join(toolsBin, host), temporary);
   renameSync(temporary, link);
-  // If `link` exists already as a link to the same file, the rename does nothing, and `temporary` is still there.
+  // If both are links to the same file, the rename does nothing.
   rmSync(temporary, { force: true });
 }
 
-/** Whether a language host is beside the Pulumi CLI or on PATH. */
 function isInstalled(name: string, pulumi: string): boolean {
   const candidates = [pulumi, realpathSync(pulumi)].map((path) => join(dirname(path), name + exe));
   return candidates.some((path) => existsSync(path)) || onPath(name) !== undefined;
 }
 
-/** Returns the path as messages show it: relative if it is in this repository. */
+/** For messages: relative if it is in this repository. */
 function describe(path: string): string {
   const fromRoot = relative(root, path);
   return fromRoot.startsWith("..") ? path : fromRoot;

@@ -1,17 +1,13 @@
-/**
- * Measures whole runs of the engine with YAML programs, and compares them with providers that answer at once and have
- * no service to call.
- */
+/** Measures whole runs of the engine with YAML, beside providers that answer at once without a service. */
 import { dirname } from "node:path";
 import { figure, seconds, takeTurns, type Figure } from "../figure";
 import { noCheckpoints, yamlProject } from "../project";
-import { startService } from "../service";
+import { startService, type EmulatorProcess } from "../service";
 import type { Tools } from "../tools";
 
 const goPeer = "a Go provider that answers at once";
 const stockPeer = "a stock provider that answers at once";
 
-/** Measures one instance, and many at once. */
 export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
   return [
     ...(await oneInstance(tools, quick ? 1 : 9)),
@@ -21,23 +17,20 @@ export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
 
 async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   await using service = await startService();
-  const measure = async (pluginFolder: string, isOurs: boolean) => {
-    using project = await yamlProject(tools, {
-      ...{ count: 1, pluginFolder },
-      ...(isOurs && { service }),
-    });
-    // bench/parts/waiting.ts measures the wait for instances.
-    if (isOurs) await project.run("config", "set", "compute:pollIntervalSeconds", "0.01");
+  const measure = async (pluginFolder: string, service?: EmulatorProcess) => {
+    using project = await yamlProject(tools, { count: 1, pluginFolder, service });
+    // waiting.ts measures the wait.
+    if (service) await project.run("config", "set", "compute:pollIntervalSeconds", "0.01");
     return {
       preview: await seconds(() => project.run("preview")),
       up: await seconds(() => project.run("up", "--yes", "--skip-preview")),
     };
   };
   const samples = await takeTurns(runs, {
-    ours: () => measure(tools.ours.folder, true),
-    single: () => measure(dirname(tools.single.executable), true),
-    go: () => measure(tools.go.folder, false),
-    stock: () => measure(tools.stock.folder, false),
+    ours: () => measure(tools.ours.folder, service),
+    single: () => measure(dirname(tools.single.executable), service),
+    go: () => measure(tools.go.folder),
+    stock: () => measure(tools.stock.folder),
   });
   return (["preview", "up"] as const).flatMap((command) => {
     const what = `pulumi ${command} of one instance in YAML`;
@@ -55,20 +48,23 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   });
 }
 
-/** Measures the runs with and without snapshots, since the engine's snapshots take most of the time. */
+/** With and without the engine's snapshots, which take most of the time. */
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
+  const measure = async (
+    pluginFolder: string,
+    env: NodeJS.ProcessEnv,
+    service?: EmulatorProcess,
+  ) => {
+    using project = await yamlProject(tools, { count, pluginFolder, env, service });
+    if (service) await project.run("config", "set", "compute:pollIntervalSeconds", "0.05");
+    return await seconds(() => project.run(...up));
+  };
   const measureOurs = async (env: NodeJS.ProcessEnv) => {
     await using service = await startService();
-    const pluginFolder = tools.ours.folder;
-    using project = await yamlProject(tools, { count, pluginFolder, service });
-    await project.run("config", "set", "compute:pollIntervalSeconds", "0.05");
-    return await seconds(() => project.runWith(env, ...up));
+    return await measure(tools.ours.folder, env, service);
   };
-  const measurePeer = async (env: NodeJS.ProcessEnv) => {
-    using project = await yamlProject(tools, { count, pluginFolder: tools.go.folder });
-    return await seconds(() => project.runWith(env, ...up));
-  };
+  const measurePeer = (env: NodeJS.ProcessEnv) => measure(tools.go.folder, env);
   const samples = await takeTurns(
     runs,
     {

@@ -1,7 +1,6 @@
 /**
- * Measures whole runs of the engine, and compares them with a dynamic provider and with Terraform. The first run creates all
- * instances, and a preview then reads them back. The number of instances is small enough for the peers to stay below the
- * service's rate limit.
+ * Measures an `up` and a preview with a refresh, beside a dynamic provider and Terraform. The instances are so few
+ * that the peers stay below the service's rate limit.
  */
 import { say } from "../../tools/support/main";
 import { figure, seconds, takeTurns, type Figure, type Unit } from "../figure";

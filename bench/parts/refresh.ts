@@ -1,11 +1,11 @@
-/** Counts the list requests of a refresh, which reads all instances at once, over gRPC. */
+/** Counts the list requests of a refresh, over gRPC. */
 import { pageLimit } from "../../provider/api/serviceConstants";
 import { figure, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
 import { requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
 
-/** Measures refreshes of hundreds of instances. The least possible number of requests is one for each page. */
+/** The least possible number of requests is one for each page. */
 export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const size of quick ? [300] : [300, 1000]) {
@@ -23,7 +23,7 @@ export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
   return figures;
 }
 
-/** Returns the number of list requests of each run. In each run, a new plugin reads instances that another created. */
+/** Returns the count of each run, in which a new plugin reads what another created. */
 async function listRequests(tools: Tools, size: number, runs: number): Promise<number[]> {
   await using service = await startService();
   await using creator = await startPlugin(tools.ours.executable);

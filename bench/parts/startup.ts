@@ -9,7 +9,6 @@ const goPeer = "a Go provider on pulumi-go-provider";
 const stockPeer = "the server of @pulumi/pulumi/provider";
 const single = "the single executable";
 
-/** Measures starts of our plugin and of the peers in turn. */
 export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
   const samples = await takeTurns(quick ? 3 : 21, {
     ours: () => start(tools.ours),
@@ -41,14 +40,13 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
   ];
 }
 
-/** Starts a plugin, and calls Check once. */
 async function start({ executable }: { executable: string }) {
   await using plugin = await startPlugin(executable);
   await plugin.client.check({ urn: urnOf("web"), news: inputsOf("web") });
   return { answerMs: plugin.answerMs, memoryMB: plugin.memoryMB() };
 }
 
-/** Compares the sizes of the archive that a person downloads, and of the installed executable. */
+/** Compares the archive that a person downloads, and the installed executable. */
 function sizes({ single: ours, go }: Tools): Figure[] {
   const goExecutable = readFileSync(go.executable);
   return [

@@ -1,23 +1,20 @@
-/** Measures creates over gRPC, with the wait for the instances, which become ready after 9 to 11 s. */
+/** Measures creates over gRPC, whose instances become ready after 9 to 11 s. */
 import { documentedRequestsPerMinute, pageLimit } from "../../provider/api/serviceConstants";
 import { figure, median, takeTurns, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
 import { noLimit, requestCounts, startService } from "../service";
 import type { Tools } from "../tools";
 
-/** What one run of creates has measured. */
 interface Wait {
-  /** The time from the first call of Create to the last answer. */
+  /** From the first call of Create to the last answer. */
   wallSeconds: number;
-  /** The time from the first call until the last instance was ready at the service. No provider can be quicker. */
+  /** From the first call until the last instance was ready at the service. No provider can be quicker. */
   limitSeconds: number;
-  /** The number of list requests. */
   listings: number;
-  /** The median time from the moment an instance was ready at the service to the answer of its create. */
+  /** The median, from the moment an instance was ready to the answer of its create. */
   latenessMs: number;
 }
 
-/** Creates `size` instances at once, and waits for all of them. */
 async function createAndWait(
   tools: Tools,
   size: number,
@@ -52,7 +49,6 @@ async function createAndWait(
   };
 }
 
-/** Measures many creates at once, without a rate limit. */
 export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
   const sizes = quick ? [1, 100] : [1, 10, 100, 300, 1000];
   const provisioningSeconds = quick ? "4-6" : "9-11";
@@ -66,8 +62,8 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
 }
 
 /**
- * Measures more requests than the service allows in a minute, so that the last POSTs are sent in the next minute. The
- * earlier instances become ACTIVE during that time, and their creates must end soon. Takes 75 s, even with `--quick`.
+ * More requests than the service allows in a minute, so that the last POSTs are sent in the next one. The creates of
+ * ACTIVE instances must end soon nevertheless. Takes 75 s, even with `--quick`.
  */
 export async function limit(tools: Tools): Promise<Figure[]> {
   const size = 1000;

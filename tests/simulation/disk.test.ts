@@ -27,7 +27,7 @@ const operation = fc.record({
 });
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-/** A process that uses a disk. The result of each operation is its return value, or the code of its error. */
+/** The result of each operation is its return value, or the code of its error. */
 class Process {
   readonly #locks: Lock[] = [];
 
@@ -62,7 +62,7 @@ class Process {
     }
   }
 
-  /** The size of a folder depends on the file system, so it is left out. */
+  /** The size of a folder is the file system's own. */
   #stat(path: string): unknown {
     const { size, mtimeMs = 0 } = this.disk.stat(path) ?? {};
     try {

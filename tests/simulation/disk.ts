@@ -1,6 +1,6 @@
 /**
- * A machine's disk in memory, for any number of processes. Each process may be killed at any step. A power cut loses
- * what was not synced. It never loses folders, because a file system that syncs a file keeps its folders.
+ * A machine's disk in memory. A power cut loses what was not synced, but never folders: a file system that syncs a
+ * file keeps its folders.
  */
 import { basename, dirname } from "node:path";
 import type { Disk, Lock } from "../../provider/ledger/disk";
@@ -8,19 +8,18 @@ import type { Disk, Lock } from "../../provider/ledger/disk";
 /** How a simulation interferes with the operations of a process. */
 export interface Hooks {
   /**
-   * Called before each operation that changes the disk. If it throws an error with a `code`, such as ENOSPC, the
-   * operation fails. Any other error kills the process.
+   * Called before each change. An error with a `code`, such as ENOSPC, fails the operation; any other kills the
+   * process.
    */
   step(what: string, path: string): void;
   /** Schedules the end of a sync. */
   later(run: () => void): void;
-  /** Returns which part of the string is written if `step` throws at an append, from 0 to 1. Default: nothing. */
+  /** How much of the string is written if `step` throws at an append, from 0 to 1. Default: nothing. */
   partial?(): number;
 }
 
-/** The disk as one process uses it. */
 export interface ProcessDisk extends Disk {
-  /** Kills the process: its locks are released, and nothing that it still does changes the disk. */
+  /** Releases the locks. Nothing that the process still does changes the disk. */
   kill(): void;
 }
 
@@ -35,15 +34,14 @@ interface Inode {
 type Names = Map<string, Inode>;
 
 interface Folder {
-  /** The files by their names. */
   names: Names;
-  /** The files that survive a power cut: those of the latest sync that has ended. */
+  /**
+   * The files that survive a power cut, and the number of the sync that kept them. Syncs are numbered as they begin.
+   */
   synced: Names;
-  /** The number of that sync. Syncs are numbered as they begin. */
   sync: number;
 }
 
-/** The disk of one machine. */
 export class MemoryDisk {
   #folders = new Map<string, Folder>();
   readonly #processes = new Set<ProcessDisk>();
@@ -51,7 +49,6 @@ export class MemoryDisk {
 
   constructor(private readonly clock: { date(): Date }) {}
 
-  /** Returns the disk for one process. */
   processDisk(hooks: Hooks): ProcessDisk {
     const locks = new Set<Lock>();
     let isDead = false;
@@ -126,7 +123,6 @@ export class MemoryDisk {
         try {
           step("append", path);
         } catch (error) {
-          // If the process was dead already, it appends nothing.
           if (!wasDead) add(inode, bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
           throw error;
         }
@@ -142,7 +138,7 @@ export class MemoryDisk {
           step("remove", path);
           this.#folders.get(dirname(path))?.names.delete(basename(path));
         } catch {
-          // The remove of the system disk ignores errors, too.
+          // The system disk ignores this, too.
         }
       },
       lock: (path, { make }) => {
@@ -243,20 +239,15 @@ export class MemoryDisk {
   }
 }
 
-/** Returns an error as a file system reports it. */
 function systemError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code });
 }
 
-/** Whether the error is one of the file system. */
 function isSystemError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
 }
 
-/**
- * Appends in place if the buffer is large enough, and otherwise in a new buffer of twice the size. This keeps many
- * small appends cheap.
- */
+/** Appends. Doubles the buffer when it is full, which keeps many small appends cheap. */
 function appended(bytes: Buffer, more: Buffer): Buffer {
   const size = bytes.length + more.length;
   let buffer = bytes.buffer;

@@ -7,15 +7,13 @@ import { Simulation, destroyPath, program } from "./simulation";
 import type { Calls } from "./engine";
 
 const halfAnHourSeconds = 1800;
-/** The inputs of each instance, by resource name. */
 const instanceInputs = program(40);
 /**
- * How much memory each instance may keep: its id and its ledger record stay, so that no instance is lost (G1) or
- * created twice (G2). The simulated disk is in memory as well.
+ * Each instance keeps its id and its ledger record, so that none is lost (G1) or created twice (G2). The disk is in
+ * memory, too.
  */
 const maxBytesEach = 10_000;
 
-/** What a Create has returned, and what it was called with. */
 interface Created {
   urn: string;
   id: string;
@@ -23,7 +21,7 @@ interface Created {
   outputs: PropertyMap;
 }
 
-/** Creates all instances of the program at once, then reads all of them, then deletes all of them. */
+/** Creates all instances at once, then reads all, then deletes all. */
 async function wave({ stack }: Simulation, calls: Calls, index: number): Promise<void> {
   const created = await Promise.all(
     Object.entries(instanceInputs).map(async ([name, news]): Promise<Created> => {
@@ -58,7 +56,7 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   });
   const heaps: number[] = [];
   while (simulation.seconds < halfAnHourSeconds) {
-    await simulation.runUntilEnd(wave(simulation, calls, heaps.length));
+    await simulation.timeline.untilEnd(wave(simulation, calls, heaps.length));
     expect(simulation.ids).toEqual([]);
     simulation.service.control.forgetRequests();
     heaps.push(heapAfterCollection());
@@ -68,7 +66,7 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   const waves = heaps.length;
   const size = Object.keys(instanceInputs).length;
   const third = Math.floor(waves / 3);
-  // Compares the last two thirds. Their minimum ignores what the runtime keeps only for a while.
+  // Compares the last two thirds. A minimum leaves out what the runtime keeps only for a while.
   const grown = Math.min(...heaps.slice(-third)) - Math.min(...heaps.slice(-2 * third, -third));
   const bytesEach = Math.round(grown / third / size);
   reportFigures("half an hour of virtual time", {

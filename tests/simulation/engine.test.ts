@@ -1,99 +1,63 @@
 /**
- * Tests that the model of the engine (engine.ts) makes the calls of the real engine, which are recorded in
- * tests/engine/recordedCalls.json. Of the calls about the provider resource, only Configure and Cancel are
- * compared. Time and disk are virtual, so that no result depends on how busy the machine is.
+ * Tests that the model (engine.ts) makes the calls of the real engine, which are recorded in
+ * tests/engine/recordedCalls.json. Of the calls about the provider resource, only Configure and Cancel are compared.
  */
-import { randomBytes, randomUUID } from "node:crypto";
 import { expect, test } from "@jest/globals";
-import { Secret, propertyMap, type PropertyMap } from "../../provider/propertyValue";
-import { createProvider } from "../../provider/provider";
-import { FakeService, ready } from "../../provider/testing/fakeService";
-import { VirtualClock } from "../../provider/testing/virtualClock";
-import { Redactor } from "../../provider/redaction";
+import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import { callsOf, sessionsOf } from "../engine/support/recordedCalls/sessions";
 import realCalls from "../engine/recordedCalls.json";
-import { MemoryDisk } from "./disk";
-import { Engine, Stack, type Program } from "./engine";
-import { home } from "./machine";
+import type { Engine, Program } from "./engine";
 import { recorded } from "./recordCalls";
+import { Simulation } from "./simulation";
 
 const inputs = (more: Record<string, string> = {}): PropertyMap =>
   propertyMap({ flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main", ...more });
 const web: Program = { web: inputs() };
 const changed: Program = { web: inputs({ flavorId: "standard-4" }) };
 
-/** A stack, and the log of every call that its engines make. */
+/** A simulation, and the calls of its engines. */
 class RecordedRuns {
-  readonly #settings: Record<string, string>;
-  readonly service = new FakeService();
+  readonly simulation;
   readonly log: LogLine[] = [];
-  readonly #stack = new Stack("dev");
-  readonly #clock = new VirtualClock();
-  readonly #disk = new MemoryDisk(this.#clock);
   /** How many lines of the log have been compared. */
   #compared = 0;
   #processes = 0;
 
-  constructor(settings: Record<string, string> = {}) {
-    this.#settings = settings;
+  constructor(
+    readonly settings: Record<string, string> = {},
+    provisioningSeconds = 0,
+  ) {
+    this.simulation = new Simulation({ provisioningSeconds });
   }
 
-  /** Returns a new engine, with a new process of the plugin. */
   engine(): Engine {
-    const ignore = () => undefined;
-    const clock = this.#clock;
-    const disk = this.#disk.processDisk({
-      step: ignore,
-      later: (run) => void clock.sleep(1).then(run),
-    });
-    const provider = createProvider({
-      messages: { status: ignore, info: ignore, warning: ignore, debug: ignore },
-      ...{ redactor: new Redactor(), clock, disk, env: { PULUMI_HOME: home } },
-      createApi: () => this.service,
-    });
-    const args = propertyMap({
-      ...{ baseUrl: "https://compute.example/v2", apiToken: new Secret("sk_test_acme_1234567") },
-      ...this.#settings,
-    });
-    this.service.posts.push(...Array.from({ length: 3 }, () => ready));
-    return new Engine(this.#stack, recorded(provider, ++this.#processes, this.log), args, {
-      pause: () => clock.sleep(1),
-      saves: () => true,
-      randomSeed: () => randomBytes(32),
-      newScope: randomUUID,
-    });
+    return this.simulation.begin(this.settings, undefined, (calls) =>
+      recorded(calls, ++this.#processes, this.log),
+    ).engine;
   }
 
-  /** Runs an operation of a new engine to its end. */
   async run(operation: (engine: Engine) => Promise<void>): Promise<void> {
-    await this.runUntilEnd(operation(this.engine()));
+    await this.simulation.timeline.untilEnd(operation(this.engine()));
   }
 
-  /** Lets virtual time pass until the operation has ended. */
-  async runUntilEnd(operation: Promise<void>): Promise<void> {
-    let isOver = false;
-    const onEnd = () => void (isOver = true);
-    operation.then(onEnd, onEnd);
-    while (!isOver) await this.#clock.advance(100);
-    return operation;
+  /** Begins an `up`, and lets time pass until its wait has fetched six more listings. */
+  async beginUp(engine: Engine): Promise<{ up: Promise<void> }> {
+    const up = engine.up(web);
+    const before = this.simulation.servedListRequests;
+    await this.simulation.until(() => this.simulation.servedListRequests >= before + 6);
+    return { up };
   }
 
-  /** Lets virtual time pass until the wait has fetched six more listings. */
-  async waitForListings(): Promise<void> {
-    const before = this.service.count("list");
-    while (this.service.count("list") < before + 6) await this.#clock.advance(100);
-  }
-
-  /** Creates one instance. Its calls are not compared. */
+  /** Its calls are not compared. */
   async createWeb(): Promise<void> {
     await this.run((engine) => engine.up(web));
     this.#compared = this.log.length;
   }
 
   /**
-   * Expects the calls since the last comparison to be those of the real engine in this operation. With `firstOnly`,
-   * only those of its first session.
+   * Expects the calls since the last comparison to be those of the real engine in this operation, or in its first
+   * session.
    */
   expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
     const before = this.log.slice(0, this.#compared);
@@ -143,7 +107,7 @@ test("up of an existing, a new and a removed resource", async () => {
 
 test("`pulumi import`, previewed and executed", async () => {
   const recording = new RecordedRuns();
-  const { id } = recording.service.has("i-there", { name: "web-main" });
+  const { id } = recording.simulation.service.control.insert({ name: "web-main", tenant: "acme" });
   await recording.run((engine) => engine.import("web", id, { preview: true }));
   recording.expectCalls("import --preview-only");
   await recording.run((engine) => engine.import("web", id, { preview: true }));
@@ -161,29 +125,21 @@ test("a destroy that the provider refuses", async () => {
 });
 
 test("Ctrl-C during the wait, and the up that continues it", async () => {
-  const recording = new RecordedRuns();
-  const first = recording.engine();
-  // The POST is accepted, and its instance stays PROVISIONING.
-  recording.service.posts.length = 0;
-  await cancelDuringWait(recording, first);
+  const recording = new RecordedRuns({}, Infinity);
+  const cancelDuringWait = async () => {
+    const engine = recording.engine();
+    const { up } = await recording.beginUp(engine);
+    engine.cancel();
+    await recording.simulation.timeline.untilEnd(up);
+  };
+  await cancelDuringWait();
   recording.expectCalls("up, Ctrl-C during the wait");
-  await cancelDuringWait(recording, recording.engine());
+  await cancelDuringWait();
   recording.expectCalls("up of an unfinished instance, Ctrl-C during the wait", true);
 });
 
 test("up of an engine that is killed during the wait", async () => {
-  const recording = new RecordedRuns();
-  const killed = recording.engine();
-  recording.service.posts.length = 0;
-  void killed.up(web);
-  await recording.waitForListings();
+  const recording = new RecordedRuns({}, Infinity);
+  await recording.beginUp(recording.engine());
   recording.expectCalls("up, engine killed during the wait");
 });
-
-/** Begins an `up`, and presses Ctrl-C once it waits for the instance. */
-async function cancelDuringWait(recording: RecordedRuns, engine: Engine): Promise<void> {
-  const up = engine.up(web);
-  await recording.waitForListings();
-  engine.cancel();
-  await recording.runUntilEnd(up);
-}

@@ -1,13 +1,9 @@
-/**
- * A model of the Pulumi engine as a provider sees it: which calls an operation makes, in which order, and what the
- * stack's state contains afterwards. engine.test.ts compares its calls with recorded calls of the real engine.
- */
+/** A model of the Pulumi engine as a provider sees it: its calls, and the state of the stack after them. */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
 import { instanceToken } from "../../provider/pulumiNames";
 
-/** A resource in the state of a stack. */
 export interface Held {
   name: string;
   urn: string;
@@ -20,7 +16,6 @@ export interface Held {
   old: boolean;
 }
 
-/** The provider methods that the model calls. */
 export type Calls = Pick<
   Provider,
   "configure" | "check" | "diff" | "create" | "update" | "read" | "delete" | "cancel"
@@ -29,10 +24,9 @@ export type Calls = Pick<
 /** A program: the inputs of its resources, by name. */
 export type Program = Readonly<Record<string, PropertyMap>>;
 
-/** The state of a stack as it was last saved. */
 export class Stack {
   resources: readonly Held[] = [];
-  /** The id of the provider resource, which a session has as its scope. Undefined if the state has none. */
+  /** The id of the provider resource, which is a session's scope. Undefined if the state has none. */
   scope: string | undefined;
 
   constructor(readonly name: string) {}
@@ -44,22 +38,17 @@ export class Stack {
     this.resources = resources;
     this.scope = scope;
   }
-  /** The ids of all resources in the state. */
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
   }
 }
 
-/** What an engine needs in addition to the plugin. */
 export interface EngineContext {
-  /** Awaited before and after calls and before saves. Never resolves after the engine has been killed. */
+  /** Awaited around calls and before saves. Never resolves once the engine was killed. */
   pause(): Promise<void>;
-  /**
-   * Whether a save at this time reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does.
-   */
+  /** Whether a save now reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does. */
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
-  /** Returns the id of a new provider resource. */
   newScope(): string;
 }
 
@@ -67,9 +56,9 @@ type SaveTime = "during the run" | "at the end";
 
 export interface UpOptions {
   preview?: boolean;
-  /** The names of resources to replace, as by `--replace`. */
+  /** The resources to replace, by name. */
   replace?: readonly string[];
-  /** The timeout of every call, as by `customTimeouts`. */
+  /** As by `customTimeouts`. */
   timeoutSeconds?: number;
 }
 
@@ -83,13 +72,12 @@ export class Engine {
   readonly #ctx: EngineContext;
   /** The steps done so far, such as "create web". */
   readonly did: string[] = [];
-  /** The failed steps, by resource name. */
   readonly failed: { name: string; error: Error }[] = [];
   /** The ids that this run has begun to replace. */
   readonly replacing = new Set<string>();
-  /** Whether Ctrl-C was pressed. Then no further step begins. */
+  /** Set by Ctrl-C. Then no further step begins. */
   canceled = false;
-  /** The state of the stack as this run has it in memory. */
+  /** The state in memory, which may be newer than the saved one. */
   #state: Held[];
   #scope: string | undefined;
 
@@ -123,7 +111,8 @@ export class Engine {
 
   async refresh(options: UpOptions = {}): Promise<void> {
     await this.#configure();
-    await this.#each(this.#currentNames(), (name) => this.#refresh(name, options));
+    const names = this.#state.filter(({ old }) => !old).map(({ name }) => name);
+    await this.#each(names, (name) => this.#refresh(name, options));
     await this.#end();
   }
 
@@ -149,7 +138,7 @@ export class Engine {
     await this.#end();
   }
 
-  /** Presses Ctrl-C. A second Ctrl-C, which ends the engine, is for the caller to model. */
+  /** Presses Ctrl-C. The second one, which ends the engine, is for the caller to model. */
   cancel(): void {
     this.canceled = true;
     this.#calls.cancel(false);
@@ -157,7 +146,6 @@ export class Engine {
 
   // ── A resource ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Creates, updates, replaces or keeps a resource, so that it matches the program. */
   async #goal(name: string, news: PropertyMap, options: UpOptions): Promise<void> {
     const urn = this.stack.urnOf(name);
     const held = this.#find(name);
@@ -236,7 +224,7 @@ export class Engine {
     const held = this.#find(name);
     if (!held) return;
     const { urn, id, inputs, outputs } = held;
-    /** Compares what was read with the state by a Diff, as the engine does to show changes. */
+    /** The engine shows changes with a Diff. */
     const compare = (read: Pick<Held, "id" | "inputs" | "outputs">) =>
       this.#diff({ ...held, ...read }, inputs);
     await this.#callAndSave(held, undefined, async () => {
@@ -302,14 +290,9 @@ export class Engine {
     return this.#state.find((it) => it.name === name && !it.old);
   }
 
-  /** Returns the names of the resources that are not replaced. */
-  #currentNames(): string[] {
-    return this.#state.filter(({ old }) => !old).map(({ name }) => name);
-  }
-
   /**
-   * Makes a call, and saves its result in the state. If the call fails with an unfinished instance, that instance is
-   * saved, too. Its inputs are then `inputsIfUnfinished`, or those in the error if that is undefined.
+   * Makes a call, and saves its result in the state, also if the instance is unfinished. Its inputs are then
+   * `inputsIfUnfinished`, or those in the error if that is undefined.
    */
   async #callAndSave(
     { name, urn }: Pick<Held, "name" | "urn">,
@@ -335,7 +318,6 @@ export class Engine {
     }
   }
 
-  /** Adds a resource to the state, in place of the one with its name, and saves the state. */
   async #hold(held: Held): Promise<void> {
     await this.#ctx.pause();
     const others = this.#state.filter((it) => it.name !== held.name || it.old);
@@ -353,7 +335,7 @@ export class Engine {
     return this.canceled || this.failed.length > 0;
   }
 
-  /** Runs the steps of all items at once. After a failure or Ctrl-C, no further step begins. */
+  /** Runs all steps at once. */
   async #each<T extends string | Held>(
     items: readonly T[],
     step: (item: T) => Promise<void>,
@@ -366,7 +348,6 @@ export class Engine {
     await Promise.all(items.map(runStep));
   }
 
-  /** Runs a step. If it fails, notes the error. */
   async #attempt(name: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -375,7 +356,7 @@ export class Engine {
     }
   }
 
-  /** Cancels the plugin, as every engine does at its end, and saves the state for the last time. */
+  /** Every engine cancels its plugin at the end, even after a success. */
   async #end(): Promise<void> {
     this.#calls.cancel(true);
     await this.#ctx.pause();

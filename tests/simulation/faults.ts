@@ -1,7 +1,6 @@
 /** The faults of a request in the simulation. `acted`: the service did what was asked, before the fault. */
 import type { InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
-/** What goes wrong with one request. */
 export type Fault =
   /** The connection is refused, so nothing is sent. */
   | { kind: "refused" }
@@ -25,20 +24,17 @@ export type Fault =
   /** The response of a service that makes a list or a new instance behave in this way. */
   | { kind: "odd"; behaviour: InstanceFault | ListFault };
 
-/** A fault in two forms: before the service has acted on the request, and after. */
+/** Returns a fault in two forms: before and after the service has acted. */
 const beforeAndAfterActing = (name: string, make: (acted: boolean) => Fault): [string, Fault][] => [
   [`${name} before acting`, make(false)],
   [`${name} after acting`, make(true)],
 ];
-/** A response with this status and the error envelope of the service. */
 const envelope = (status: number, acted: boolean, retryAfter?: string): Fault => ({
   ...{ kind: "status", status, acted, body: "envelope" },
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
-/** A fault of the emulator's lists or instances. */
 const odd = (behaviour: InstanceFault | ListFault): Fault => ({ kind: "odd", behaviour });
 
-/** The faults of any request. */
 export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries([
   ["a refused connection", { kind: "refused" }],
   ...beforeAndAfterActing("a cut connection", (acted) => ({ kind: "cut", acted })),
@@ -46,7 +42,7 @@ export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries(
   ["a slow answer", { kind: "slow", seconds: 20 }],
   ["429", envelope(429, false)],
   ["429 with Retry-After", envelope(429, false, "7")],
-  // With the error envelope of the service's API document, these are refusals: the service has done nothing.
+  // With the error envelope, these are refusals: the service has done nothing.
   ...[400, 401, 403, 404].map((status): [string, Fault] => [`${status}`, envelope(status, false)]),
   ...[408, 409, 500, 502, 503, 504].flatMap((status) =>
     beforeAndAfterActing(`${status}`, (acted) => envelope(status, acted)),
@@ -63,7 +59,6 @@ export const commonFaults: Readonly<Record<string, Fault>> = Object.fromEntries(
   ["a body of other types", { kind: "body", text: '{"id":7,"data":"none","has_more":"no"}' }],
 ] as [string, Fault][]);
 
-/** More faults of a list request. */
 export const listFaults: Readonly<Record<string, Fault>> = {
   "a list with an empty item": {
     kind: "body",
@@ -77,14 +72,13 @@ export const listFaults: Readonly<Record<string, Fault>> = {
 
 /**
  * A complete list without an existing instance. A run has it at most once, because after two such lists the instance
- * counts as gone by the API document (G3: an instance is never wrongly reported as deleted).
+ * is rightly gone (G3).
  */
 export const hidingFaults: Readonly<Record<string, Fault>> = {
   "an empty list": { kind: "body", text: '{"object":"list","data":[],"has_more":false}' },
   "a list without the instances": odd({ kind: "omitItem" }),
 };
 
-/** More faults of a POST. */
 export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance that ends OFFLINE": odd({ kind: "endsAs", status: "OFFLINE" }),
   "an instance that ends with an unknown status": odd({ kind: "endsAs", status: "WEIRD" }),

@@ -1,7 +1,4 @@
-/**
- * The generator of histories. A history is a sequence of Pulumi runs with their programs and faults, generated from
- * a seed.
- */
+/** Generates histories: sequences of Pulumi runs with their programs and faults. */
 import fc from "fast-check";
 import { commonFaults, hidingFaults, listFaults, postFaults } from "./faults";
 
@@ -17,68 +14,58 @@ const ends = [
   "power cut",
   "machine gone",
 ] as const;
-/** How a run is interrupted. */
 export type End = (typeof ends)[number];
 
-/** The kinds of request that a fault can apply to. */
 export type RequestKind = "account" | "list" | "post" | "delete";
 
 interface ScriptedFault {
   at: RequestKind;
   /** The first request of that kind that the fault applies to, counted from 0. */
   nth: number;
-  /** The number of requests that the fault applies to. */
   times: number;
-  /** The name of the fault, as in faults.ts. */
+  /** As in faults.ts. */
   fault: string;
 }
 
-/** One run of a history. */
 export interface RunPlan {
   stack: 0 | 1;
   machine: 0 | 1;
   operation: Operation;
-  /** The version of the program. Another version changes an input, so that instances are replaced. */
+  /** Another version of the program changes an input, so that instances are replaced. */
   version: number;
   timeoutSeconds: number;
   faults: ScriptedFault[];
-  /** The interruption, after this many steps of the plugin. Undefined if the run is not interrupted. */
+  /** An interruption after this many steps of the plugin. */
   end: { how: End; step: number } | undefined;
   /**
-   * Which saves of the state reach the backend. "the first only": the backend fails after the first save. "at the end":
-   * only the last save does, as with PULUMI_SKIP_CHECKPOINTS.
+   * Which saves of the state reach the backend. It may fail after the first, or get only the last
+   * (PULUMI_SKIP_CHECKPOINTS).
    */
   saves: "each step" | "at the end" | "the first only";
-  /** How long after the beginning of the previous run this run begins. Undefined if it waits for the end of that run. */
+  /** How long after the beginning of the previous run. Undefined: after its end. */
   besideAfterMs: number | undefined;
-  /** What a person does before this run: at the portal of the service, or to the clocks. */
   before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
 }
 
-/** A history: the settings of its world, and its runs. */
 export interface History {
-  /** Seeds everything else that is random in the history, such as latencies. */
+  /** Seeds the rest, such as latencies. */
   seed: number;
-  /** The number of resources in the programs. */
   resources: number;
   names: "generated" | "explicit";
-  /** Whether the token is a live one. */
   live: boolean;
-  /** The setting `compute:leftovers`. */
   leftovers: "warn" | "fail";
   deletePolicy: "retain" | "fail" | "destroy";
-  /** Whether `compute:cursorParameter` is set, with which a listing has more than one page. */
+  /** Whether `compute:cursorParameter` is set. Then a listing has more than one page. */
   hasCursor: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
-  /** The number of other instances of the token. If more than 100, no listing without a cursor is complete. */
+  /** Other instances of the token. With more than 100, only a listing with a cursor is complete. */
   otherInstances: number;
   provisioningSeconds: number;
-  /** The longest time between the creation of an instance and the first listing that shows it. */
+  /** How long after its creation an instance may be missing in listings. */
   lagSeconds: number;
   runs: RunPlan[];
 }
 
-/** Generates faults of one kind of request. */
 const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
   fc.record({
     at: fc.constant(at),
@@ -87,7 +74,7 @@ const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<S
     fault: fc.constantFrom(...Object.keys({ ...commonFaults, ...more })),
   });
 
-/** Faults that hide an instance. A run has at most one of them (faults.ts, `hidingFaults`). */
+/** At most one in a run (faults.ts, `hidingFaults`). */
 const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   at: fc.constant("list" as const),
   nth: fc.nat(4),
@@ -130,7 +117,6 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   ),
 });
 
-/** Generates histories. */
 export const history: fc.Arbitrary<History> = fc.record({
   seed: fc.nat(),
   resources: fc.constantFrom(1, 1, 1, 2, 3),

@@ -1,9 +1,5 @@
-/**
- * A simulated machine, and the plugin processes on it. A process can be killed at any step. runHistory.ts and
- * simulation.ts use them.
- */
+/** Simulated machines, and the plugin processes on them, which can be killed at any step. */
 import { createClient } from "../../provider/api/createClient";
-import { InstanceUnfinished } from "../../provider/errors";
 import { createProvider } from "../../provider/provider";
 import type { Clock } from "../../provider/clock";
 import type { Provider } from "../../provider/requests";
@@ -14,17 +10,15 @@ import type { Network } from "./network";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
 
-/** The Pulumi home on every machine. */
 export const home = "/home/pulumi";
-/** The date at the beginning of every simulation, in milliseconds since 1970. */
+/** The date at the beginning, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
-/** A machine with a disk and a date of its own. */
 export class Machine {
   readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
-  /** How many milliseconds the date of this machine is ahead of the true date. */
+  /** How far its date is ahead of the true one. */
   aheadMs = 0;
 
   constructor(timeline: Timeline) {
@@ -42,7 +36,6 @@ export class Machine {
 /** Thrown in a process at the step at which it is killed. */
 class ProcessKilled extends Error {}
 
-/** What all processes of a simulation share. */
 export interface ProcessContext {
   timeline: Timeline;
   random: Random;
@@ -50,21 +43,16 @@ export interface ProcessContext {
   trace: (line: string) => void;
 }
 
-/** A process of the plugin: the real provider on a simulated machine and network. */
+/** A process of the plugin: the real provider on a simulated disk, clock and network. */
 export class PluginProcess {
   readonly #ctx: ProcessContext;
   alive = true;
-  /** Whether the engine still reads the messages and responses of the process. */
+  /** Whether the engine still reads what the process sends. */
   hasEngine = true;
-  /** The number of calls under way. */
-  running = 0;
-  /** The number of steps so far. The process can be killed at each of them. */
+  /** The process can be killed at each step. */
   steps = 0;
-  /** Called at each step. It may kill the process. */
   onStep: (step: number) => void = () => undefined;
-  /** Called with each message for the engine. */
   onMessage: (text: string) => void = () => undefined;
-  /** The calls of the provider, as the engine makes them. */
   readonly calls: Provider;
   readonly #provider: Provider;
   readonly #disk;
@@ -104,7 +92,6 @@ export class PluginProcess {
     this.calls = this.#counted(this.#provider);
   }
 
-  /** Runs one step of the process if it is alive. */
   runIfAlive(run: () => void): void {
     if (!this.alive) return;
     try {
@@ -121,18 +108,17 @@ export class PluginProcess {
     this.#ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
-    // If the engine is alive, it sees its calls fail.
     this.#ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
   }
-  /** For each call under way, a function that rejects it. */
+  /** One for each call under way. */
   readonly #rejections = new Set<() => void>();
 
-  /** Sends the signal of an engine's end. The process dies once its calls have ended, or some seconds later. */
+  /** Signals the end of the engine: the process dies once its calls have ended, or some seconds later. */
   signal(): void {
     this.#endWithin(afterSignalMs, false);
   }
 
-  /** Models the death of the engine: nobody reads responses any more. A POST under way may still end. */
+  /** The engine has died: nobody reads responses any more. A POST under way may still end. */
   orphan(): void {
     this.hasEngine = false;
     this.#endWithin(afterEngineMs, true);
@@ -141,14 +127,13 @@ export class PluginProcess {
   #endWithin(ms: number, engineGone: boolean): void {
     if (!this.alive) return;
     this.#provider.cancel(false, engineGone);
-    if (this.running === 0) return this.kill();
+    if (this.#rejections.size === 0) return this.kill();
     this.#onIdle = () => this.kill();
     this.#ctx.timeline.after(ms, () => this.kill());
   }
-  /** Called when the last call has ended. */
   #onIdle: () => void = () => undefined;
 
-  /** Counts a step. @throws ProcessKilled if the process is dead, or is killed at this step */
+  /** @throws ProcessKilled if the process is dead, or is killed at this step */
   #step(): void {
     if (!this.alive) throw new ProcessKilled();
     this.onStep(++this.steps);
@@ -166,15 +151,11 @@ export class PluginProcess {
       date: () => this.machine.date(),
       sleep: (ms, signal) =>
         new Promise((resolve, reject) => {
-          let isOver = false;
-          const onAbort = () => {
-            isOver = true;
-            reject(signal?.reason as Error);
-          };
+          const onAbort = () => reject(signal?.reason as Error);
           if (signal?.aborted) return onAbort();
           signal?.addEventListener("abort", onAbort, { once: true });
           timeline.after(ms, () => {
-            if (isOver) return;
+            if (signal?.aborted) return;
             this.runIfAlive(() => {
               signal?.removeEventListener("abort", onAbort);
               resolve();
@@ -184,28 +165,26 @@ export class PluginProcess {
     };
   }
 
-  /** Wraps the calls of the provider: counts those under way, and rejects those of a process that dies. */
+  /** Counts the calls under way, and rejects those of a process that dies. */
   #counted(provider: Provider): Provider {
-    const counted = <Request, T>(call: (request: Request) => Promise<T>) => {
-      return (request: Request): Promise<T> =>
-        new Promise((resolve, reject) => {
+    const counted =
+      <Request, T>(call: (request: Request) => Promise<T>) =>
+      (request: Request) =>
+        new Promise<T>((resolve, reject) => {
           const rejectAsDead = () => reject(new Error("the plugin process is dead"));
           if (!this.alive) return rejectAsDead();
-          this.running++;
           this.#rejections.add(rejectAsDead);
-          const ended = (answer: () => void) => {
-            this.running--;
+          const end = (answer: () => void) => {
             if (!this.alive) return;
             this.#rejections.delete(rejectAsDead);
             answer();
-            if (this.running === 0) this.#onIdle();
+            if (this.#rejections.size === 0) this.#onIdle();
           };
           call(request).then(
-            (value) => ended(() => resolve(value)),
-            (error: unknown) => ended(() => reject(error)),
+            (value) => end(() => resolve(value)),
+            (error: unknown) => end(() => reject(error)),
           );
         });
-    };
     return {
       ...provider,
       configure: counted((request) => provider.configure(request)),
@@ -217,9 +196,4 @@ export class PluginProcess {
       delete: counted((request) => provider.delete(request)),
     };
   }
-}
-
-/** Whether an error says that the instance exists and is not finished. */
-export function isUnfinished(error: unknown): error is InstanceUnfinished {
-  return error instanceof InstanceUnfinished;
 }

@@ -1,6 +1,6 @@
 /**
- * Tests that the network in memory behaves like sockets: for each fault, the real API client has the same outcome over
- * both. Faults that the simulation does not have (TLS, proxies, a slow drip) are not compared.
+ * Tests that the network in memory behaves like sockets: for each fault, the API client has the same outcome over
+ * both.
  */
 import { describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
@@ -17,15 +17,13 @@ import { Network } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
-/** The number of requests that the fault applies to: all tries of a GET. */
+/** All tries of a GET. */
 const times = 4;
-/**
- * Longer than any jump of the clock that advances by itself, so that this time-out never fires while a socket works.
- */
+/** Longer than any jump of the self-moving clock, so that it never fires while a socket works. */
 const requestTimeoutMs = 3_600_000;
 const insert = { id: "i-0", name: "old" };
 
-/** The outcome of an API call, and what the service contains then. */
+/** The outcome of a call, and what the service contains then. */
 interface Outcome {
   call: unknown;
   failedTries: string[];
@@ -59,7 +57,6 @@ async function outcomeOf(
   return { call: result, failedTries, slowedDown, instances };
 }
 
-/** Returns the parts of a result that both networks must have in common. */
 function shapeOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("items" in value) return { ...value, items: (value.items as ListItem[]).map(namesOnly) };
@@ -68,7 +65,7 @@ function shapeOf(value: unknown): unknown {
 }
 const namesOnly = ({ name, status }: ListItem) => `${name} ${status}`;
 
-/** The message of an error without its variable parts. A cut connection has two messages, which become one. */
+/** Returns the message without its variable parts. A cut connection has two messages, which become one. */
 function describeError({ kind, lasting, message }: RequestError): string {
   const text = message
     .replace(/127\.0\.0\.1:\d+|req_\w+|within .* s|#\w+/g, "")
@@ -104,7 +101,6 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
   return await outcomeOf(call, client, control).finally(() => clearInterval(timer));
 }
 
-/** The same fault in the format of the emulator. */
 function scriptOf(fault: Exclude<Fault, { kind: "refused" }>): FaultScript {
   switch (fault.kind) {
     case "cut":
@@ -142,12 +138,9 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
     requestTimeoutMs,
     createDispatcher: () => network.dispatcher(sender),
   };
-  let isOver = false;
   const client = (more: Partial<ClientOptions>) =>
     testClient("http://127.0.0.1:1/v2", { ...options, ...more });
-  const outcome = outcomeOf(call, client, service.control).finally(() => (isOver = true));
-  await timeline.run(() => isOver);
-  return await outcome;
+  return await timeline.untilEnd(outcomeOf(call, client, service.control));
 }
 
 function clockOf(timeline: Timeline): Clock {

@@ -1,6 +1,6 @@
 /**
- * The network of the simulation: it stands in for undici in the API client, and calls the emulator in memory. Each
- * part of a request takes time on the timeline, and may meet a fault.
+ * The network of the simulation, in place of undici: it calls the emulator in memory. Each part of a request takes
+ * time, and may meet a fault.
  */
 import type { Dispatcher } from "undici";
 import type { InstanceFault } from "../../emulator/faults/kinds";
@@ -9,14 +9,11 @@ import type { Fault } from "./faults";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
 
-/** The process that sends a request. */
 export interface Sender {
   name: string;
-  /** Calls `run` if the process is alive. */
   runIfAlive(run: () => void): void;
 }
 
-/** A request as the hooks see it. */
 export interface SentRequest {
   sender: Sender;
   method: string;
@@ -24,20 +21,17 @@ export interface SentRequest {
   body: string | undefined;
 }
 
-/** How a simulation chooses the faults of requests, and observes the requests. */
 export interface NetworkHooks {
-  /** Returns the fault of this request. Undefined for none. */
   faultFor(sent: SentRequest): Fault | undefined;
-  /** Returns faults of the instance that a POST creates, in addition to an "odd" fault of the request. */
+  /** Faults of the instance that a POST creates, beside an "odd" fault of the request. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
-  /** Called after the service has acted on a request. */
+  /** Called once the service has acted. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
   trace(line: string): void;
 }
 
 const html = "<html><body>Bad gateway</body></html>";
 
-/** The network between the plugin processes and the service. */
 export class Network {
   readonly #timeline: Timeline;
   readonly #random: Random;
@@ -55,7 +49,7 @@ export class Network {
     this.#hooks = hooks;
   }
 
-  /** Returns what the API client uses in place of undici's Agent. */
+  /** Stands in for undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
     const dispatch = (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
       this.#send(sender, options, handler);
@@ -75,7 +69,7 @@ export class Network {
     const sent: SentRequest = { sender, method, path, body };
     const fault = this.#hooks.faultFor(sent);
     const controller = new Controller();
-    /** Calls `run` after `ms` milliseconds, unless the sender is dead or has aborted the request by then. */
+    /** Unless the sender is dead or has aborted the request by then. */
     const arrive = (ms: number, run: () => void) =>
       this.#timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
@@ -86,7 +80,7 @@ export class Network {
     arrive(this.#latency(), () => {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
-      // The request is under way now, and reaches the service even if the sender dies.
+      // From here on, the request reaches the service even if the sender dies.
       this.#timeline.after(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
@@ -106,10 +100,7 @@ export class Network {
     });
   }
 
-  /**
-   * Lets the service act unless the fault prevents it. Returns the response, "none" if nothing ever arrives, or "cut"
-   * if the connection ends.
-   */
+  /** Lets the service act unless the fault prevents it. "none": nothing ever arrives. "cut": the connection ends. */
   #serve(
     sent: SentRequest,
     { headers, path: target }: Dispatcher.DispatchOptions,
@@ -138,13 +129,12 @@ export class Network {
     return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
   }
 
-  /** Returns a random time in milliseconds. One in twelve is so long that other requests may overtake. */
+  /** In milliseconds. One in twelve is so long that other requests may overtake. */
   #latency(): number {
     return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
   }
 }
 
-/** Returns the response with a scripted status. */
 function answerOf({
   status,
   body,
@@ -169,7 +159,6 @@ function answerOf({
   };
 }
 
-/** What undici passes to a handler, so that the handler can abort its request. */
 class Controller implements Dispatcher.DispatchController {
   aborted = false;
   readonly paused = false;

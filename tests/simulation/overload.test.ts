@@ -1,7 +1,4 @@
-/**
- * Tests a slow and overloaded service, which answers one request in five with 503, at random: each instance is created
- * once (G2) and none is lost (G1).
- */
+/** Tests an overloaded service: each instance is created once (G2) and none is lost (G1). */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";
 import { InstanceUnfinished } from "../../provider/errors";
@@ -30,9 +27,8 @@ test.each([1, 2, 3])(
     let runs = 0;
     let failures: number;
     do {
-      const { engine, warnings } = await simulation.up(program(count));
+      const { engine, warnings } = await simulation.run((engine) => engine.up(program(count)));
       messages.push(...warnings, ...engine.failed.map(({ error }) => messageOf(error)));
-      // Every instance is in the state, or a message names it.
       const notInState = simulation.ids.filter((id) => !simulation.stack.ids.includes(id));
       expect(notInState.filter((id) => !messages.some((text) => text.includes(id)))).toEqual([]);
       failures = engine.failed.length;

@@ -13,44 +13,40 @@ import type { RunPlan } from "./history";
 export interface Made {
   id: string;
   name: string;
-  /** The URN of the resource that the instance was created for. */
   urn: string;
   stack: Stack;
-  /** The disk with the ledger that contains the record of its create. */
+  /** The disk whose ledger has the record of its create. */
   disk: object;
-  /** The id of the provider resource in its run. */
   scope: string | undefined;
-  /** When listings begin to show the instance, in virtual milliseconds. */
+  /** When listings begin to show it, in virtual milliseconds. */
   listedFrom: number;
-  /** When a message with an import command first contained the id, in virtual milliseconds. */
+  /** When a message first showed the command that imports it, in virtual milliseconds. */
   namedAt?: number;
-  /** Why the instance need not be in a state any more, for example because a person removed it. */
+  /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
 }
 
-/** What the checker needs to know about the run that sends a POST. */
+/** The run that sends a POST. */
 export interface Poster {
   plan: RunPlan | undefined;
   disk: object;
-  /** The ids that the run has begun to replace. */
   replacing: ReadonlySet<string>;
-  /** The names of the faults that its requests have met so far. */
   metFaults: ReadonlySet<string>;
   /** Whether a message said that the listing before a create was not complete. */
   reportedPartial: boolean;
 }
 
-/** How old the listing before a create may be at most, in milliseconds, when the service acts on the POST. */
+/** How old the listing before a create may be when the service acts on the POST. */
 const baselineMs = 45_000;
 
-/** Gets the events of a history, and collects the promises that were broken. */
+/** Collects the promises that the events of a history break. */
 export class PromiseChecker {
   readonly #service: Pick<InProcessEmulator, "control">;
   readonly #stacks: readonly Stack[];
   readonly #now: () => number;
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
-  /** The disks, with the ledgers on them, that were lost with their machines. */
+  /** The disks that were lost with their machines, with their ledgers. */
   readonly goneDisks = new Set<object>();
   figures = { made: 0, named: 0, resumed: 0 };
 
@@ -72,16 +68,12 @@ export class PromiseChecker {
     return this.#service.control.has(id);
   }
 
-  /** Called with each message that a person reads. A message with an import command names the ids in it. */
   onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
     for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
   }
 
-  /**
-   * Called when the service has created an instance. No other instance of its resource may exist that no message has
-   * named (2).
-   */
+  /** No other instance of its resource may exist that no message has named (2). */
   onCreate(made: Made, poster: Poster): void {
     this.made.set(made.id, made);
     this.figures.made++;
@@ -105,22 +97,22 @@ export class PromiseChecker {
 
   /** Whether a second instance may be created although no message has named the first one. */
   #mayBeUnnamed(first: Made, { disk, metFaults, reportedPartial }: Poster): boolean {
-    // A message said that the list was not complete, or a fault hid the first instance.
+    // The list was not complete, and a message said so; or a fault hid the first one.
     if (reportedPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name)))
       return true;
-    // The ledger on this disk has a record of the first instance, so the provider must know of the instance.
+    // The ledger on this disk has a record of it, so the provider must know it.
     if (first.disk === disk) return false;
     return (
-      // The listing before this create need not have shown the first instance yet.
+      // The listing before this create need not show it yet.
       first.listedFrom > this.#now() - baselineMs ||
-      // The provider resource of the run that created it was never saved.
+      // The provider resource of its run was never saved.
       first.scope !== first.stack.scope ||
       // A fault changed its id in listings.
       metFaults.has("ids that change")
     );
   }
 
-  /** Called when the engine gets an id for a resource. The id must not be that of another resource's instance (4). */
+  /** Called when the engine gets an id. It must not be that of another resource's instance (4). */
   onIdReturned(
     urn: string,
     stack: Stack,
@@ -129,7 +121,7 @@ export class PromiseChecker {
   ): void {
     const made = this.made.get(id);
     if (!made) {
-      // After a POST with an unknown outcome, the provider adopted the id of a listing that a fault had changed.
+      // The outcome of the POST was unknown, and the provider adopted the changed id.
       if (metFaults.has("ids that change")) return;
       return this.violated(`${id}, which no run created, was returned for ${urn}`);
     }
@@ -142,9 +134,7 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
-  /**
-   * Called when a state is saved, with the ids before and after. An instance that it drops must be gone or let go (3).
-   */
+  /** An instance that a saved state drops must be gone or let go (3). */
   onSave(before: readonly string[], after: readonly string[]): void {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
@@ -153,7 +143,7 @@ export class PromiseChecker {
     }
   }
 
-  /** Called when the service destroys an instance. The stack must hold it, and no other stack may (4). */
+  /** The stack must hold a destroyed instance, and no other stack may (4). */
   onDestroy(id: string, stack: Stack): void {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
@@ -162,35 +152,38 @@ export class PromiseChecker {
   }
 
   /**
-   * Called at the end. Every existing instance must be in a state, or have been named or let go, or the next create
-   * must be able to find it (1).
+   * In the end, every existing instance must be in a state, or have been named or let go, or the next create must be
+   * able to find it (1).
    */
   onEnd(records: readonly LedgerRecord[]): void {
     const held = this.#stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
       const { id, namedAt, letGo, name } = made;
       if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;
-      if (namedAt !== undefined) this.figures.named++;
-      // The next create of its resource on that machine names the instance, or continues its create.
-      else if (records.some((it) => it.id === id && (isPending(it) || it.stage === "delivered")))
+      if (namedAt !== undefined) {
+        this.figures.named++;
         continue;
-      // A record has its name, and no id or an id that a fault made up.
-      else if (records.some((it) => isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)))
-        continue;
-      // Its ledger is lost with its machine. In the same scope, the next create finds the instance by its name. In
-      // another scope nothing shows whose it is, so nothing is promised.
-      else if (this.goneDisks.has(made.disk)) continue;
-      else this.violated(`${id} (${name}) exists, but no state, record or message has it`);
+      }
+      const isKnown =
+        records.some(
+          (it) =>
+            // The next create of its resource there names it, or goes on with it.
+            (it.id === id && (isPending(it) || it.stage === "delivered")) ||
+            // A record has its name, and no id or one that a fault made up.
+            (isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)),
+        ) ||
+        // Its ledger is lost. In its scope, the next create finds it by its name; nothing more is promised.
+        this.goneDisks.has(made.disk);
+      if (!isKnown) this.violated(`${id} (${name}) exists, but no state, record or message has it`);
     }
-    for (const id of held)
-      if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);
     for (const id of new Set(held)) {
+      if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);
       if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
     }
   }
 }
 
-/** Whether a recorded id is missing, or made from `id` by the fault "ids that change", which appends to each id. */
+/** The fault "ids that change" appends to each id. */
 function isNoneOrMadeUp(recorded: string | undefined, id: string): boolean {
   return recorded === undefined || (recorded !== id && recorded.startsWith(`${id}-`));
 }

@@ -1,6 +1,6 @@
 /**
- * Random histories from fixed seeds: no instance is lost (G1), created twice (G2) or wrongly reported as deleted (G3).
- * They run in processes of `npm run simulate`, because they are slower inside Jest.
+ * Random histories from fixed seeds: no instance is lost (G1), created twice (G2) or wrongly reported as deleted
+ * (G3). They run outside of Jest, where they are slower.
  */
 import { expect, test } from "@jest/globals";
 import { reportFigures } from "../support/figures";

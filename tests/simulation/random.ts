@@ -7,11 +7,9 @@ export class Random {
   constructor(seed: number) {
     this.next = seeded(seed);
   }
-  /** A number from `low` up to `high`. */
   between(low: number, high: number): number {
     return low + this.next() * (high - low);
   }
-  /** True with a probability of 1 in `times`. */
   oneIn(times: number): boolean {
     return this.next() * times < 1;
   }

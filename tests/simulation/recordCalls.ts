@@ -1,4 +1,4 @@
-/** Records the calls of the model of the engine in the format of the recorder of the real engine (recordedCalls/). */
+/** Records the calls of the model in the format of the recorder of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";
@@ -6,7 +6,7 @@ import { stampOf } from "../../provider/origin";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
-/** Wraps the calls so that each writes one line to the log when it begins, and another when it ends. */
+/** Each call writes one line to the log when it begins, and another when it ends. */
 export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   let count = 0;
   const begin = (line: Partial<LogLine>) => {
@@ -54,20 +54,14 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
       logged({ method: "Update", ...describeOld(request), preview: request.preview }, () =>
         calls.update(request),
       ),
-    read: ({ inputs, outputs, ...request }) =>
-      logged(
-        {
-          ...{
-            method: "Read",
-            resource: nameOf(request.urn),
-            idKind: "known" as const,
-            ...stampIn(outputs),
-          },
-          ...{ inputs: presence(inputs), outputs: presence(outputs) },
-        },
-        () => calls.read({ ...request, inputs, outputs }),
+    read(request) {
+      const { urn, inputs: oldInputs, outputs: oldOutputs } = request;
+      return logged(
+        { method: "Read", ...describeOld({ urn, oldInputs, oldOutputs }) },
+        () => calls.read(request),
         (reply: ReadResponse) => reply?.outputs,
-      ),
+      );
+    },
     delete: (request) =>
       logged({ method: "Delete", ...describeOld(request) }, () => calls.delete(request)),
     cancel(...how) {
@@ -79,8 +73,8 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
 
 interface Existing {
   urn: string;
-  oldInputs: PropertyMap;
-  oldOutputs: PropertyMap;
+  oldInputs: PropertyMap | undefined;
+  oldOutputs: PropertyMap | undefined;
 }
 
 function describeOld({ urn, oldInputs, oldOutputs }: Existing): Partial<LogLine> {

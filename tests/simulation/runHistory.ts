@@ -1,6 +1,6 @@
 /**
- * Plays a history (history.ts) and returns the promises that were broken (promiseChecker.ts). After the runs of the
- * history, all faults end, and a person types the commands that the messages showed.
+ * Plays a history and returns the promises that it broke. After its runs, all faults end, and a person types the
+ * commands that the messages showed.
  */
 import {
   startInProcess,
@@ -24,17 +24,14 @@ import { Random } from "./random";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
-/** The settling time: this long after its POST, the provider expects every listing to show an instance. */
+/** This long after its POST, every listing is expected to show an instance. */
 const settlingMs = 60_000;
-/** A run that takes longer than this counts as endless. */
 const maxRunMs = 60 * 60_000;
 
-/** A stack whose state is checked at each save. */
 class CheckedStack extends Stack {
   readonly #onSave: (before: string[], after: string[]) => void;
-  /** Whether an engine is running on the stack. */
   isLocked = false;
-  /** The version of the program that the last `up` had. */
+  /** Of the program of the last `up`. */
   version = 1;
 
   constructor(name: string, onSave: (before: string[], after: string[]) => void) {
@@ -54,43 +51,37 @@ interface Run extends Poster {
   machine: Machine;
   plugin: PluginProcess;
   engine: Engine;
-  /** False once the engine has been killed. */
   isEngineAlive: boolean;
-  /** Whether the engine has ended or died. */
+  /** Its engine has ended or died. */
   isOver: boolean;
   startedAt: number;
-  /** The id of the provider resource of the stack, as this run has it. */
   scope: string | undefined;
-  /** The number of saves of the state so far. */
   saves: number;
-  /** The names of the faults that its requests have met so far. */
   metFaults: Set<string>;
-  /** The number of requests so far, by kind. */
+  /** Requests so far. */
   counts: Record<RequestKind, number>;
-  /** The URN of each created resource, by the name of its instance. */
+  /** By the name of the instance. */
   urns: Map<string, string>;
 }
 
-/** The result of a history. */
 export interface Outcome {
   violations: readonly string[];
   figures: PromiseChecker["figures"];
   runs: number;
 }
 
-/** An emulator, and the clock and random numbers of the history that uses it. */
+/** An emulator. The history that uses it sets the clock and the random numbers. */
 interface Shared {
   service: InProcessEmulator;
   now: () => number;
   random: () => number;
-  /** The longest time that an instance is PROVISIONING, in seconds. */
   maxProvisioningSeconds: number;
 }
 
-/** The emulator for each list order, which is reset before each history that uses it. */
+/** An emulator for each list order. Each history resets it, which is quicker than a new one. */
 const services = new Map<History["listOrder"], Shared>();
 
-/** Plays a history. `trace` is called with a line for each event. */
+/** `trace` is called with a line for each event. */
 export async function runHistory(
   history: History,
   trace?: (line: string) => void,
@@ -110,11 +101,8 @@ class HistoryRun {
   readonly #stacks: CheckedStack[];
   readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
-  /** Everything that a person could read. */
   readonly #messages: string[] = [];
-  /** Whether all faults have ended. */
   #areFaultsOver = false;
-  /** The number of provider resources so far. */
   #scopes = 0;
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
@@ -168,8 +156,7 @@ class HistoryRun {
     } else await this.#timeline.pass(plan.besideAfterMs);
     const stack = this.#stacks[plan.stack] as CheckedStack;
     const machine = this.#machines[plan.machine] as Machine;
-    // The backend locks a stack for one engine. Two engines on one stack would lose saves, and no provider can prevent
-    // that, so this run is left out.
+    // The backend locks a stack, so the second run is left out.
     if (stack.isLocked) return;
     await this.#actBefore(plan);
     const run = this.#begin(stack, machine, plan);
@@ -210,7 +197,7 @@ class HistoryRun {
       },
       engine: new Engine(
         stack,
-        this.#checkedCalls(() => run),
+        this.#checkedCalls(plugin, () => run),
         this.#settings(plan),
         {
           pause: () =>
@@ -252,7 +239,6 @@ class HistoryRun {
       run.plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
-      // For example, Configure failed.
       run.engine.failed.push({ name: "", error: error as Error });
       onEnd();
     });
@@ -263,7 +249,7 @@ class HistoryRun {
     run.stack.isLocked = false;
   }
 
-  /** Lets time pass until all runs have ended. @throws if one takes longer than `maxRunMs` */
+  /** @throws if a run takes longer than `maxRunMs` */
   async #waitForAllRuns(): Promise<void> {
     await this.#timeline.run(() => {
       const endless = this.#runs.find(
@@ -274,61 +260,46 @@ class HistoryRun {
     });
   }
 
-  /** Interrupts a run. */
   #interrupt(run: Run, how: End): void {
     this.#tell(`${run.name}: ${how}`);
-    const engineDies = () => {
-      run.isEngineAlive = false;
-      if (!run.isOver) this.#markOver(run);
+    const endEngine = (it: Run) => {
+      it.isEngineAlive = false;
+      this.#markOver(it);
     };
-    /** Calls `onSignal` between two steps of the process, as a signal arrives. */
-    const between = (onSignal: () => void) => this.#timeline.after(0, onSignal);
+    const { machine, plugin } = run;
     switch (how) {
       case "Ctrl-C":
-        return between(() => run.isOver || run.engine.cancel());
       case "Ctrl-C twice":
-        return between(() => {
-          if (run.isOver) return;
-          run.engine.cancel();
-          engineDies();
-          run.plugin.orphan();
-        });
       case "engine killed":
-        return between(() => {
+        // A signal arrives between two steps of the process.
+        return this.#timeline.after(0, () => {
           if (run.isOver) return;
-          engineDies();
-          run.plugin.orphan();
+          if (how !== "engine killed") run.engine.cancel();
+          if (how === "Ctrl-C") return;
+          endEngine(run);
+          plugin.orphan();
         });
       case "plugin killed":
-        return run.plugin.kill();
+        return plugin.kill();
       case "runner killed":
-        engineDies();
-        return run.plugin.kill();
+        if (!run.isOver) endEngine(run);
+        return plugin.kill();
       case "power cut":
-      case "machine gone": {
-        const { machine } = run;
-        for (const other of this.#runs) {
-          if (other.machine !== machine || other.isOver) continue;
-          other.isEngineAlive = false;
-          this.#markOver(other);
-        }
-        for (const plugin of machine.processes) plugin.kill();
+      case "machine gone":
+        this.#runs.filter((it) => it.machine === machine && !it.isOver).forEach(endEngine);
+        for (const process of machine.processes) process.kill();
         machine.processes.clear();
-        if (how === "power cut") {
-          machine.disk.powerCut(this.#random.next);
-        } else {
-          this.#checker.goneDisks.add(machine.disk);
-          machine.disk = machine.newDisk();
-        }
-      }
+        if (how === "power cut") return machine.disk.powerCut(this.#random.next);
+        this.#checker.goneDisks.add(machine.disk);
+        machine.disk = machine.newDisk();
     }
   }
 
-  /** Does what a person does before this run. */
+  /** Does what a person does before the run. */
   async #actBefore({ before }: RunPlan): Promise<void> {
     if (before === "clock ahead" || before === "clock back") {
-      // All clocks change together, and only after the settling time of every instance. A machine whose clock is an
-      // hour ahead would take a new instance for an old one.
+      // All clocks change together, after the settling time of every instance: a machine that is an hour ahead would
+      // take a new instance for an old one.
       await this.#waitForAllRuns();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
@@ -350,7 +321,6 @@ class HistoryRun {
     }
   }
 
-  /** Removes an instance at the portal, as a person does. */
   #remove(made: Made, why: string): void {
     made.letGo = why;
     this.#service.control.remove(made.id);
@@ -358,22 +328,16 @@ class HistoryRun {
 
   // ── The calls of the engine ────────────────────────────────────────────────────────────────────
 
-  /** Wraps the calls of the plugin, so that the checker gets each id that the engine gets. */
-  #checkedCalls(runOf: () => Run): Calls {
-    const calls = () => runOf().plugin.calls;
+  /** The checker gets each id that the engine gets. */
+  #checkedCalls({ calls }: PluginProcess, runOf: () => Run): Calls {
     const onId = (urn: string, id: string) =>
       this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
     return {
-      configure: (request) => calls().configure(request),
-      check: (request) => calls().check(request),
-      diff: (request) => calls().diff(request),
-      read: (request) => calls().read(request),
-      update: (request) => calls().update(request),
-      cancel: (...how) => calls().cancel(...how),
+      ...calls,
       create: async (request) => {
         runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
         try {
-          const reply = await calls().create(request);
+          const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
           return reply;
         } catch (error) {
@@ -382,7 +346,7 @@ class HistoryRun {
         }
       },
       delete: async (request) => {
-        await calls().delete(request);
+        await calls.delete(request);
         const made = this.#checker.made.get(request.id);
         if (made && this.#checker.isAlive(request.id))
           made.letGo = "retained by a Delete with a warning";
@@ -390,7 +354,6 @@ class HistoryRun {
     };
   }
 
-  /** Whether a save of the state reaches the backend. */
   #saves(run: Run, when: "during the run" | "at the end"): boolean {
     const { plan } = run;
     if (plan?.saves === "at the end") return when === "at the end";
@@ -415,7 +378,7 @@ class HistoryRun {
   #settings(plan: RunPlan | undefined): PropertyMap {
     const history = this.#history;
     const isWithoutFaults = plan === undefined;
-    // With the policy `fail`, the message of the refused Delete says to set `retain`. A person does that now.
+    // The message of a Delete that the policy `fail` refused says to set `retain`.
     const policy =
       isWithoutFaults && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
     return propertyMap({
@@ -430,7 +393,6 @@ class HistoryRun {
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
-  /** Returns the emulator for this history, without instances. */
   #emptyService(): Shared {
     const { listOrder, provisioningSeconds: maxProvisioningSeconds } = this.#history;
     const now = () => start + this.#timeline.now;
@@ -479,7 +441,7 @@ class HistoryRun {
 
   // ── People ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends all faults. On each stack, a person then types the printed commands until an `up` finds nothing to do. */
+  /** Ends all faults. A person then types the printed commands until an `up` finds nothing to do. */
   async #recover(): Promise<void> {
     this.#areFaultsOver = true;
     this.#shared.maxProvisioningSeconds = 0;
@@ -490,14 +452,13 @@ class HistoryRun {
     for (const stack of this.#stacks) {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
       await this.#upUntilUnchanged(stack);
-      // An `up` does not notice that an instance in the state is gone, so a refresh is needed.
       if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
       await this.#runWithoutFaults(stack, (engine) => engine.refresh());
       await this.#upUntilUnchanged(stack);
     }
   }
 
-  /** Runs `up` and follows the advice of its errors, until an `up` changes nothing. */
+  /** Runs `up` and follows its errors until nothing changes. */
   async #upUntilUnchanged(stack: CheckedStack): Promise<void> {
     let problem = "";
     for (let round = 0; round < 6; round++) {
@@ -512,7 +473,6 @@ class HistoryRun {
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
   }
 
-  /** Plays a run without faults. */
   async #runWithoutFaults(
     stack: CheckedStack,
     operation: (engine: Engine) => Promise<void>,
@@ -524,13 +484,13 @@ class HistoryRun {
   }
 
   /**
-   * Follows an error message: imports the instance that it names by id or name. If it can't be imported, removes it,
-   * and discards the record if the message shows that command.
+   * Imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
+   * record if the message shows that command.
    */
   async #followAdvice(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
-    // If two stacks use the same name, a person knows which of them created the instance.
+    // A person knows which stack created it.
     const isFree = (it: string) =>
       this.#checker.isAlive(it) &&
       this.#checker.made.get(it)?.stack === stack &&
@@ -545,7 +505,7 @@ class HistoryRun {
       return void (await this.#runWithoutFaults(stack, (engine) => engine.import(name, id)));
     }
     const made = this.#checker.made.get(id ?? "");
-    // The engine does not import an instance for a resource that is in the state.
+    // The engine imports nothing for a resource that is in the state.
     if (made) this.#remove(made, "removed at the portal, so that it can be forgotten");
     const [discard] = printedCommands(message, "discard ");
     if (discard === undefined) return;
@@ -565,27 +525,24 @@ class HistoryRun {
     if (made) made.letGo = "a person discarded its record";
   }
 
-  /** Opens the ledger of a machine, as a command of the plugin does. */
+  /** Opens the ledger as a command of the plugin does. */
   #ledgerOf(machine: Machine): Ledger {
     const disk = machine.disk.processDisk({ step: () => undefined, later: () => undefined });
     const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" });
     return new Ledger(folder, "byHand", () => undefined, machine, disk);
   }
 
-  /** Called with each message that a person reads. */
   #onMessage(text: string, resource = ""): void {
     this.#tell(`${resource} message: ${text}`);
     this.#messages.push(text);
     this.#checker.onMessage(text);
   }
 
-  /** Writes a line to the trace, with the time in seconds. */
   #tell(line: string): void {
     this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
 }
 
-/** Starts an emulator with this list order. Its clock and random numbers can be set later. */
 function serviceThatLists(listOrder: History["listOrder"]): Shared {
   const shared: Shared = {
     ...{ now: () => 0, random: () => 0, maxProvisioningSeconds: 0 },

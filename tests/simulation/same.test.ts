@@ -5,7 +5,6 @@ import { expect, test } from "@jest/globals";
 import { history } from "./history";
 import { tell } from "./search";
 
-/** Plays a hundred histories, and returns their traces. */
 async function traces(): Promise<string> {
   const histories = fc.sample(history, { seed: 7, numRuns: 100 });
   const all: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Tests that runners that share one token keep its rate limit (G6), with a small version of the simulation behind
- * docs/scaling.md.
- */
+/** Tests that runners that share one token keep its rate limit (G6): a small version of docs/scaling.md. */
 import { expect, test } from "@jest/globals";
 import { share, type Sharing } from "./sharing";
 
@@ -10,7 +7,7 @@ test("runners with their share of the limit configured get no 429", async () => 
     ...{ runners: 4, creates: 300, limit: 200, window: "fixed", shareConfigured: true },
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
-  // The first minute is not enough for the 75 creates of each runner.
+  // One minute is not enough for the 75 creates of each runner.
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });
 

@@ -1,27 +1,20 @@
-/**
- * Simulates runners that share the rate limit of one token, each a process with its own stack. scaling.test.ts and
- * the tool behind docs/scaling.md use it.
- */
+/** Simulates runners that share one token's rate limit, each a process with its own stack (docs/scaling.md). */
 import type { RateWindow } from "../../emulator/options";
 import { documentedRequestsPerMinute } from "../../provider/api/contract";
 import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
 
-/** A simulation to run. */
 export interface Sharing {
   runners: number;
-  /**
-   * The creates of all runners together. A runner sends its creates all at once, like an `up` with a high
-   * `--parallel`.
-   */
+  /** The creates of all runners together. A runner sends its share at once, like an `up` with a high `--parallel`. */
   creates: number;
-  /** How the service counts requests: in the last 60 s, or since the last full minute. */
+  /** The service counts the requests of the last 60 s, or since the last full minute. */
   window: RateWindow;
   /** Requests per minute. The default is the documented limit. */
   limit?: number;
-  /** Whether each runner has its share of the limit configured (`compute:requestsPerMinute`). */
+  /** Each runner has its share as `compute:requestsPerMinute`. */
   shareConfigured?: boolean;
-  /** The number of runners that start later, with one create each. */
+  /** Runners that start later, with one create each. */
   latecomers?: number;
 }
 
@@ -29,21 +22,18 @@ export interface Sharing {
 export interface Outcome {
   /** The earliest time at which the limit allows all instances of the early runners to be ready. */
   ideal: number;
-  /** How long each early runner took, which is every runner except the latecomers. */
+  /** How long each runner but the latecomers took. */
   done: number[];
   /** How long each latecomer took. */
   waited: number[];
-  /** The number of requests that got a 429. */
   refused: number;
-  /** The number of creates that failed. */
   failed: number;
 }
 
 const provisioningSeconds = 5;
-/** The second of the service's minute at which the runners start, for each kind of window. */
+/** The second of the service's minute at which the runners start. */
 const intoMinute = { sliding: 0, fixed: 20 };
 
-/** Runs the simulation. */
 export async function share(sharing: Sharing): Promise<Outcome> {
   const { runners, creates, window, shareConfigured = false, latecomers = 0 } = sharing;
   const { limit = documentedRequestsPerMinute } = sharing;
@@ -71,7 +61,7 @@ export async function share(sharing: Sharing): Promise<Outcome> {
   const late = indexes(latecomers).map((n) =>
     up(`late${n}`, 1, ((n + 0.5) / latecomers) * ideal * 1000),
   );
-  const [done, waited] = await simulation.runUntilEnd(
+  const [done, waited] = await simulation.timeline.untilEnd(
     Promise.all([early, late].map((them) => Promise.all(them))),
   );
   const sorted = (times: number[] = []) => times.sort((a, b) => a - b);

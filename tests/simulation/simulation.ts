@@ -1,7 +1,4 @@
-/**
- * A simulation of one service and one machine on virtual time. The tests of many instances and of shared tokens use
- * it to count requests and seconds.
- */
+/** One service and one machine on virtual time, to count the requests and seconds of many instances. */
 import { startInProcess } from "../../emulator/inProcess";
 import type { EmulatorOptions } from "../../emulator/options";
 import {
@@ -10,7 +7,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../../provider/propertyValue";
-import { Engine, Stack, type Program } from "./engine";
+import { Engine, Stack, type Calls, type Program } from "./engine";
 import type { Fault } from "./faults";
 import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
@@ -20,32 +17,28 @@ import { Timeline } from "./timeline";
 export const destroyPath = "/v2/instances/{id}";
 export const cursor = { cursorParameter: "starting_after" };
 
-/** A simulation with more events than this counts as endless. An `up` of a thousand instances needs fewer. */
+/** An endless simulation has more events. An `up` of a thousand instances has fewer. */
 const maxEvents = 1_000_000;
 
-/** One run of Pulumi: a plugin process, and the engine that started it. */
 export interface Run {
   plugin: PluginProcess;
   engine: Engine;
   warnings: string[];
-  /** The status messages, which the CLI shows in the Info column. */
+  /** What the CLI shows in the Info column. */
   statuses: string[];
 }
 
-/** A service, a machine and a stack. All latencies come from one seed. */
+/** All latencies come from one seed. */
 export class Simulation implements Disposable {
   readonly timeline = new Timeline(maxEvents);
   readonly service;
   readonly stack = new Stack("dev");
-  /** Returns the fault of a request. A test may replace it. */
+  /** A test may replace it. */
   faultFor: (sent: SentRequest) => Fault | undefined = () => undefined;
-  /** The number of POSTs that the service has acted on. */
+  /** Requests that the service has acted on. */
   servedPosts = 0;
-  /** The number of list requests that the service has acted on. */
   servedListRequests = 0;
-  /**
-   * The highest number of instances in PROVISIONING. It is sampled at every tenth POST, because counting takes time.
-   */
+  /** Sampled at every tenth POST, because counting takes time. */
   maxProvisioning = 0;
   readonly #random = new Random(1);
   readonly #machine = new Machine(this.timeline);
@@ -75,8 +68,12 @@ export class Simulation implements Disposable {
     this.maxProvisioning = Math.max(this.maxProvisioning, provisioning);
   }
 
-  /** Starts a new process of the plugin, with an engine of its own. */
-  begin(settings: Record<string, PropertyValue> = {}, stack = this.stack): Run {
+  /** Begins a run with a new process of the plugin. */
+  begin(
+    settings: Record<string, PropertyValue> = {},
+    stack = this.stack,
+    wrap = (calls: Calls): Calls => calls,
+  ): Run {
     const name = `r${++this.#runs}`;
     const run = { warnings: [], statuses: [] } as unknown as Run;
     const trace = (line: string) => {
@@ -92,7 +89,7 @@ export class Simulation implements Disposable {
       destroyPath,
       ...settings,
     });
-    run.engine = new Engine(stack, run.plugin.calls, configuration, {
+    run.engine = new Engine(stack, wrap(run.plugin.calls), configuration, {
       pause: () => Promise.resolve(),
       saves: () => true,
       randomSeed: () => this.#random.bytes(32),
@@ -101,56 +98,37 @@ export class Simulation implements Disposable {
     return run;
   }
 
-  /** Lets virtual time pass until the operation has ended, and returns its result. */
-  async runUntilEnd<T>(operation: Promise<T>): Promise<T> {
-    let isOver = false;
-    const ended = () => void (isOver = true);
-    operation.then(ended, ended);
-    await this.timeline.run(() => isOver);
-    return operation;
-  }
-
-  /** Lets virtual time pass until `condition` returns true. */
   async until(condition: () => boolean): Promise<void> {
     await this.timeline.run(condition);
   }
 
-  async up(program: Program, settings: Record<string, PropertyValue> = {}): Promise<Run> {
+  /** Plays one run to its end. */
+  async run(
+    operation: (engine: Engine) => Promise<void>,
+    settings: Record<string, PropertyValue> = {},
+  ): Promise<Run> {
     const run = this.begin(settings);
-    await this.runUntilEnd(run.engine.up(program));
-    return run;
-  }
-  async refresh(settings: Record<string, PropertyValue> = {}): Promise<Run> {
-    const run = this.begin(settings);
-    await this.runUntilEnd(run.engine.refresh());
-    return run;
-  }
-  async destroy(settings: Record<string, PropertyValue> = {}): Promise<Run> {
-    const run = this.begin(settings);
-    await this.runUntilEnd(run.engine.destroy());
+    await this.timeline.untilEnd(operation(run.engine));
     return run;
   }
 
-  /** The virtual seconds since the beginning. */
   get seconds(): number {
     return this.timeline.now / 1000;
   }
-  /** The ids of all instances of the service. */
   get ids(): string[] {
     return this.service.control.instances().map(({ id }) => id);
   }
-  /** The number of POSTs that have reached the service. */
+  /** The POSTs that have reached the service. */
   get posts(): number {
     return this.service.control.counts()["POST /v2/instances"] ?? 0;
   }
-  /** The list requests so far, in order: "first" or "next" page, or the status to which the request limits the list. */
+  /** The list requests so far: "first" or "next" page, or the status that was asked for. */
   get pages(): string[] {
     return this.service.control
       .requests()
       .filter(({ method, path }) => method === "GET" && path === "/v2/instances")
       .map(({ query }) => query["status"] ?? ("starting_after" in query ? "next" : "first"));
   }
-  /** The number of requests that got a 429. */
   get refused(): number {
     return this.service.control.requests().filter(({ status }) => status === 429).length;
   }
@@ -160,7 +138,6 @@ export class Simulation implements Disposable {
   }
 }
 
-/** A program of `count` instances. */
 export function program(count: number, prefix = "web"): Program {
   const inputs: PropertyMap = propertyMap({
     ...{ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1" },

@@ -1,38 +1,31 @@
 /**
- * The virtual time of the simulation. Events happen one after another. Before each event, everything that is ready to
- * run has run. Nothing waits for real time, so the same seed produces the same history however busy the
- * machine is.
+ * Virtual time. Before each event, everything that is ready to run has run. Nothing waits for real time, so one seed
+ * makes one history, however busy the machine is.
  */
 
 interface Event {
-  /** In milliseconds since the beginning. */
+  /** Milliseconds since the beginning. */
   at: number;
   run: () => void;
 }
 
-/** A queue of events. The time is that of the last event that has run. */
+/** The time is that of the last event that has run. */
 export class Timeline {
   readonly #maxEvents: number;
-  /** The time in milliseconds since the beginning. */
+  /** Milliseconds since the beginning. */
   now = 0;
-  /** The number of events so far. */
   #happened = 0;
   readonly #events: Event[] = [];
 
-  /** A simulation with more than `maxEvents` events counts as endless. */
   constructor(maxEvents = 60_000) {
     this.#maxEvents = maxEvents;
   }
 
-  /** Schedules `run` in `ms` milliseconds. */
   after(ms: number, run: () => void): void {
     this.#plan({ at: this.now + Math.max(0, ms), run });
   }
 
-  /**
-   * Runs one event after another until `done` returns true.
-   * @throws if no event is left before that, or if the number of events exceeds the limit
-   */
+  /** Runs events until `done` returns true. @throws if none is left, or after more than `maxEvents` */
   async run(done: () => boolean): Promise<void> {
     await drained();
     while (!done()) {
@@ -45,17 +38,20 @@ export class Timeline {
     }
   }
 
-  /** Lets `ms` milliseconds pass. */
-  async pass(ms: number): Promise<void> {
-    let isOver = false;
-    this.after(ms, () => (isOver = true));
-    await this.run(() => isOver);
+  pass(ms: number): Promise<void> {
+    return this.untilEnd(new Promise((resolve) => this.after(ms, resolve)));
   }
 
-  /**
-   * Inserts an event. The list is sorted with the latest event first. Of two events at one moment, the one planned
-   * first runs first.
-   */
+  /** Lets time pass until the operation has ended, and returns its result. */
+  async untilEnd<T>(operation: Promise<T>): Promise<T> {
+    let isOver = false;
+    const onEnd = () => void (isOver = true);
+    operation.then(onEnd, onEnd);
+    await this.run(() => isOver);
+    return operation;
+  }
+
+  /** The latest event is first in the list. Of two at one moment, the one planned first runs first. */
   #plan(event: Event): void {
     let low = 0;
     let high = this.#events.length;
@@ -68,7 +64,7 @@ export class Timeline {
   }
 }
 
-/** Resolves once all that is ready has run: every callback of a settled promise runs before that of `setImmediate`. */
+/** Every callback of a settled promise runs before that of `setImmediate`. */
 function drained(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

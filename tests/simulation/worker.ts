@@ -1,7 +1,6 @@
-/** A process that plays histories for `tools/simulate.ts`: each message names a seed, and the result is sent back. */
+/** A process that plays histories for `tools/simulate.ts`. */
 import { search } from "./search";
 
-/** The histories to play from one seed. */
 export interface Batch {
   seed: number;
   histories: number;

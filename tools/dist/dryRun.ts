@@ -1,7 +1,4 @@
-/**
- * `npm run dist -- --dry-run`: runs every step of a release that can run on this machine, and publishes nothing. The
- * summary says why a step was skipped. After the summary comes the whole output of each failed step.
- */
+/** `npm run dist -- --dry-run`: runs every step of a release that this machine can run, and publishes nothing. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
@@ -15,12 +12,10 @@ import { toolsDir } from "../support/paths";
 import { onPath } from "../support/onPath";
 import { platforms, thisPlatform } from "./platforms";
 
-/** One step of a release that can run without publishing. */
 interface Step {
   title: string;
   /** The command that must be on PATH. Without it, the step is skipped. */
   needs?: string;
-  /** Runs the step, and returns its result in a few words. */
   run: () => Promise<string>;
 }
 
@@ -86,7 +81,7 @@ async function loadOnOldest(): Promise<string> {
 console.log(process.version, typeof Instance)`;
   const output = (await captured(executable, ["-e", program], { cwd })).trim();
   if (!output.endsWith(" function")) throw new ToolError(`The package has no Instance: ${output}`);
-  // The plugin needs a newer Node than the SDK, and must say so instead of printing a stack trace.
+  // The plugin needs a newer Node than the SDK, and must say so.
   const plugin = join(cwd, "node_modules", ".bin", pluginName);
   const printed = await captured(executable, [plugin, "--version"]).catch(
     (error: Error) => error.message,
@@ -96,7 +91,7 @@ console.log(process.version, typeof Instance)`;
   return `${output.split(" ")[0]}; the plugin in it ${refusal}`;
 }
 
-/** Runs all steps. @throws {ToolError} with the output of the steps that failed */
+/** @throws {ToolError} with the output of the steps that failed */
 export async function dryRun(): Promise<void> {
   const width = Math.max(...steps.map(({ title }) => title.length));
   const rows: string[] = [];

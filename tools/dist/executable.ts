@@ -1,15 +1,16 @@
 /** Makes the single executable of a platform, which is the platform's Node with the plugin inside. */
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { executable } from "../../provider/executable";
 import { captured } from "../support/command";
+import { temporaryFolder } from "../support/files";
 import { root } from "../support/paths";
 import { ensureGoTool } from "../go/tools";
 import type { Parts } from "./parts";
 import type { Platform } from "./platforms";
 import { ensureRuntime, nodeIn } from "./runtime";
 
-/** Writes the executable to `target`, and returns the files it was made from, as paths from the root. */
+/** Writes the executable to `target`. Returns the files it was made from. */
 export async function makeExecutable(
   platform: Platform,
   parts: Parts,
@@ -17,53 +18,43 @@ export async function makeExecutable(
 ): Promise<readonly string[]> {
   const node = nodeIn(platform, await ensureRuntime(platform));
   mkdirSync(dirname(target), { recursive: true });
-  const scratch = mkdtempSync(`${target}-`);
-  try {
-    const write = (name: string, content: string | Buffer) =>
-      writeFileSync(join(scratch, name), content, { mode: 0o755 });
-    const runtime = readFileSync(join(root, node));
-    write("node", platform.startsWith("windows-") ? withoutSignature(runtime) : runtime);
-    write("start.js", parts.start);
-    for (const [name, content] of Object.entries(parts.assets)) write(name, content);
-    const names = Object.keys(parts.assets);
-    write(
-      "config.json",
-      // These paths are stored in the executable, so they are relative.
-      JSON.stringify({
-        main: "start.js",
-        executable: "node",
-        output: "plugin",
-        assets: Object.fromEntries(names.map((name) => [name, name])),
-        disableExperimentalSEAWarning: true,
-        // Ignores NODE_OPTIONS, which is meant for the Node program that runs Pulumi.
-        execArgvExtension: "none",
-      }),
-    );
-    await captured(process.execPath, ["--build-sea", "config.json"], { cwd: scratch });
-    const plugin = join(scratch, "plugin");
-    if (platform.startsWith("darwin-")) await sign(plugin);
-    check(readFileSync(plugin), [parts.start, ...Object.values(parts.assets)]);
-    renameSync(plugin, target);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+  using temporary = temporaryFolder(`${target}-`);
+  const scratch = temporary.path;
+  const write = (name: string, content: string | Buffer) =>
+    writeFileSync(join(scratch, name), content, { mode: 0o755 });
+  const runtime = readFileSync(join(root, node));
+  write("node", platform.startsWith("windows-") ? withoutSignature(runtime) : runtime);
+  write("start.js", parts.start);
+  for (const [name, content] of Object.entries(parts.assets)) write(name, content);
+  const names = Object.keys(parts.assets);
+  write(
+    "config.json",
+    // Stored in the executable, so they are relative.
+    JSON.stringify({
+      main: "start.js",
+      executable: "node",
+      output: "plugin",
+      assets: Object.fromEntries(names.map((name) => [name, name])),
+      disableExperimentalSEAWarning: true,
+      // Ignores NODE_OPTIONS, which is meant for the Node program that runs Pulumi.
+      execArgvExtension: "none",
+    }),
+  );
+  await captured(process.execPath, ["--build-sea", "config.json"], { cwd: scratch });
+  const plugin = join(scratch, "plugin");
+  if (platform.startsWith("darwin-")) {
+    // macOS starts only signed executables. This signature has no certificate.
+    const sign = ["sign", "--ad-hoc", "--identity", executable, plugin];
+    await captured(await ensureGoTool("quill"), sign);
   }
+  check(readFileSync(plugin), [parts.start, ...Object.values(parts.assets)]);
+  renameSync(plugin, target);
   return [...parts.inputs, node];
 }
 
-/** Signs the executable ad hoc, that is, without a certificate. macOS starts only signed executables. */
-async function sign(plugin: string): Promise<void> {
-  await captured(await ensureGoTool("quill"), [
-    "sign",
-    "--ad-hoc",
-    "--identity",
-    executable,
-    plugin,
-  ]);
-}
-
 /**
- * Removes the publisher's signature, which is at the end of a Windows executable (PE32+). The signature would be invalid
- * for the changed executable, and an invalid signature is worse than none.
+ * Removes the publisher's signature, at the end of a Windows executable (PE32+). After the change it would be
+ * invalid, which is worse than none.
  */
 function withoutSignature(file: Buffer): Buffer {
   // The fifth data directory of the optional header has the file offset and the size of the certificates.
@@ -75,10 +66,8 @@ function withoutSignature(file: Buffer): Buffer {
 }
 
 /**
- * Checks that the file contains all parts and that Node will look for them. The file is not started, since this machine
- * may be of another platform.
- *
- * @throws if a part is missing, or if Node would not look for the parts
+ * Checks the file without starting it, since this machine may be of another platform. @throws if a part is missing,
+ * or if Node would not look for the parts
  */
 function check(file: Buffer, parts: readonly (Buffer | string)[]): void {
   // Node looks for a program inside itself only if this string ends in 1.

@@ -1,6 +1,4 @@
-/**
- * Checks that the licences of the packages in the plugin, and of the modules that the Go SDK needs, are ones we accept.
- */
+/** Checks the licences of the packages in the plugin, and of the modules that the Go SDK needs. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -12,7 +10,7 @@ import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
 import { platforms } from "./platforms";
 
-/** The licences that we accept. They require that their text is shipped with the plugin. */
+/** They require that their text is shipped with the plugin. */
 const allowed = "0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT".split(" ");
 
 test("every package in the plugin has an accepted licence, and the text of the licence", async () => {
@@ -28,13 +26,13 @@ test("every package in the plugin has an accepted licence, and the text of the l
   expect(packages.filter((path) => licenceFiles(join(root, path)).length === 0)).toEqual([]);
 });
 
-/** A phrase of each accepted licence. Go modules have only the text of their licence, not its name. */
+/** Go modules have only the text of their licence, not its name. */
 const phrases = {
   "Apache-2.0": "Apache License",
   "BSD-3-Clause": "Redistribution and use in source and binary forms",
   MIT: "Permission is hereby granted, free of charge",
 };
-/** This licence requires that changes to its files are published. We change none of them. */
+/** It requires that changes to its files are published. We make none. */
 const hashicorp = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Public License" };
 
 testUnless(missingGo(), "every module that the Go SDK needs has an accepted licence", async () => {

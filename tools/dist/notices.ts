@@ -7,7 +7,7 @@ import type { Platform } from "./platforms";
 
 const rule = `\n${"=".repeat(80)}\n\n`;
 
-/** Returns the packages to which these files belong, as paths in node_modules. */
+/** Returns the packages of these files, as paths in node_modules. */
 export function packagesOf(inputs: readonly string[]): string[] {
   const packages = inputs.flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [],
@@ -15,7 +15,6 @@ export function packagesOf(inputs: readonly string[]): string[] {
   return [...new Set(packages)].sort();
 }
 
-/** Returns the name of the package at this path in node_modules. */
 export function packageName(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
@@ -45,7 +44,6 @@ function licencesOfPackages(inputs: readonly string[]): string[] {
   });
 }
 
-/** Returns the contents of the licence files in a folder. */
 export function licenceFiles(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
@@ -53,7 +51,7 @@ export function licenceFiles(folder: string): string[] {
     .map((name) => readFileSync(join(folder, name), "utf8"));
 }
 
-/** Returns Node's licence. The packages for Windows have no LICENSE, but the text is the same for each platform. */
+/** The packages for Windows have no LICENSE. The text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
   const platformLicence = join(root, await ensureRuntime(platform), "LICENSE");
   if (existsSync(platformLicence)) return readFileSync(platformLicence, "utf8");

@@ -1,11 +1,10 @@
-/** Makes the parts of the single executable other than Node. These parts are the same for every platform. */
+/** Makes the parts of the single executable other than Node, which are the same for every platform. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../support/bundle";
 import { hashOf } from "../support/files";
 import { root } from "../support/paths";
 
-/** The parts of the single executable other than Node. */
 export interface Parts {
   /** The script that Node runs first. */
   start: string;
@@ -15,7 +14,6 @@ export interface Parts {
   inputs: readonly string[];
 }
 
-/** Bundles the start script, the provider and the emulator. */
 export async function makeParts(): Promise<Parts> {
   const provider = await bundle("provider/main.ts", "provider.js");
   const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;

@@ -1,4 +1,4 @@
-/** The platforms for which we build the single executable, under the names that Pulumi gives them. */
+/** The platforms of the single executable, as Pulumi names them. */
 import { executable } from "../../provider/executable";
 import { oneOf } from "../support/main";
 
@@ -16,14 +16,13 @@ export type Platform = keyof typeof platforms;
 
 export const platformNames = Object.keys(platforms) as Platform[];
 
-/** The platform of this machine. */
 export function thisPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const processor = process.arch === "x64" ? "amd64" : process.arch;
   return platformNamed(`${system}-${processor}`);
 }
 
-/** Returns the platform of this name. @throws {ToolError} if there is none */
+/** @throws {ToolError} if there is no such platform */
 export function platformNamed(name: string): Platform {
   return oneOf("plugin for", platformNames, name);
 }

@@ -1,14 +1,14 @@
-/** Provides the Node of a platform, from the npm package that package-lock.json pins. */
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+/** The Node of each platform, from the npm package that package-lock.json pins. */
+import { hash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { extract } from "tar";
 import { captured } from "../support/command";
+import { unpack } from "../support/files";
 import { ToolError } from "../support/main";
 import { root, toolsDir } from "../support/paths";
 import { platforms, type Platform } from "./platforms";
 
-/** Returns the folder of the package, as a path from the root. Fetches the package if npm has not installed it. */
+/** Returns the folder of the package, from the root. Fetches the package if npm has not installed it. */
 export async function ensureRuntime(platform: Platform): Promise<string> {
   const node = platforms[platform];
   const installed = join("node_modules", node);
@@ -21,7 +21,7 @@ export async function ensureRuntime(platform: Platform): Promise<string> {
   return fetched;
 }
 
-/** Returns the path of the Node executable in a folder that `ensureRuntime` returned. */
+/** Returns the path of Node in a folder that `ensureRuntime` returned. */
 export function nodeIn(platform: Platform, runtime: string): string {
   return join(runtime, "bin", platform.startsWith("windows-") ? "node.exe" : "node");
 }
@@ -33,22 +33,19 @@ async function fetch(package_: string, integrity: string, target: string): Promi
     const npm = ["pack", "--silent", `--pack-destination=${scratch}`, package_];
     const file = join(scratch, (await captured("npm", npm, { cwd: scratch })).trim());
     const [algorithm = ""] = integrity.split("-");
-    const digest = createHash(algorithm).update(readFileSync(file)).digest("base64");
+    const digest = hash(algorithm, readFileSync(file), "base64");
     if (`${algorithm}-${digest}` !== integrity) {
       throw new ToolError(
         `${package_} from the registry is ${algorithm}-${digest}, but package-lock.json says ` +
           `${integrity}. Use another registry, since this one serves another file under that name.`,
       );
     }
-    await extract({ file, cwd: scratch });
-    mkdirSync(join(target, ".."), { recursive: true });
-    renameSync(join(scratch, "package"), target);
+    await unpack(file, target);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-/** The entry of a package in package-lock.json. */
 interface LockedPackage {
   version: string;
   /** The hash of the package's tarball: "sha512-…". */
@@ -56,7 +53,7 @@ interface LockedPackage {
   license?: string;
 }
 
-/** Returns the entry of the package at this path: "node_modules/undici". @throws if there is none */
+/** Returns the entry of "node_modules/NAME". @throws if there is none */
 export function lockedPackage(path: string): LockedPackage {
   const json = readFileSync(join(root, "package-lock.json"), "utf8");
   const { packages } = JSON.parse(json) as { packages: Record<string, LockedPackage> };

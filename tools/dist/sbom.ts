@@ -1,17 +1,33 @@
-/** Makes the software bill of materials (CycloneDX) of a release, from the entries of package-lock.json. */
+/** Makes the software bill of materials (CycloneDX) of a release, from the one that npm makes of package-lock.json. */
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
-import { lockedPackage } from "./runtime";
+import { captured } from "../support/command";
+import { root } from "../support/paths";
 import { packageName, packagesOf } from "./notices";
 import { platforms, type Platform } from "./platforms";
+import { lockedPackage } from "./runtime";
+
+/** The fields that we use of a component. */
+interface Component {
+  "bom-ref": string;
+  version: string;
+}
 
 /**
- * Makes the bill of materials for the executables of these platforms, which are made from these files. The bill has no
- * date, so the same inputs always make the same bill.
+ * Returns the bill for the executables of these platforms, which are made from the files `inputs`. It has no date, so the
+ * same inputs always make the same bill.
  */
-export function sbom(built: readonly Platform[], inputs: readonly string[]) {
+export async function sbom(built: readonly Platform[], inputs: readonly string[]) {
+  const npm = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
+  const all = JSON.parse(await captured("npm", npm, { cwd: root })) as { components: Component[] };
+  const at = (path: string) => {
+    const name = `${packageName(path)}@${lockedPackage(path).version}`;
+    const found = all.components.find((it) => it["bom-ref"] === name);
+    if (found === undefined) throw new Error(`npm's bill of materials lacks ${name}`);
+    return found;
+  };
   const runtimes = built.map((platform) => {
-    const component = componentOf(`node_modules/${platforms[platform]}`);
+    const component = at(`node_modules/${platforms[platform]}`);
     return {
       ...component,
       description: `The Node.js runtime in the executable for ${platform}`,
@@ -19,11 +35,11 @@ export function sbom(built: readonly Platform[], inputs: readonly string[]) {
       cpe: `cpe:2.3:a:nodejs:node.js:${component.version}:*:*:*:*:*:*:*`,
     };
   });
-  const components = [...packagesOf(inputs).map(componentOf), ...runtimes];
+  const components = [...packagesOf(inputs).map(at), ...runtimes];
   const self = `${metadata.name}@${metadata.version}`;
   return {
     bomFormat: "CycloneDX",
-    specVersion: "1.6",
+    specVersion: "1.5",
     version: 1,
     metadata: {
       component: {
@@ -32,38 +48,11 @@ export function sbom(built: readonly Platform[], inputs: readonly string[]) {
         name: executable,
         version: metadata.version,
         description: metadata.description,
-        licenses: licenses(metadata.license),
+        licenses: [{ license: { id: metadata.license } }],
         externalReferences: [{ type: "vcs", url: metadata.repository }],
       },
     },
     components,
     dependencies: [{ ref: self, dependsOn: components.map((it) => it["bom-ref"]) }],
   };
-}
-
-function componentOf(path: string) {
-  const { version, integrity, license } = lockedPackage(path);
-  const name = packageName(path);
-  const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
-  const [algorithm = "", digest = ""] = integrity.split("-");
-  return {
-    type: "library",
-    "bom-ref": purl,
-    name,
-    version,
-    purl,
-    // This is the hash of the package in the registry.
-    hashes: [
-      {
-        alg: algorithm.toUpperCase().replace("SHA", "SHA-"),
-        content: Buffer.from(digest, "base64").toString("hex"),
-      },
-    ],
-    ...(license === undefined ? {} : { licenses: licenses(license) }),
-  };
-}
-
-/** Writes a licence as CycloneDX does: a single licence has an id, and several licences form an expression. */
-function licenses(text: string) {
-  return [/^[\w.+-]+$/.test(text) ? { license: { id: text } } : { expression: text }];
 }

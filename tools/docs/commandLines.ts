@@ -1,8 +1,7 @@
-/** Parses the commands in a shell block. It knows only the part of the shell's grammar that our pages use. */
+/** Parses the part of the shell's grammar that our pages use. */
 
-/** A command in a shell block. */
 export interface Command {
-  /** The number of the line in the block. The first line is 1. */
+  /** From 1. */
   line: number;
   /** The program and its arguments, without `NAME=value` before them. */
   words: readonly string[];
@@ -10,7 +9,6 @@ export interface Command {
   text: string;
 }
 
-/** Returns the commands in a shell block. */
 export function commandsIn(block: string): Command[] {
   const lines = block.split("\n");
   const commands: Command[] = [];
@@ -27,7 +25,7 @@ export function commandsIn(block: string): Command[] {
   return commands;
 }
 
-/** Removes a comment, which begins with a `#` at the start of a word, outside of quotes. */
+/** A comment begins with a `#` at the start of a word, outside of quotes. */
 function withoutComment(line: string): string {
   const [code = ""] = /^(?:'[^']*'|"[^"]*"|[^\s'"]+|\s+(?!#)|['"])*/.exec(line) ?? [];
   return line.startsWith("#") ? "" : code.trimEnd();

@@ -30,9 +30,7 @@ const reasons = [...section.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""])
   [...cell.matchAll(/`(?:overrides: )?([^`]*[^`/])`/g)].map(([, name = ""]) => name),
 );
 
-/**
- * Whether a reason is for the dependency. A reason that ends in `*` is for all names that begin with what precedes it.
- */
+/** A reason that ends in `*` is for all names with that beginning. */
 const isFor = (name: string, reason: string) =>
   reason.endsWith("*") ? name.startsWith(reason.slice(0, -1)) : name === reason;
 

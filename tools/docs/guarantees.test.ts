@@ -1,12 +1,9 @@
-/**
- * Checks the table of guarantees (G1 to G10) in ARCHITECTURE.md: its files exist, and its tests name their guarantee.
- */
+/** Checks the guarantees in ARCHITECTURE.md: their files exist, and their tests name them. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { root } from "../support/paths";
 
-/** A row of the table. */
 interface Guarantee {
   name: string;
   /** The files whose code keeps the guarantee. */
@@ -23,7 +20,7 @@ function guaranteeOf([row, name = ""]: RegExpMatchArray): Guarantee {
   return { name, keepers: filesIn(keepers), tests: filesIn(tests) };
 }
 
-/** Returns the files in backticks in a cell. `a/{b,c}.ts` stands for two files. */
+/** Returns the files that a cell names. `a/{b,c}.ts` stands for two. */
 function filesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`{]*)(?:\{([^}]*)\}([^`]*))?`/g)].flatMap(
     ([, before = "", choices, after = ""]) =>

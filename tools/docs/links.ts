@@ -1,19 +1,19 @@
-/** Checks the links in our pages, without a network. tools/docs/pages.test.ts uses it. */
+/** Checks the links in our pages, without a network. */
 import { existsSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import metadata from "../../metadata.json";
 import { root } from "../support/paths";
-import { anchorsOf, type Link, type Page } from "./markdown";
+import { anchorsOf, frontMatterOf, type Page } from "./markdown";
 import { readPage } from "./pages";
 
-/** Matches pages of a repository's site that are not files of the repository. */
+/** Pages of a repository's site that are not its files. */
 const repositoryPages = /^\/(releases|issues|security|discussions|actions)(\/|$)/;
 
-/** Matches folders that our tools make, which a reader of the page does not have. */
+/** Folders that our tools make. A reader of the page has none. */
 const notCommitted = /^(bin|node_modules|\.tools)(\/|$)/;
 
-/** Returns what is wrong with a link. Undefined if the link is right. */
-export function problemWith({ target }: Link, page: Page): string | undefined {
+/** Returns what is wrong with a link. Undefined if nothing is. */
+export function problemWith(target: string, page: Page): string | undefined {
   if (target.startsWith("#")) return missingAnchor(target.slice(1), page);
   if (/^[a-z][a-z+.-]*:/i.test(target)) return problemWithUrl(target);
   return isOnRegistry(page)
@@ -21,12 +21,11 @@ export function problemWith({ target }: Link, page: Page): string | undefined {
     : missingFile(posix.join(posix.dirname(page.name), target));
 }
 
-/** Whether Pulumi's Registry publishes this page. */
-export function isOnRegistry({ text }: Page): boolean {
-  return /^---\n[^]*?^layout: package$[^]*?^---$/m.test(text);
+export function isOnRegistry(page: Page): boolean {
+  return frontMatterOf(page).head["layout"] === "package";
 }
 
-/** Returns the name of the page in the API docs to which a link of a Registry page points. Undefined for other links. */
+/** Returns the page of the API docs to which a link on the Registry points. Undefined for other links. */
 export function apiPageOf(target: string): string | undefined {
   return /^\.\/api-docs\/(?:([\w-]+)\/)?(?:#.*)?$/.exec(target)?.[1];
 }
@@ -66,7 +65,7 @@ function missingFile(target: string): string | undefined {
   return missingAnchor(anchor, readPage(path));
 }
 
-/** Returns what is wrong with a link to this anchor. Undefined if the page has the anchor. */
+/** Returns what is wrong with a link to this anchor. Undefined if nothing is. */
 export function missingAnchor(anchor: string, page: Page): string | undefined {
   return anchorsOf(page).has(anchor) ? undefined : `there is no #${anchor} in ${page.name}`;
 }

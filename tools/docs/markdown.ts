@@ -1,36 +1,39 @@
 /** Finds fenced blocks, links, code spans and anchors in a Markdown page. */
+import { parse } from "yaml";
 
-/** A Markdown page, or a Markdown string from another file. */
+/** A Markdown page, or Markdown from another file. */
 export interface Page {
-  /** The name in messages. The name of a file is its path. */
+  /** For messages. A file's path. */
   name: string;
   text: string;
 }
 
-/** A fenced block. */
 export interface Block {
-  /** The name of the page. */
   page: string;
   /** The line of the opening fence. */
   line: number;
-  /** The first word after the fence. Empty if there is none. */
+  /** The first word after the fence, or empty. */
   language: string;
   text: string;
 }
 
-/** A link in a page. */
 export interface Link {
-  /** The name of the page. */
   page: string;
   line: number;
   target: string;
+}
+
+/** Returns the front matter of a page, which is empty if the page does not begin with one, and what follows it. */
+export function frontMatterOf({ text }: Page): { head: Record<string, string>; body: string } {
+  const [, head = "{}", body = text] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
+  return { head: parse(head) as Record<string, string>, body };
 }
 
 const fence = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
 
 const codeSpan = /(`+)(?!`)(.*?)\1(?!`)/g;
 
-/** Returns the fenced blocks of a page. @throws if a block is not closed */
+/** @throws if a block is not closed */
 export function blocksOf({ name, text }: Page): Block[] {
   const blocks: Block[] = [];
   let open: { block: Block; marks: string; indent: string; lines: string[] } | undefined;
@@ -55,7 +58,6 @@ export function blocksOf({ name, text }: Page): Block[] {
   return blocks;
 }
 
-/** Returns the links of a page outside of code. */
 export function linksOf(page: Page): Link[] {
   const targets =
     /\]\(\s*<?([^\s)>]+)|^\s*\[[^\]]+\]:\s+(\S+)|\b(?:href|src)="([^"]*)"|<(https?:[^\s>]*)>/g;
@@ -99,7 +101,7 @@ function slugOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Returns the lines of the page. The lines of fenced blocks are empty, so that the line numbers stay the same. */
+/** The lines of fenced blocks are empty, so that the line numbers stay the same. */
 function withoutBlocks(page: Page): string[] {
   const lines = page.text.split("\n");
   for (const { line, text } of blocksOf(page)) {

@@ -30,7 +30,7 @@ test("the pages, their links and the descriptions are found", () => {
 test.each(subjects)("%s: each link has a target", (subject) => {
   const broken = pagesOf(subject).flatMap((page) =>
     linksOf(page).flatMap((link) => {
-      const problem = problemWith(link, page);
+      const problem = problemWith(link.target, page);
       return problem === undefined ? [] : [`${page.name}:${link.line}: ${link.target}: ${problem}`];
     }),
   );
@@ -57,14 +57,13 @@ test("each template that a page gives to `pulumi new` exists", () => {
     })),
   );
   expect(given.length).toBeGreaterThan(0);
-  const problems = given.map(({ page, target }) =>
-    problemWith({ page: page.name, line: 0, target }, page),
-  );
+  const problems = given.map(({ page, target }) => problemWith(target, page));
   expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
 const page = (text: string, name = "docs/page.md"): Page => ({ name, text });
-const problemsOf = (subject: Page) => linksOf(subject).map((link) => problemWith(link, subject));
+const problemsOf = (subject: Page) =>
+  linksOf(subject).map((link) => problemWith(link.target, subject));
 
 test("a link without a target is found, to a page, an anchor, a file or a URL", () => {
   const links = [

@@ -1,10 +1,9 @@
-/** Reads what users read: the Markdown pages, without those of the SDKs, and the descriptions in schema.json. */
+/** What users read: our Markdown pages, and the descriptions in schema.json. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
 import type { Page } from "./markdown";
 
-/** Reads the Markdown page at this path. */
 export function readPage(name: string): Page {
   return { name, text: readFileSync(join(root, name), "utf8") };
 }
@@ -15,7 +14,7 @@ export const pages: readonly Page[] = globSync(["*.md", "docs/**/*.md", "example
   .sort()
   .map(readPage);
 
-/** The descriptions in the schema. The name of each description is its path in the schema. */
+/** Each is named by its path in the schema. */
 export const descriptions: readonly Page[] = descriptionsIn(
   JSON.parse(readFileSync(join(root, "schema.json"), "utf8")),
   "schema.json",

@@ -7,20 +7,17 @@
  *   files the pull request may change (RELEASING.md has both entries);
  * - docs/overview-page.md and .github/pull_request_template.md: what the two pages must have;
  * - pulumi.com, "Publishing to the Pulumi Registry": titles, description, keywords and logo.
- *
- * That the logo reads on light and dark is a rule of our own, with the contrast that WCAG 1.4.11 asks of graphics.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { parse } from "yaml";
 import metadata from "../../metadata.json";
 import { exampleLanguages } from "../sdk/examples";
 import { sdkLanguages } from "../sdk/languages";
 import { packageSchema } from "../sdk/schema";
 import { root } from "../support/paths";
 import { isOnRegistry } from "./links";
-import { blocksOf, type Page } from "./markdown";
+import { blocksOf, frontMatterOf, type Page } from "./markdown";
 import { pages, readPage } from "./pages";
 
 const schema = packageSchema();
@@ -66,17 +63,11 @@ test("the pages for the Registry are the overview and the installation page", ()
   ]);
 });
 
-/** The front matter of a page, and what follows it. The Registry refuses a page that does not begin with it. */
-function partsOf({ text }: Page): { head: Record<string, string>; body: string } {
-  const [, head = "", body = ""] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
-  return { head: parse(head) as Record<string, string>, body };
-}
-
 test.each([
   { page: overview, title: metadata.displayName },
   { page: installation, title: `${metadata.displayName} Installation & Configuration` },
 ])("$page.name has its front matter, and no other title", ({ page, title }) => {
-  const { head, body } = partsOf(page);
+  const { head, body } = frontMatterOf(page);
   expect(head).toEqual({ title, meta_desc: expect.any(String), layout: "package" });
   expect(head["meta_desc"]).toContain(metadata.displayName);
   const code = new Set(blocksOf(page).flatMap((block) => block.text.split("\n")));
@@ -84,7 +75,7 @@ test.each([
 });
 
 test("the overview begins with what the package is, and has an example in each language", () => {
-  const { body } = partsOf(overview);
+  const { body } = frontMatterOf(overview);
   expect(body.trimStart()).toMatch(/^\w/);
   expect(body).toMatch(/^## Example Usage$/m);
 });
@@ -131,7 +122,7 @@ test("each chooser has a tab for each language, and its shortcodes are well form
   }
 });
 
-/** Matches what breaks on the Registry: relative images, relative links in HTML, and links to Markdown files. */
+/** What breaks on the Registry: relative images, relative links in HTML, links to Markdown files. */
 const breaking = [
   /<img[^>]+src=["'](\.|\/|[^h])/,
   /!\[[^\]]*\]\((\.|\/)/,
@@ -165,44 +156,4 @@ test("the logo is an SVG of this repository", () => {
   expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="/);
   // It is shown as an image, which loads nothing and has no fonts of its own.
   expect(svg).not.toMatch(/<(text|style|script|image|foreignObject)|href=|url\(/);
-});
-
-/** White, the background of GitHub's dark pages, and black. */
-const backgrounds = ["#ffffff", "#0d1117", "#000000"];
-
-test.each(backgrounds)(
-  "each colour of the logo has a contrast of 3 or more on %s",
-  (background) => {
-    const svg = readFileSync(join(root, schema.logoUrl.slice(raw.length)), "utf8");
-    const colours = [...svg.matchAll(/(?:fill|stroke)="(?!none)([^"]*)"/g)].map(
-      ([, it = ""]) => it,
-    );
-    // A path without a fill is black.
-    expect(svg.match(/<path/g)?.length).toBe(svg.match(/fill="/g)?.length);
-    expect(colours.length).toBeGreaterThan(0);
-    for (const colour of colours) {
-      expect(colour).toMatch(/^#[0-9a-f]{6}$/);
-      expect(contrast(colour, background)).toBeGreaterThanOrEqual(3);
-    }
-  },
-);
-
-/** The contrast of two colours by WCAG 2: from 1 to 21. */
-function contrast(one: string, other: string): number {
-  const [lighter = 0, darker = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
-  return (lighter + 0.05) / (darker + 0.05);
-}
-
-/** The relative luminance of a colour such as `#0f84c9`: from 0 to 1. */
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const share = parseInt(colour.slice(at, at + 2), 16) / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-test("the contrast is that of WCAG", () => {
-  expect(contrast("#000000", "#ffffff")).toBeCloseTo(21);
-  expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
 });

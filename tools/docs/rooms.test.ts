@@ -7,12 +7,12 @@ import { root, repositoryFiles } from "../support/paths";
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const [, section = ""] = architecture.split(/^## (?:Rooms|Guarantees)$/m);
 const named = [...section.matchAll(/`([\w/.-]+)\/`/g)].map(([, folder = ""]) => folder);
-/** The folders with a row in the table. Sentences may describe further folders below them. */
+/** A row may describe further folders below these in a sentence. */
 const rooms = [...section.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = ""]) =>
   [...cell.matchAll(/`([\w/-]+)\/`/g)].map(([, folder = ""]) => folder),
 );
 
-/** Matches the paths inside folders whose subfolders need no description. */
+/** Their subfolders need no description. */
 const undivided = /^(docs|sdk|examples|templates|tools\/(go|npm|python)|\..*)\//;
 
 test("each folder is described", () => {

@@ -1,7 +1,4 @@
-/**
- * Makes the tables, lists and examples in Markdown pages, from the provider's definitions and from bench/results.json.
- * tools/generate.ts writes them into the pages.
- */
+/** Makes the tables, lists and examples in Markdown pages, from the provider's definitions and bench/results.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
@@ -15,7 +12,7 @@ import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { ToolError } from "../support/main";
 import { root } from "../support/paths";
 
-/** For each name in a page's `<!-- table: NAME -->`, a function that makes the content. */
+/** The content for each `<!-- table: NAME -->` of a page. */
 export type Tables = Readonly<Record<string, () => string>>;
 
 const measuredHead = ["Measured", "Here", "Beside", "Ratio"];
@@ -29,7 +26,6 @@ export const readmeTables = {
   measured: () => table(measuredHead, tableRows("chosen")),
 } satisfies Tables;
 
-/** The tables of pages in docs/, by path. */
 export const docsPages: Readonly<Record<string, Tables>> = {
   "docs/instance.md": {
     inputs: () =>
@@ -57,10 +53,8 @@ export const docsPages: Readonly<Record<string, Tables>> = {
 };
 
 /**
- * Returns the page, formatted, with new content between each `<!-- table: NAME -->` and `<!-- end -->`. Instead of
- * `table`, the comment may say `list` or `chooser`.
- *
- * @throws {ToolError} if the page names a table that does not exist
+ * Returns the page with new content between each `<!-- table: NAME -->` (or `list`, `chooser`) and `<!-- end -->`.
+ * @throws {ToolError} if there is no such table
  */
 export async function pageWithTables(page: string, tables: Tables): Promise<string> {
   const filled = readFileSync(join(root, page), "utf8").replace(
@@ -74,14 +68,13 @@ export async function pageWithTables(page: string, tables: Tables): Promise<stri
   return format(filled, { parser: "markdown", printWidth: 100 });
 }
 
-/** Makes a table in Markdown. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** The pages for Pulumi's Registry, by path. The Registry publishes them under these names. */
+/** The pages that Pulumi's Registry publishes. */
 export const registryPages: Readonly<Record<string, Tables>> = {
   "docs/_index.md": { example: () => chooser(exampleBlock) },
   "docs/installation-configuration.md": {
@@ -109,7 +102,6 @@ function installBlock(language: ExampleLanguage): string {
   return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
 }
 
-/** Makes a list with a link to each language's package in its registry. */
 function packageList(): string {
   const { nodejs, python, go, dotnet, java } = metadata.sdk;
   const coordinates = `${java.groupId}/${java.artifactId}`;

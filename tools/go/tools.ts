@@ -1,4 +1,4 @@
-/** The programs that the tools build from Go. The folders beside this file pin the modules of these programs. */
+/** The programs that are built from Go. The folders beside this file pin their modules. */
 import { ensureBuilt, isBuilt, requiredVersion, type GoTool } from "../support/go";
 
 const installPulumi =
@@ -7,7 +7,7 @@ const installPulumi =
 const engineModule = "github.com/pulumi/pulumi/pkg/v3";
 const sdkModule = "github.com/pulumi/pulumi/sdk/v3";
 
-/** The versions of the Pulumi CLIs that are built here, by their folders: "v3.258.0". */
+/** By folder: "v3.258.0". */
 export const engineVersions = {
   engine: requiredVersion("engine", engineModule),
   "engine-oldest": requiredVersion("engine-oldest", engineModule),
@@ -25,7 +25,7 @@ function engine(module: keyof typeof engineVersions): GoTool {
   };
 }
 
-/** The language hosts, which run the programs of a language, and write programs for `pulumi import`. */
+/** The language hosts run programs, and write them for `pulumi import`. */
 export const hosts = {
   nodejs: writingHost("nodejs", "nodejs/cmd"),
   python: writingHost("python", "python/cmd", "python/cmd/pulumi-language-python-exec"),
@@ -46,7 +46,7 @@ function host(language: string, module: string, parent: string, expected: string
   };
 }
 
-/** Returns a host that writes programs with Pulumi's own generators, and leaves the rest to an older host. */
+/** Writes programs with Pulumi's own generators, and leaves the rest to an older host. */
 function writingHost(language: string, parent: string, script?: string): GoTool {
   const older = host(language, "hosts", `${sdkModule}/${parent}`, "20 seconds");
   return {
@@ -65,24 +65,20 @@ function writingHost(language: string, parent: string, script?: string): GoTool 
 
 export type Language = keyof typeof hosts;
 
-/** The other programs, by their folders. */
 const tools = {
   engine: {
     ...engine("engine"),
-    // Leaves out a twelfth of the packages, which serve only the direct path of Google Cloud Storage.
+    // Leaves out a twelfth of the packages, for Google Cloud Storage's direct path.
     tags: "disable_grpc_modules",
     alternative: installPulumi,
   },
-  // The tests run with the oldest supported engine, too.
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
   // `sdkgen` also checks schema.json.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
-  // Writes the API docs of Pulumi's Registry, in which the tests look for broken links.
+  // Writes the API docs of the Registry, whose links the tests check.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
-  // Packs a folder as a Go proxy serves a module.
   gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
-  // `peer` and `restapi` are peers for `npm run bench`.
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     name: "terraform-provider-restapi",
@@ -99,7 +95,6 @@ const tools = {
     package: "github.com/anchore/quill/cmd/quill",
     expected: "1 minute",
   },
-  // Checks the workflows in .github/.
   actionlint: {
     name: "actionlint",
     title: "actionlint",
@@ -115,7 +110,7 @@ const tools = {
     package: "golang.org/x/vuln/cmd/govulncheck",
     expected: "10 seconds",
   },
-  // The tests of state backends use this server.
+  // For the tests of state backends.
   versitygw: {
     name: "versitygw",
     title: "an S3-compatible server",
@@ -129,17 +124,14 @@ function ours(module: string, title: string, expected: string): GoTool {
   return { name: `compute-${module}`, title, module, package: ".", expected };
 }
 
-/** Builds the program unless it is up to date, and returns the path of its executable. */
 export async function ensureGoTool(name: keyof typeof tools): Promise<string> {
   return ensureBuilt(tools[name]);
 }
 
-/** Whether the program has been built from the modules that are pinned now. */
 export function isGoToolBuilt(name: keyof typeof tools): boolean {
   return isBuilt(tools[name]);
 }
 
-/** Builds a language host unless it is up to date. */
 export async function ensureHost(language: Language): Promise<void> {
   await ensureBuilt(hosts[language]);
 }

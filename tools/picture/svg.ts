@@ -1,6 +1,6 @@
 /** Draws a terminal window as an SVG, which plays its frames once and stays on the last frame. */
 
-/** A screen of the terminal, and when the screen was shown. */
+/** A screen of the terminal. */
 export interface Frame {
   /** The output of `tmux capture-pane -e`. */
   screen: string;
@@ -8,19 +8,17 @@ export interface Frame {
   at: number;
 }
 
-/** The content of a picture. */
 export interface Picture {
-  /** The width of the terminal in characters. */
+  /** Of the terminal, in characters. */
   columns: number;
-  /** The text in the title bar. */
   heading: string;
-  /** The title and the description are for readers who can't see the picture. */
+  /** Title and description are for readers who can't see the picture. */
   title: string;
   description: string;
   frames: readonly Frame[];
 }
 
-/** The colours of a dark theme. Each text colour has a contrast of at least 4.5 : 1 to the background. */
+/** Each text colour has a contrast of at least 4.5 : 1 to the background. */
 const theme = {
   background: "#0d1117",
   bar: "#161b22",
@@ -30,7 +28,7 @@ const theme = {
   dots: ["#ff7b72", "#d29922", "#3fb950"],
 };
 
-/** The terminal colours from black to white, then the bright ones. Black is drawn as a grey, so that it can be seen. */
+/** From black to white, then the bright ones. Black is a grey, so that it can be seen. */
 const palette = [
   ...["#7d8590", "#ff7b72", "#3fb950", "#d9a93b", "#58a6ff", "#bc8cff", "#39c5cf", "#d1d7e0"],
   ...["#8b949e", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc"],
@@ -70,7 +68,7 @@ export function drawPicture({ columns, heading, title, description, frames }: Pi
   return `${svg.join("\n")}\n`;
 }
 
-/** CSS that shows the frames one after the other. Without CSS or motion, only the last frame is visible. */
+/** Without CSS or motion, only the last frame is visible. */
 function animation(frames: readonly Frame[]): string[] {
   const end = frames.at(-1)?.at ?? 0;
   if (end === 0) return [];
@@ -92,14 +90,13 @@ function animation(frames: readonly Frame[]): string[] {
 // eslint-disable-next-line no-control-regex -- the sequence begins with a control character
 const styleSequence = /\x1b\[([\d;:]*)m/;
 
-/** Returns the text of a screen, without its styles. */
 export function plainText(screen: string): string {
   return screen.replace(new RegExp(styleSequence, "g"), "");
 }
 
 /**
- * Draws one screen. Each piece of text has its position and its width, so that columns stay aligned in any font. Runs of
- * spaces are left out, because SVG would collapse them. A style stays in effect after the end of its line.
+ * Each piece of text has its position and width, so that columns stay aligned in any font. Runs of spaces are left
+ * out, because SVG would collapse them. A style goes on after the end of its line.
  */
 function drawFrame(lines: readonly string[], index: number, isLast: boolean): string {
   let style = "";
@@ -107,7 +104,7 @@ function drawFrame(lines: readonly string[], index: number, isLast: boolean): st
     const spans: string[] = [];
     let column = 0;
     for (const [n, piece] of line.split(styleSequence).entries()) {
-      // Every second piece is the parameters of a style sequence.
+      // Every second piece is a style's parameters.
       if (n % 2 === 1) {
         style = applyStyle(style, piece);
         continue;
@@ -128,8 +125,8 @@ function drawFrame(lines: readonly string[], index: number, isLast: boolean): st
 }
 
 /**
- * Returns the SVG attributes of the text after a style sequence. They are not CSS, which some renderers ignore. The
- * function knows the styles that Pulumi prints: sixteen colours, bold, underlined. @throws for any other style
+ * Returns the SVG attributes after a style sequence. They are not CSS, which some renderers ignore. @throws for a
+ * style that Pulumi does not print
  */
 function applyStyle(before: string, parameters: string): string {
   const without = (name: string) => after.replace(new RegExp(` ${name}="[^"]*"`), "");
@@ -154,7 +151,7 @@ function applyStyle(before: string, parameters: string): string {
   return after;
 }
 
-/** Returns the width of a text in columns. Pulumi prints no characters that are two columns wide on Linux. */
+/** Pulumi prints no characters that are two columns wide on Linux. */
 function columnsOf(text: string): number {
   return Array.from(text).length;
 }
@@ -163,6 +160,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-function escape(text: string): string {
+/** Escapes text for XML. */
+export function escape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import metadata from "../../metadata.json";
 import rootPackage from "../../package.json";
 import { problemWith } from "../docs/links";
+import { frontMatterOf } from "../docs/markdown";
 import { readPage } from "../docs/pages";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
@@ -15,7 +16,7 @@ import { missingPython, testUnless } from "../support/unless";
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const forms = ".github/ISSUE_TEMPLATE";
 
-/** The files that GitHub reads, by the schema that they must match. */
+/** By the schema that they must match. */
 const schemas = {
   "github-issue-forms": globSync(`${forms}/*.yml`, { cwd: root }).filter(
     (file) => !file.endsWith("/config.yml"),
@@ -37,9 +38,7 @@ test("the links beside the issue forms lead somewhere", () => {
   const file = `${forms}/config.yml`;
   const { contact_links } = parse(read(file)) as { contact_links: { url: string }[] };
   const page = { name: file, text: read(file) };
-  const problems = contact_links.map(({ url }) =>
-    problemWith({ page: file, line: 0, target: url }, page),
-  );
+  const problems = contact_links.map(({ url }) => problemWith(url, page));
   expect(problems).toEqual([undefined, undefined]);
 });
 
@@ -65,10 +64,10 @@ test("the commands of the pull request's form and of the development container a
 });
 
 test("SKILL.md says when to use it, and is one page", () => {
-  const { text } = readPage("SKILL.md");
-  const [, head = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
-  const { name, description } = parse(head) as Record<string, string>;
+  const page = readPage("SKILL.md");
+  const { head } = frontMatterOf(page);
+  const { name, description } = head;
   expect(name).toBe(metadata.sdk.nodejs.package);
   expect(description).toMatch(/\bUse when\b/);
-  expect(text.split("\n").length).toBeLessThanOrEqual(60);
+  expect(page.text.split("\n").length).toBeLessThanOrEqual(60);
 });

@@ -2,14 +2,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { captured } from "../support/command";
 import { root, toolsBin } from "../support/paths";
 import { issueTitle, newestPulumi, pathFor } from "./newestEngine";
 
-/** Asks a server that has these pages, by path. */
+/** Asks a server that has these pages. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
   const server = createServer(({ url = "" }, response) => {
     const page = pages[url];
@@ -59,10 +59,8 @@ test.each([
 });
 
 let folder: string;
-beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "compute-gh-"))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = temporaryFolder()));
 
-/** Writes a stand-in for the Pulumi CLI, and returns its path. */
 function fakePulumi(inFolder: string, script: string): string {
   const path = join(inFolder, "pulumi");
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -88,14 +86,14 @@ const workflow = {
   GITHUB_RUN_ID: "42",
 };
 
-/** Runs the step `report` in a process of its own, with a `gh` that lists these issues. Returns the other calls of `gh`. */
+/** Runs `report` with a `gh` that lists these issues. Returns the other calls of `gh`. */
 async function reported(
   issues: readonly { number: number; title: string }[],
   env: NodeJS.ProcessEnv = workflow,
 ): Promise<string[]> {
   const calls = join(folder, "calls");
   writeFileSync(join(folder, "issues"), JSON.stringify(issues));
-  // It writes a line for each call, with the arguments in quotes.
+  // Writes a line for each call, with quoted arguments.
   const script = [
     "#!/bin/sh",
     `if [ "$2" = list ]; then cat '${folder}/issues'; fi`,

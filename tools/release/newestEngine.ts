@@ -8,16 +8,15 @@ import { onPath, withPath } from "../support/onPath";
 import { toolsDir } from "../support/paths";
 import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
-/** The address that answers with the newest version. Pulumi's own installer uses it, too. */
+/** Pulumi's own installer asks it, too. */
 const latestVersion = "https://www.pulumi.com/latest-version";
 
-/** The title of the issue. There is at most one open issue with it. */
+/** At most one open issue has this title. */
 export const issueTitle = "The tests fail with the newest Pulumi engine";
 
 /**
- * Returns the newest release of the Pulumi CLI, with the checksums that are published beside its archives.
- *
- * @throws {ToolError} if the version or the checksums can't be read
+ * Returns the newest release, with the checksums that are published beside it. @throws {ToolError} if they can't be
+ * read
  */
 export async function newestPulumi(
   versionUrl = latestVersion,
@@ -38,14 +37,10 @@ export async function newestPulumi(
   return { version, url, sha256 };
 }
 
-/**
- * Runs the core tests with the newest Pulumi CLI, and sets the exit code.
- *
- * @throws {ToolError} if it can't be downloaded
- */
+/** Runs the core tests with the newest Pulumi CLI. @throws {ToolError} if it can't be downloaded */
 export async function tryNewestEngine(): Promise<void> {
   const release = await newestPulumi();
-  // The folder is not .tools/bin, because `onPath` ignores what is there.
+  // Not .tools/bin, which `onPath` ignores.
   const folder = join(toolsDir, "newest");
   say(`The newest Pulumi CLI is ${release.version}. This repository pins ${pinnedPulumi.version}.`);
   const pulumi = await ensureOfficialPulumi(release, { say, folder });
@@ -54,9 +49,8 @@ export async function tryNewestEngine(): Promise<void> {
 }
 
 /**
- * Returns the PATH with which the tests use this CLI.
- *
- * @throws {ToolError} if they would use another one, because this one does not run or is not looked for in its folder
+ * Returns the PATH with which the tests use this CLI. @throws {ToolError} if it does not run, or they would use
+ * another
  */
 export async function pathFor(pulumi: string): Promise<string> {
   await captured(pulumi, ["version"]);
@@ -65,7 +59,7 @@ export async function pathFor(pulumi: string): Promise<string> {
   throw new ToolError(`The tests would not use ${pulumi}, so nothing was tried.`);
 }
 
-/** Opens an issue that links to this run of the workflow. If one is open from an earlier run, comments on it. */
+/** Opens an issue that links to this run of the workflow, or comments on the open one. */
 export async function reportNewestEngine(): Promise<void> {
   const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID } = process.env;
   if (GITHUB_RUN_ID === undefined)

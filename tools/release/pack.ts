@@ -1,6 +1,6 @@
 /**
- * Packs the SDKs for the registries, in `.tools/release/LANGUAGE`. Unlike the packages of tools/sdk/pack.ts, these also
- * have sources and documentation, which a program does not need to run.
+ * Packs the SDKs for the registries, in `.tools/release/LANGUAGE`, also with the sources and documentation that
+ * tools/sdk/pack.ts leaves out.
  */
 import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { oneOf } from "../support/main";
 import { root, toolsDir } from "../support/paths";
 import { ensurePythonTools } from "../support/python";
 
-/** Packs, checks the package with the language's own tools, and returns the files to publish. */
+/** Packs and checks the package with the language's own tools. Returns the files to publish. */
 export async function packForRelease(language: Language): Promise<string[]> {
   const out = join(toolsDir, "release", language);
   rmSync(out, { recursive: true, force: true });
@@ -25,13 +25,13 @@ export async function packForRelease(language: Language): Promise<string[]> {
     .sort();
 }
 
-/** Returns the SDK of this name, or for programs in the language of this name. @throws {ToolError} if there is none */
+/** Returns the SDK of this name, or for programs in this language. @throws {ToolError} if there is none */
 export function sdkNamed(name: string): Language {
   const sdk = sdkNames.find((it) => sdkLanguages[it].example === name);
   return sdk ?? oneOf("language", sdkNames, name);
 }
 
-/** Returns the command that installs an SDK in a project. It uses the packed files, or for Go and Java the sources. */
+/** Returns the command that installs the packed files in a project, or for Go and Java the sources. */
 export function installCommand(language: Language, files: readonly string[]): string {
   const { go, dotnet } = metadata.sdk;
   const [first = ""] = files;
@@ -49,20 +49,20 @@ const packers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   async nodejs(out) {
     copyInto(out, await ensurePacked("nodejs"), "*.tgz");
   },
-  /** Packs a wheel and the sources. twine finds what PyPI would refuse. */
+  /** twine finds what PyPI would refuse. */
   async python(out) {
     const python = join(await ensurePythonTools("packaging"), "python");
     await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
     const files = globSync("*", { cwd: out }).map((file) => join(out, file));
     await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);
   },
-  /** Packs the files that Go's proxy will make from the tag. These files are not uploaded. */
+  /** What Go's proxy will make from the tag. Not uploaded. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
     const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
-  /** Packs the jar with its sources, its documentation and, if there is a key, the signatures of all three. */
+  /** The jar, its sources, its documentation and, if there is a key, their signatures. */
   async java(out) {
     const cwd = copyOf("java");
     await maven(cwd, "verify");

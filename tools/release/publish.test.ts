@@ -1,8 +1,7 @@
 /** Tests the push of the Go module's tag to a real repository. Tests can't publish to the other places. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { captured } from "../support/command";
 import { pushGoTag } from "./publish";
 import { goTag } from "./versions";
@@ -11,14 +10,12 @@ let folder: string;
 let clone: string;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "compute-release-"));
+  folder = temporaryFolder();
   clone = join(folder, "clone");
   await captured("git", ["init", "--quiet", "--bare", join(folder, "origin")]);
   await captured("git", ["clone", "--quiet", join(folder, "origin"), clone]);
   await commit();
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const git = (...args: string[]) => captured("git", args, { cwd: clone });
 const tags = async () => (await git("ls-remote", "origin", "refs/tags/*")).trim();

@@ -1,6 +1,6 @@
 /**
- * Publishes a release to one place at a time. Each function may run again after it failed half way: it compares or skips
- * what is published already, and never replaces a published file.
+ * Publishes a release to one place at a time. Each function may run again after it failed half way, and never
+ * replaces a published file.
  */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,9 +12,8 @@ import { root } from "../support/paths";
 import { maven, packForRelease } from "./pack";
 import { goTag, releaseNotes, releaseTag } from "./versions";
 
-/** The functions that publish, by the name of the place. */
 export const places = {
-  /** The release stays a draft until all files are uploaded, so that nobody sees half a release. */
+  /** A draft until all files are there: nobody sees half a release. */
   async github() {
     const files = distFiles();
     const exists = await succeeds("gh", ["release", "view", releaseTag]);
@@ -40,23 +39,18 @@ export const places = {
     say(package_);
   },
 
-  /** Publishes the files that `pack dotnet` made. */
+  /** The files that `pack dotnet` made. */
   async nuget() {
     const key = process.env["NUGET_API_KEY"];
     if (!key)
       throw new ToolError("NUGET_API_KEY is not set. The login step of the workflow sets it.");
     const packages = join(root, ".tools", "release", "dotnet", "*.nupkg");
     const source = "--source=https://api.nuget.org/v3/index.json";
-    await withoutKey(key, () =>
-      captured("dotnet", [
-        "nuget",
-        "push",
-        packages,
-        source,
-        "--skip-duplicate",
-        `--api-key=${key}`,
-      ]),
-    );
+    const options = [source, "--skip-duplicate", `--api-key=${key}`];
+    await captured("dotnet", ["nuget", "push", packages, ...options]).catch((error: Error) => {
+      // The error shows the failed command with all its arguments.
+      throw new ToolError(error.message.replaceAll(key, "…"));
+    });
     say(metadata.sdk.dotnet.package);
   },
 
@@ -71,14 +65,13 @@ export const places = {
     say(file);
   },
 
-  /** Pushes the tag with which Go's proxy finds the module in the repository. */
+  /** With the tag, Go's proxy finds the module in the repository. */
   go: () => pushGoTag(root),
 } satisfies Record<string, () => Promise<void>>;
 
 const dist = join(root, "dist");
 const checksumsFile = join(dist, "SHA256SUMS");
 
-/** The files that `npm run dist` made. */
 function distFiles(): string[] {
   const files = globSync("*", { cwd: dist }).map((name) => join(dist, name));
   if (!files.includes(checksumsFile)) {
@@ -89,7 +82,10 @@ function distFiles(): string[] {
 
 export type Place = keyof typeof places;
 
-/** Tags the commit that is checked out for Go. The commit must be that of the release's tag. @throws {ToolError} if the tag is on another commit */
+/**
+ * Tags the commit that is checked out, which must be that of the release. @throws {ToolError} if the tag is on
+ * another
+ */
 export async function pushGoTag(repository: string): Promise<void> {
   const options = { cwd: repository };
   const git = (...args: string[]) => captured("git", args, options).then((text) => text.trim());
@@ -123,16 +119,6 @@ async function compareWithPublished(): Promise<void> {
     `${releaseTag} is published already, with other files than those built now (${name} differs). ` +
       "Published files can't be replaced, so release another version.",
   );
-}
-
-/** Removes the key from an error, which shows the failed command with all its arguments. */
-async function withoutKey(key: string, run: () => Promise<unknown>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new ToolError(error.message.replaceAll(key, "…"));
-  }
 }
 
 async function succeeds(command: string, args: readonly string[]): Promise<boolean> {

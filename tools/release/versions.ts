@@ -1,4 +1,4 @@
-/** Checks whether all files with the version agree, and reads the version's section of CHANGELOG.md. */
+/** Checks that all files with the version agree, and reads its section of CHANGELOG.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
@@ -8,11 +8,11 @@ const { version } = metadata;
 
 type Packages = Record<"sdk/nodejs", { version: string }>;
 
-/** The tag of the release, and the tag of the Go module, which must contain the module's folder. */
+/** The tag of the release, and that of the Go module, which must name its folder. */
 export const releaseTag = `v${version}`;
 export const goTag = `sdk/go/compute/v${version}`;
 
-/** Returns what must be fixed before `tag` can be released. Empty if nothing must be fixed. */
+/** Returns what must be fixed before `tag` can be released. */
 export function disagreements(tag: string): string[] {
   const problems = versionDisagreements();
   if (tag !== releaseTag) {
@@ -29,7 +29,7 @@ export function disagreements(tag: string): string[] {
   return problems;
 }
 
-/** Compares the versions in the files that are written by hand. `npm run check` compares the generated files. */
+/** In the files that are written by hand. `npm run check` compares the generated ones. */
 export function versionDisagreements(): string[] {
   const lock = json("package-lock.json") as { version: string; packages: Packages };
   const places = {
@@ -42,7 +42,7 @@ export function versionDisagreements(): string[] {
     .map(([place, found]) => `${place} says ${found}, but metadata.json says ${version}`);
 }
 
-/** Returns the section of CHANGELOG.md about this version, without its title. Undefined if it is missing or empty. */
+/** Returns this version's section of CHANGELOG.md, without its title. Undefined if missing or empty. */
 export function releaseNotes(text = read("CHANGELOG.md")): string | undefined {
   const [, ...sections] = text.split(/^## /m);
   const section = sections.find((it) => it.startsWith(`[${version}] - `));

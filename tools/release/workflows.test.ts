@@ -38,10 +38,7 @@ test("each action has the same version everywhere", () => {
 
 type Permissions = Record<string, string>;
 
-/**
- * The permissions that jobs have in addition to reading the repository. They are for signing with the identity of the run,
- * and for writing releases and issues.
- */
+/** What jobs may do beside reading the repository: sign with the run's identity, write releases and issues. */
 const needed: Record<string, Permissions> = {
   "engine.yml: report": { issues: "write" },
   "release.yml: plugins": { "id-token": "write", attestations: "write" },

@@ -6,18 +6,15 @@ import { goVersion, requiredVersion, tidy } from "../support/go";
 import { root } from "../support/paths";
 import type { ExampleLanguage } from "./examples";
 
-/** How the SDK of a language is generated, completed and installed. */
 export interface SdkLanguage {
-  /** The title in messages: "Node.js". */
   title: string;
   /** Which of the two generator programs knows the language. */
   generator: "sdkgen" | "sdkgen-more";
   example: ExampleLanguage;
-  /** A fenced block that shows how a project adds the package. */
+  /** A fenced block that adds the package to a project. */
   install: string;
-  /** The package's subfolder in the generator's output folder. Undefined if the package is the output folder itself. */
+  /** The package's folder in the generator's output, if it has one. */
   folder?: string;
-  /** Changes the generated package in `directory`. */
   complete(directory: string): void | Promise<void>;
 }
 
@@ -31,8 +28,7 @@ export const sdkLanguages = {
     example: "typescript",
     install: shellBlock(`npm install ${nodejs.package}`),
     /**
-     * The generator expects bin/ to be published by itself. With an entry point, the folder is a workspace that programs
-     * import from, and `npm pack` packs what they import.
+     * The generator expects that bin/ is published by itself. With an entry point, programs import from the folder.
      */
     complete(directory) {
       const manifest = JSON.stringify(
@@ -48,7 +44,7 @@ export const sdkLanguages = {
             },
             "./package.json": "./package.json",
           },
-          // For `moduleResolution: node` of TypeScript, which does not read `exports`.
+          // For TypeScript's `moduleResolution: node`, which does not read `exports`.
           typesVersions: { "*": { testing: ["bin/testing/index.d.ts"] } },
           files: ["bin"],
           engines: { node: nodejs.node },
@@ -91,10 +87,10 @@ export const sdkLanguages = {
     generator: "sdkgen",
     example: "go",
     install: shellBlock(`go get ${go.module}`),
-    /** The last part of the import path. The generator makes a folder with this name. */
+    /** The last part of the import path. */
     folder: "compute",
     async complete(directory) {
-      // The Pulumi SDK has the same version as the generator.
+      // The Pulumi SDK of the generator's version.
       const pulumi = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
       writeFileSync(
         join(directory, "go.mod"),
@@ -141,12 +137,12 @@ export const sdkLanguages = {
 </dependency>
 \`\`\``,
     complete(directory) {
-      // The tests build this package with Maven, so the files for Gradle are removed.
+      // We build with Maven, not with Gradle.
       for (const file of ["build.gradle", "settings.gradle"]) rmSync(join(directory, file));
       const values: Readonly<Record<string, string>> = {
         ...{ displayName, description, homepage, repository, license, publisher, version },
         ...{ groupId: java.groupId, artifactId: java.artifactId, release: String(java.release) },
-        // The generated code needs the SDK of the generator's own version.
+        // The SDK of the generator's version.
         pulumi: requiredVersion("sdkgen-more", "github.com/pulumi/pulumi-java/pkg").slice(1),
       };
       const template = readFileSync(join(root, "tools", "sdk", "pom.xml"), "utf8");
@@ -177,11 +173,14 @@ function insert(file: string, after: string, insertion: string): void {
   replace(file, after, after + insertion);
 }
 
-/** Replaces a string that occurs once in a generated file. @throws if the generator no longer writes it exactly once */
+/** @throws if the generator no longer writes `old` exactly once */
 function replace(file: string, old: string, replacement: string): void {
   const before = readFileSync(file, "utf8");
   if (before.split(old).length !== 2) {
     throw new Error(`${file}: the generator no longer writes this exactly once: ${old}`);
   }
-  writeFileSync(file, before.replace(old, () => replacement));
+  writeFileSync(
+    file,
+    before.replace(old, () => replacement),
+  );
 }

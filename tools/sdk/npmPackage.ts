@@ -1,7 +1,6 @@
 /**
- * Assembles the npm package: the compiled SDK and the plugin. The plugin runs on the project's own Node, so a user needs
- * nothing but npm. The package is assembled in .tools/npm and not in sdk/nodejs, because npm puts the commands of a
- * workspace on the PATH of all scripts in this repository.
+ * Assembles the npm package: the compiled SDK and the plugin, which runs on the project's own Node. It is in
+ * .tools/npm, because npm puts the commands of a workspace on the PATH of all scripts here.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -14,12 +13,12 @@ import { writeWhole } from "../support/files";
 import { root, toolsDir } from "../support/paths";
 
 /**
- * The file that starts the plugin. The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows
- * can't start the file itself. On Windows, `PulumiPlugin.yaml` tells the engine to start the file with Node.
+ * The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows can't start the file
+ * itself: there, `PulumiPlugin.yaml` tells the engine to use Node.
  */
 const start = `plugin/${executable}`;
 
-/** Writes the package's folder. Returns the folder and the files it was made from, other than those of the SDK. */
+/** Returns the folder, and the files it was made from, other than those of the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
   const sdk = await ensureSdkBuilt();
   const directory = join(toolsDir, "npm");
@@ -53,7 +52,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   return { directory, inputs: [...inputs, "schema.json"] };
 }
 
-/** The commands of the package. The engine looks for the first command, and a person types the second. */
+/** The engine looks for the first command, and a person types the second. */
 export const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
 
 /** npm warns if the project's Node is older than the plugin needs, although it is perhaps new enough for the SDK. */

@@ -1,4 +1,4 @@
-/** Packs the SDKs for the tests, in `.tools/packages/LANGUAGE`, in the form that the tools of the language install. */
+/** Packs the SDKs for the tests, in `.tools/packages/LANGUAGE`, as the tools of the language install them. */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../../metadata.json";
@@ -12,7 +12,7 @@ import { writeNpmPackage } from "./npmPackage";
 
 type PackedLanguage = Exclude<Language, "dotnet">;
 
-/** Packs an SDK unless it is up to date, and returns the folder of the package. */
+/** Packs an SDK unless it is up to date. Returns its folder. */
 export async function ensurePacked(language: PackedLanguage): Promise<string> {
   const packages = join(toolsDir, "packages", language);
   await ensureProduct({
@@ -20,7 +20,7 @@ export async function ensurePacked(language: PackedLanguage): Promise<string> {
     outputs: [`.tools/packages/${language}`],
     stamp: `.tools/stamps/package-${language}`,
     async make() {
-      // The folder for Java is kept with what Maven has fetched. Maven's `install` replaces the package itself.
+      // The folder for Java is kept, with what Maven has fetched.
       if (language !== "java") rmSync(packages, { recursive: true, force: true });
       mkdirSync(packages, { recursive: true });
       const inputs = (await packers[language](packages)) ?? [];
@@ -30,27 +30,33 @@ export async function ensurePacked(language: PackedLanguage): Promise<string> {
   return packages;
 }
 
-/** Each function packs one SDK, and may return further files that the package is made from, as paths from the root. */
-const packers: Readonly<Record<PackedLanguage, (packages: string) => Promise<readonly string[] | void>>> = {
-  /** Packs a tarball. */
+/** Each may return further files that the package is made from. */
+const packers: Readonly<
+  Record<PackedLanguage, (packages: string) => Promise<readonly string[] | void>>
+> = {
   async nodejs(packages) {
     const { directory: cwd, inputs } = await writeNpmPackage();
     await captured("npm", ["pack", "--silent", `--pack-destination=${packages}`], { cwd });
     return ["tools/sdk/npmPackage.ts", ...inputs];
   },
-  /** Packs a wheel. */
   async python(packages) {
     const source = copyOf("python");
-    await captured("python3", ["-m", "pip", "wheel", "--no-deps", `--wheel-dir=${packages}`, source]);
+    await captured("python3", [
+      "-m",
+      "pip",
+      "wheel",
+      "--no-deps",
+      `--wheel-dir=${packages}`,
+      source,
+    ]);
   },
-  /** Makes a directory for GOPROXY. */
   async go(packages) {
     const source = join(root, "sdk", "go", "compute");
     const version = `v${metadata.version}`;
     const tool = await ensureGoTool("gomodule");
     await captured(tool, ["-module", source, "-version", version, "-out", packages]);
   },
-  /** Makes a Maven repository, which also has what Maven fetches for the build. */
+  /** A Maven repository, also with what the build fetches. */
   async java(packages) {
     const cwd = copyOf("java");
     const repository = `-Dmaven.repo.local=${packages}`;
@@ -58,7 +64,7 @@ const packers: Readonly<Record<PackedLanguage, (packages: string) => Promise<rea
   },
 };
 
-/** Copies `sdk/DIRECTORY` to build there, because a build leaves files beside the sources. */
+/** Copies `sdk/DIRECTORY`, because a build leaves files beside the sources. */
 export function copyOf(directory: string): string {
   const source = `sdk/${directory}`;
   const copy = join(toolsDir, "scratch", source.replaceAll("/", "-"));

@@ -9,7 +9,7 @@ import { exampleBlock, type ExampleLanguage } from "./examples";
 const { version, license, repository, description, pluginDownloadURL, keywords } = metadata;
 const java = "src/main/java/com/computeinstances/compute";
 
-/** For each SDK: language, folder, file with the package's metadata, file that names the plugin, file of the Instance. */
+/** Language, folder, file with the metadata, file that names the plugin, file of the Instance. */
 const packages: [ExampleLanguage, string, string, string, string][] = [
   ["typescript", "nodejs", "package.json", "package.json", "instance.ts"],
   [
@@ -19,13 +19,7 @@ const packages: [ExampleLanguage, string, string, string, string][] = [
     "pulumi_compute_instances/pulumi-plugin.json",
     "pulumi_compute_instances/instance.py",
   ],
-  [
-    "csharp",
-    "dotnet",
-    "ComputeInstances.Compute.csproj",
-    "pulumi-plugin.json",
-    "Instance.cs",
-  ],
+  ["csharp", "dotnet", "ComputeInstances.Compute.csproj", "pulumi-plugin.json", "Instance.cs"],
   ["go", "go/compute", "README.md", "pulumi-plugin.json", "instance.go"],
   [
     "java",
@@ -36,24 +30,27 @@ const packages: [ExampleLanguage, string, string, string, string][] = [
   ],
 ];
 
-test.each(packages)("the %s package is complete", (language, directory, about, plugin, instance) => {
-  const read = (file: string) => readFileSync(join(root, "sdk", directory, file), "utf8");
+test.each(packages)(
+  "the %s package is complete",
+  (language, directory, about, plugin, instance) => {
+    const read = (file: string) => readFileSync(join(root, "sdk", directory, file), "utf8");
 
-  for (const fact of [description, license, repository]) expect(read(about)).toContain(fact);
-  // Go takes its version from a tag; Go and Maven have no keywords.
-  if (language !== "go") expect(read(about)).toContain(version);
-  if (!["go", "java"].includes(language)) {
-    for (const keyword of keywords) expect(read(about)).toContain(keyword);
-  }
-  for (const fact of [`"${version}"`, `"${pluginDownloadURL}"`]) {
-    expect(read(plugin)).toContain(fact);
-  }
-  expect(read("README.md")).toContain(exampleBlock(language));
-  expect(read("LICENSE")).toBe(readFileSync(join(root, "LICENSE"), "utf8"));
-  // The doc comment, which an editor shows.
-  expect(read(instance)).toMatch(/Example Usage/);
-  expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
-});
+    for (const fact of [description, license, repository]) expect(read(about)).toContain(fact);
+    // Go takes its version from a tag; Go and Maven have no keywords.
+    if (language !== "go") expect(read(about)).toContain(version);
+    if (!["go", "java"].includes(language)) {
+      for (const keyword of keywords) expect(read(about)).toContain(keyword);
+    }
+    for (const fact of [`"${version}"`, `"${pluginDownloadURL}"`]) {
+      expect(read(plugin)).toContain(fact);
+    }
+    expect(read("README.md")).toContain(exampleBlock(language));
+    expect(read("LICENSE")).toBe(readFileSync(join(root, "LICENSE"), "utf8"));
+    // The doc comment, which an editor shows.
+    expect(read(instance)).toMatch(/Example Usage/);
+    expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
+  },
+);
 
 test("README names the oldest Node that the plugin of the npm package runs on", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");

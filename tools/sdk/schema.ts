@@ -26,7 +26,7 @@ import {
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
 import { exampleUsage } from "./examples";
 
-/** A property as the schema describes it. */
+/** As the schema describes it. */
 interface Property {
   type?: string;
   items?: Property;
@@ -39,7 +39,6 @@ interface Property {
 const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";
 
-/** Returns the content of schema.json. */
 export function packageSchema() {
   const config = settingProperties();
   const environment = Object.values(settingEnvironment).join(", ");
@@ -87,7 +86,6 @@ export function packageSchema() {
   };
 }
 
-/** Returns the options of the SDK generators. */
 function languageOptions() {
   const { nodejs, python, go, dotnet, java } = metadata.sdk;
   const { typescript, "@types/node": nodeTypes } = rootPackage.devDependencies;
@@ -96,7 +94,7 @@ function languageOptions() {
       packageName: nodejs.package,
       packageDescription: metadata.description,
       dependencies: { "@pulumi/pulumi": `^${metadata.oldestEngine}` },
-      // The versions are those of this repository, because the SDK is one of its workspaces.
+      // This repository's versions, because the SDK is one of its workspaces.
       typescriptVersion: typescript,
       devDependencies: { "@types/node": nodeTypes },
       respectSchemaVersion: true,
@@ -117,7 +115,7 @@ function languageOptions() {
   };
 }
 
-/** The types of the settings in a program. The provider also accepts strings, since the environment has only strings. */
+/** In a program. The provider also accepts strings, which are all that the environment has. */
 const programTypes: Partial<Record<SettingName, string>> = {
   requestsPerMinute: "integer",
   requestTimeoutSeconds: "number",
@@ -142,7 +140,7 @@ function settingProperties(): Record<string, Property> {
 function instanceSchema() {
   const inputs = inputNames.map((name) => [
     name,
-    // Every change of an input replaces the instance (G5): the service has no update call.
+    // Every change replaces the instance (G5): the service has no update call.
     { ...inputProperty(name), willReplaceOnChanges: true },
   ]);
   const inputsAsOutputs = inputNames.map((name) => [
@@ -219,7 +217,9 @@ const functionOutputs: Record<
       tokenKind: stringProperty("`live` (billed) or `test` (sandbox)."),
       baseUrl: stringProperty("Address of the service."),
       details: {
-        ...stringProperty("What the service answered, as JSON text; its fields are not documented."),
+        ...stringProperty(
+          "What the service answered, as JSON text; its fields are not documented.",
+        ),
         secret: true,
       },
     },
@@ -235,7 +235,7 @@ function ref(token: string): Property {
   return { $ref: `#/types/${token}` };
 }
 
-/** Returns the schema's type: string, number, boolean, or a list of them. Our inputs have no other types. */
+/** Returns string, number, boolean, or a list of them. Our inputs have no other types. */
 function typeOf(type: z.ZodType): Property {
   const json = z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as {
     type?: string;

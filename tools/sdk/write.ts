@@ -1,4 +1,4 @@
-/** Writes an SDK: the output of the official generator, and the files that the generator leaves to the publisher. */
+/** Writes an SDK: what the official generator makes, and what it leaves to the publisher. */
 import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
@@ -8,7 +8,7 @@ import { root } from "../support/paths";
 import { exampleBlock, titleOf } from "./examples";
 import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
 
-/** Writes the SDK of a language to the folder `out`. `schema` is the path of the schema. */
+/** Writes the SDK to the folder `out`. `schema` is the path of the schema. */
 export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {
   const sdk: SdkLanguage = sdkLanguages[language];
   const generator = await ensureGoTool(sdk.generator);
@@ -32,10 +32,10 @@ This package is generated from the provider's schema. Licence: ${metadata.licens
   cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
 }
 
-/** Matches folders with compiled or installed files, which the tools of the languages leave beside the sources. */
+/** Compiled or installed files, which the languages' tools leave beside the sources. */
 const buildOutput = /^sdk\/\w+\/(bin|build|dist|node_modules|obj|target|\w+\.egg-info)$/;
 
-/** Returns all generated files below a folder such as `sdk/python`, as paths from the base. */
+/** Returns the generated files below a folder such as `sdk/python`, from `base`. */
 export function generatedFiles(base: string, folder: string): string[] {
   return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;

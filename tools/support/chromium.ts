@@ -1,7 +1,6 @@
 /**
- * Controls a Chromium without a window, which shows one of our pages for a test or a picture. This file uses Chromium's
- * own protocol (https://chromedevtools.github.io/devtools-protocol/), because each package that does so would be a
- * large download for `npm start`.
+ * Controls a Chromium without a window by its own protocol (https://chromedevtools.github.io/devtools-protocol/),
+ * because each package that does so is a large download for `npm start`.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +15,7 @@ const macApplications = ["Chromium", "Google Chrome"].map(
   (name) => `/Applications/${name}.app/Contents/MacOS/${name}`,
 );
 
-/** Returns the path of the Chromium or Chrome on this machine. Undefined if there is none. */
+/** Undefined if there is no Chromium or Chrome on this machine. */
 export function findChromium(): string | undefined {
   const found = commands.map((name) => onPath(name)).find((path) => path !== undefined);
   return found ?? macApplications.find((path) => existsSync(path));
@@ -28,67 +27,59 @@ interface Message {
   error?: { message: string };
 }
 
-/** A connection to Chromium. Its messages are JSON, each followed by a zero byte. */
-class Connection {
-  readonly #output: Writable;
-  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
-  #lastId = 0;
-  #received = "";
+type Send = <T>(method: string, params: object, sessionId?: string) => Promise<T>;
 
-  constructor(input: Readable, output: Writable) {
-    this.#output = output;
-    input.setEncoding("utf8").on("data", (text: string) => {
-      const messages = (this.#received + text).split("\0");
-      this.#received = messages.pop() ?? "";
-      for (const message of messages) this.#settle(JSON.parse(message) as Message);
-    });
-    const fail = () => {
-      for (const { reject } of this.#pending.values()) reject(new Error("Chromium has ended"));
-    };
-    input.on("close", fail);
-    output.on("error", fail);
-  }
-
-  /** Settles the request that a message answers. Messages without an id are events, which are ignored. */
-  #settle({ id = 0, result, error }: Message): void {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (error) pending?.reject(new Error(error.message));
-    else pending?.resolve(result);
-  }
-
-  async send<T>(method: string, params: object, sessionId?: string): Promise<T> {
-    if (this.#output.destroyed) throw new Error("Chromium has ended");
-    const id = ++this.#lastId;
-    const pending = Promise.withResolvers<unknown>();
-    this.#pending.set(id, pending);
-    this.#output.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-    return (await pending.promise) as T;
-  }
+/** Returns what sends a request and awaits its answer. Messages are JSON, each followed by a zero byte. */
+function connect(input: Readable, output: Writable): Send {
+  const pending = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  let received = "";
+  input.setEncoding("utf8").on("data", (text: string) => {
+    const messages = (received + text).split("\0");
+    received = messages.pop() ?? "";
+    for (const message of messages) {
+      // Messages without an id are events, which are ignored.
+      const { id = 0, result, error } = JSON.parse(message) as Message;
+      if (error) pending.get(id)?.reject(new Error(error.message));
+      else pending.get(id)?.resolve(result);
+      pending.delete(id);
+    }
+  });
+  const fail = () => {
+    for (const { reject } of pending.values()) reject(new Error("Chromium has ended"));
+  };
+  input.on("close", fail);
+  output.on("error", fail);
+  return async <T>(method: string, params: object, sessionId?: string) => {
+    if (output.destroyed) throw new Error("Chromium has ended");
+    const id = ++lastId;
+    const answer = Promise.withResolvers<unknown>();
+    pending.set(id, answer);
+    output.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return (await answer.promise) as T;
+  };
 }
 
-/** The keys that `press` knows. */
 const keys = {
   Enter: { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
   Space: { key: " ", code: "Space", windowsVirtualKeyCode: 32, text: " " },
   Tab: { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 },
 } as const;
 
-/** A page in Chromium. */
 export class BrowserPage {
   readonly #send: <T>(method: string, params?: object) => Promise<T>;
 
-  constructor(connection: Connection, sessionId: string) {
-    this.#send = (method, params = {}) => connection.send(method, params, sessionId);
+  constructor(send: Send, sessionId: string) {
+    this.#send = (method, params = {}) => send(method, params, sessionId);
   }
 
-  /** Opens a URL. Does not wait for its content: `waitFor` does. */
+  /** Does not wait for the content: `waitFor` does. */
   async open(url: string): Promise<void> {
     const { errorText } = await this.#send<{ errorText?: string }>("Page.navigate", { url });
     if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
   }
 
-  /** Evaluates JavaScript in the page, and returns its value as JSON carries it. */
+  /** Returns the value of JavaScript in the page, as JSON carries it. */
   async evaluate(expression: string): Promise<unknown> {
     const { result, exceptionDetails } = await this.#send<{
       result: { value?: unknown };
@@ -98,7 +89,7 @@ export class BrowserPage {
     throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
   }
 
-  /** Waits until an expression is true. An exception, such as before the page has loaded, counts as false. */
+  /** An exception, such as before the page has loaded, counts as false. */
   async waitFor(expression: string): Promise<void> {
     const end = Date.now() + 120_000;
     while ((await this.evaluate(expression).catch(() => false)) !== true) {
@@ -122,13 +113,12 @@ export class BrowserPage {
       await this.#send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
   }
 
-  /** Presses and releases a key. */
   async press(name: keyof typeof keys): Promise<void> {
     for (const type of ["keyDown", "keyUp"])
       await this.#send("Input.dispatchKeyEvent", { type, ...keys[name] });
   }
 
-  /** Shows the page as on a screen of this size in pixels, with this colour scheme. */
+  /** Shows the page as on a screen of this size in pixels. */
   async resize(width: number, height: number, scheme: "light" | "dark" = "light"): Promise<void> {
     const metrics = { width, height, deviceScaleFactor: 1, mobile: false };
     await this.#send("Emulation.setDeviceMetricsOverride", metrics);
@@ -136,16 +126,14 @@ export class BrowserPage {
     await this.#send("Emulation.setEmulatedMedia", { features });
   }
 
-  /** Returns a picture of what is on the screen, as PNG. */
+  /** Returns what is on the screen, as PNG. */
   async picture(): Promise<Buffer> {
     const { data } = await this.#send<{ data: string }>("Page.captureScreenshot");
     return Buffer.from(data, "base64");
   }
 }
 
-/**
- * Starts the Chromium at `path`, and returns an empty page. Disposing of the page ends Chromium and deletes its files.
- */
+/** Returns an empty page. Disposing of it ends Chromium and deletes its files. */
 export async function startChromium(path: string): Promise<BrowserPage & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const profile = mkdtempSync(join(tmpdir(), "compute-chromium-"));
@@ -153,7 +141,7 @@ export async function startChromium(path: string): Promise<BrowserPage & AsyncDi
   const options = [
     ...["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile}`],
     ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
-    // Chromium has no sandbox as root, and some systems forbid it. This is safe, because only our own pages are shown.
+    // Root can't have the sandbox, and some systems forbid it. Only our own pages are shown.
     "--no-sandbox",
   ];
   const stdio = ["ignore", "ignore", "ignore", "pipe", "pipe"] as const;
@@ -165,16 +153,16 @@ export async function startChromium(path: string): Promise<BrowserPage & AsyncDi
     await ended;
   });
   const [, , , output, input] = child.stdio as unknown as [0, 0, 0, Writable, Readable];
-  const connection = new Connection(input, output);
-  const { targetId } = await connection.send<{ targetId: string }>("Target.createTarget", {
+  const send = connect(input, output);
+  const { targetId } = await send<{ targetId: string }>("Target.createTarget", {
     url: "about:blank",
   });
-  const { sessionId } = await connection.send<{ sessionId: string }>("Target.attachToTarget", {
+  const { sessionId } = await send<{ sessionId: string }>("Target.attachToTarget", {
     targetId,
     flatten: true,
   });
   const owned = resources.move();
-  return Object.assign(new BrowserPage(connection, sessionId), {
+  return Object.assign(new BrowserPage(send, sessionId), {
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   });
 }

@@ -1,4 +1,3 @@
-/** Functions that run other programs. All tools use them. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -9,7 +8,7 @@ import { isMissing } from "./files";
 import { ToolError } from "./main";
 
 /**
- * Runs a command, passes each line of its output to `onLine`, and resolves with its exit code. A signal that stops this
+ * Runs a command, and resolves with its exit code. `onLine` gets each line of its output. A signal that stops this
  * process also stops the command.
  */
 export async function runCommand(
@@ -37,7 +36,7 @@ export async function runCommand(
   });
 }
 
-/** Runs a command, and resolves with its stdout. @throws {ToolError} with the whole output if the command fails */
+/** Resolves with the stdout of a command. @throws {ToolError} with its whole output if it fails */
 export async function captured(
   command: string,
   arguments_: readonly string[],
@@ -60,7 +59,7 @@ export async function captured(
   }
 }
 
-/** Returns the first line of a process, with which it reports its port or URL. @throws if the process prints no line */
+/** Returns the first line of a process, which has its port or URL. @throws if there is none */
 export async function firstLine(output: Readable): Promise<string> {
   const lines = createInterface(output);
   const [line] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string?];

@@ -7,43 +7,42 @@ import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
 
-/** A script in a Go module. `path` is the path of the script in the module. */
+/** A file of a Go module. */
 interface Script {
   module: string;
   path: string;
 }
 
-/** An executable that is built from Go modules. */
 export interface GoTool {
   name: string;
-  /** The subfolder of the executable, if another tool has the same name. */
+  /** If another tool has the same name. */
   folder?: string;
-  /** The title of the tool in messages: "the Pulumi CLI". */
+  /** For messages: "the Pulumi CLI". */
   title: string;
-  /** The folder under `tools/go` whose go.mod and go.sum pin the modules of the tool. */
+  /** The folder of tools/go that pins its modules. */
   module: string;
   /** The Go package of its `main`. */
   package: string;
-  /** Linker flags in addition to `-s -w`, which leave debug information out. */
+  /** In addition to `-s -w`, which leave debug information out. */
   ldflags?: string;
-  /** Build tags, which leave out what the tool does not need. */
+  /** Leave out what the tool does not need. */
   tags?: string;
-  /** A script that must be in the folder of the executable. */
+  /** Must be beside the executable. */
   script?: Script;
-  /** Another tool that must be in the folder of the executable. */
+  /** Must be beside the executable. */
   needs?: GoTool;
-  /** The approximate duration of a first build: "1 minute". */
+  /** How long a first build takes: "1 minute". */
   expected: string;
-  /** What a person can do instead of building the tool. */
+  /** What a person can do instead. */
   alternative?: string;
 }
 
-/** Builds the tool unless it is up to date, and returns the path of its executable. */
+/** Builds the tool unless it is up to date. Returns its path. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
   if (tool.needs !== undefined) await ensureBuilt(tool.needs);
   const path = pathOf(tool);
   if (isBuilt(tool)) return path;
-  // Computed before the build, because the sources may change during the minutes that it takes.
+  // The sources may change during the minutes of the build.
   const sources = fingerprint(tool);
 
   const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
@@ -56,7 +55,6 @@ export async function ensureBuilt(tool: GoTool): Promise<string> {
   return path;
 }
 
-/** Whether the tool has been built from the modules that are pinned now. */
 export function isBuilt(tool: GoTool): boolean {
   const outputs = [pathOf(tool), ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
   return (
@@ -64,7 +62,7 @@ export function isBuilt(tool: GoTool): boolean {
   );
 }
 
-/** Returns the version of a dependency in the go.mod of one of our modules: "v3.258.0". */
+/** Returns the version of a dependency in one of our go.mod files: "v3.258.0". */
 export function requiredVersion(module: string, dependency: string): string {
   const words = readGoMod(module).split(/\s+/);
   const version = words.find((word, i) => words[i - 1] === dependency && /^v\d/.test(word));
@@ -72,23 +70,22 @@ export function requiredVersion(module: string, dependency: string): string {
   return version;
 }
 
-/** Returns the version of Go in the go.mod of one of our modules: "1.25.11". */
+/** Returns the version of Go in one of our go.mod files: "1.25.11". */
 export function goVersion(module: string): string {
   return /^go (\S+)$/m.exec(readGoMod(module))?.[1] ?? "";
 }
 
-/** Updates the go.mod and go.sum of a folder to what its code imports. */
+/** Updates go.mod and go.sum to what the code imports. */
 export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
 
-/** Returns the names of all files that belong to the tool, in the folder of its executable. */
+/** Returns the names of all its files, which are beside each other. */
 export function filesOf({ name, script, needs }: GoTool): string[] {
   const scripts = script === undefined ? [] : [basename(script.path)];
   return [name + exe, ...scripts, ...(needs === undefined ? [] : filesOf(needs))];
 }
 
-/** Returns a name that no other tool has. */
 function keyOf({ folder, name }: GoTool): string {
   return folder === undefined ? name : `${name}-${folder}`;
 }
@@ -109,7 +106,7 @@ function readGoMod(module: string): string {
   return readFileSync(join(directoryOf(module), "go.mod"), "utf8");
 }
 
-/** Returns a hash of everything that the executable is built from. */
+/** Hashes everything that the executable is built from. */
 function fingerprint(tool: GoTool): string {
   const { module, package: main } = tool;
   const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
@@ -145,7 +142,7 @@ async function copyScript(tool: GoTool, script: Script): Promise<void> {
 }
 
 async function build(tool: GoTool, path: string): Promise<void> {
-  // Go writes to a temporary file, so that an interrupted build leaves no executable behind.
+  // An interrupted build leaves no executable behind.
   const scratch = join(toolsDir, "scratch", keyOf(tool));
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
@@ -161,7 +158,6 @@ async function build(tool: GoTool, path: string): Promise<void> {
   say(`Building ${tool.title} (about ${tool.expected}, once) …`);
   const start = performance.now();
   const seconds = () => `${Math.round((performance.now() - start) / 1000)} s`;
-  // Shows that the build still runs.
   const timer = setInterval(() => {
     say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
   }, 15_000);
@@ -187,16 +183,16 @@ async function build(tool: GoTool, path: string): Promise<void> {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The environment of this process, without the Go settings that would change what is built. */
+/** Without the settings of this process that would change what is built. */
 export function goEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];
   return {
-    // The compiler collects garbage less often, which saves 7 % of its time.
+    // Less garbage collection saves the compiler 7 % of its time.
     GOGC: "400",
     ...environment,
-    // The build uses no C compiler, and no go.work in a folder above.
+    // No C compiler, and no go.work of a folder above.
     CGO_ENABLED: "0",
     GOWORK: "off",
   };
@@ -205,21 +201,20 @@ export function goEnvironment(): NodeJS.ProcessEnv {
 const networkTrouble =
   /dial tcp|no such host|i\/o timeout|connection re(fused|set)|network is unreachable|TLS handshake|proxyconnect|x509:|module lookup disabled|\b(403|404|407|5\d\d) [A-Z]/;
 
-/** Returns the message of a failed build. `goOutput` is undefined if there is no Go. */
+/** `goOutput` is undefined if there is no Go. */
 function explain(tool: GoTool, goOutput: string | undefined): string {
-  const lines = ["What you can do:"];
-  if (tool.alternative !== undefined) lines.push(`  - ${tool.alternative}`);
-  const version = goVersion(tool.module);
-  if (goOutput === undefined) {
-    lines.unshift(`Cannot build ${tool.title}. Go is not installed.`);
-  } else if (networkTrouble.test(goOutput)) {
-    lines.unshift(`Cannot build ${tool.title}. Go could not download its modules:\n${goOutput}`);
-    lines.push(
-      "  - make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or provide a filled GOMODCACHE",
-    );
-  } else {
-    lines.unshift(`Cannot build ${tool.title}. The output of Go:\n${goOutput}`);
-  }
-  lines.push(`  - install Go ${version} or later (https://go.dev/dl/), and run the command again`);
-  return lines.join("\n");
+  const isNetwork = goOutput !== undefined && networkTrouble.test(goOutput);
+  const what = isNetwork ? "Go could not download its modules" : "The output of Go";
+  const problem = goOutput === undefined ? "Go is not installed." : `${what}:\n${goOutput}`;
+  const remedies = [
+    tool.alternative,
+    isNetwork &&
+      "make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or provide a filled GOMODCACHE",
+    `install Go ${goVersion(tool.module)} or later (https://go.dev/dl/), and run the command again`,
+  ].filter(Boolean);
+  return [
+    `Cannot build ${tool.title}. ${problem}`,
+    "What you can do:",
+    ...remedies.map((remedy) => `  - ${remedy}`),
+  ].join("\n");
 }

@@ -1,42 +1,36 @@
 /**
- * Runs jest, and prints a summary: the figures that tests have counted, the skipped tests, the failed files with the
- * command that runs each of them alone, the slowest files, and at the end `N passed, N failed`.
+ * Runs jest, and prints a summary: the tests' figures, skipped tests, the command that runs each failed file alone,
+ * the slowest files, and `N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { readIfThere } from "./files";
+import { readIfThere, temporaryFolder } from "./files";
 import { root } from "./paths";
 
-/** The environment variable that names the file to which tests write their figures, one JSON document per line. */
+/** Names the file to which tests write their figures, one JSON document per line. */
 export const figuresVariable = "COMPUTE_FIGURES";
 
-/** What a test has counted, for example the number of cases and of failures. */
+/** What a test has counted. */
 export interface Figures {
-  /** What was measured, as a title. */
+  /** A title. */
   of: string;
   figures: Readonly<Record<string, number>>;
 }
 
-/** One start of jest. */
 export interface JestRun {
-  /** Names of projects in jest.config.cjs. The default is all projects. */
+  /** Of jest.config.cjs. The default is all. */
   projects?: readonly string[];
-  /** Arguments for jest itself. */
   args?: readonly string[];
-  /** Variables that are added to the environment of this process. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** The fields that we use of the file that jest writes with `--json`. */
+/** What we use of the output of `--json`. */
 interface JestResult {
   numPassedTests: number;
   numFailedTests: number;
   numPendingTests: number;
   numRuntimeErrorTestSuites: number;
   testResults: {
-    /** The path of the file. */
     name: string;
     status: "passed" | "failed";
     startTime: number;
@@ -45,7 +39,7 @@ interface JestResult {
   }[];
 }
 
-/** Runs jest for each of these runs, even after one fails, and sets the exit code. */
+/** Runs all, even after one fails, and sets the exit code. */
 export function runJest(runs: readonly JestRun[]): void {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   let isGood = true;
@@ -67,60 +61,46 @@ export function runJest(runs: readonly JestRun[]): void {
   process.exitCode = isGood && sum.failed === 0 ? 0 : 1;
 }
 
-/** Starts jest once, and prints the figures of its tests. Returns its exit code and its results, if there are any. */
+/** Starts jest once. Returns its exit code, and its results if there are any. */
 function runOnce({ projects = [], args = [], env }: JestRun) {
-  const scratch = mkdtempSync(join(tmpdir(), "compute-test-"));
+  using temporary = temporaryFolder();
+  const scratch = temporary.path;
   const results = join(scratch, "results.json");
   const figures = join(scratch, "figures");
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const isWatching = args.some((arg) => /^--watch/.test(arg));
-  try {
-    const { status } = spawnSync(
-      process.execPath,
-      [
-        ...["--disable-warning=ExperimentalWarning", jest, "--json", `--outputFile=${results}`],
-        ...args,
-        ...(projects.length > 0 ? ["--selectProjects", ...projects] : []),
-      ],
-      {
-        cwd: root,
-        env: { ...process.env, ...env, [figuresVariable]: figures },
-        // `--watch` reads keys. The stdout of jest is ignored, because it has only the JSON. Its report goes to stderr.
-        stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
-      },
-    );
-    printFigures(readIfThere(figures) ?? "");
-    const json = readIfThere(results);
-    return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      ...["--disable-warning=ExperimentalWarning", jest, "--json", `--outputFile=${results}`],
+      ...args,
+      ...(projects.length > 0 ? ["--selectProjects", ...projects] : []),
+    ],
+    {
+      cwd: root,
+      env: { ...process.env, ...env, [figuresVariable]: figures },
+      // `--watch` reads keys. jest's stdout has only the JSON; its report goes to stderr.
+      stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
+    },
+  );
+  printFigures(readIfThere(figures) ?? "");
+  const json = readIfThere(results);
+  return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
 }
 
-/** Prints one line for each test with figures. If several of these tests count cases, a last line has their sums. */
 function printFigures(jsonLines: string): void {
-  const all = jsonLines
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Figures);
-  for (const { of, figures } of all) console.log(`${of}: ${formatFigures(figures)}`);
-  const cases = all.filter(({ figures }) => "cases" in figures);
-  if (cases.length < 2) return;
-  const sums: Record<string, number> = {};
-  for (const [what, count] of cases.flatMap(({ figures }) => Object.entries(figures))) {
-    sums[what] = (sums[what] ?? 0) + count;
+  for (const line of jsonLines.split("\n").filter(Boolean)) {
+    const { of, figures } = JSON.parse(line) as Figures;
+    console.log(`${of}: ${formatFigures(figures)}`);
   }
-  console.log(`faults in all: ${formatFigures(sums)}`);
 }
 
-/** Writes the figures as one line: "cases 12, failures 0". */
 export function formatFigures(figures: Figures["figures"]): string {
   return Object.entries(figures)
     .map(([what, count]) => `${what} ${count}`)
     .join(", ");
 }
 
-/** How many of the slowest files are printed. */
 const maxSlowFiles = 10;
 
 function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestResult): void {

@@ -1,8 +1,8 @@
-/** What all tools share: how they parse their command line, print their help, and report errors and messages. */
+/** How all tools parse their command line, print their help, and report errors. */
 import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** An error whose message tells the person at the terminal what failed and what to do. */
+/** Its message tells a person what failed and what to do. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
 }
@@ -16,8 +16,8 @@ export function runTool<Config extends ParseArgsConfig>(
 }
 
 /**
- * Runs the `main` of a tool that parses its arguments itself or passes them on. Any error but a `ToolError` is a
- * defect, so it is printed with its stack.
+ * For a tool that parses its arguments itself. An error other than a `ToolError` is a defect, and printed with its
+ * stack.
  */
 export function runWithArguments(main: (args: string[]) => Promise<void>): void {
   const [script = "", ...args] = process.argv.slice(1);
@@ -31,11 +31,7 @@ export function runWithArguments(main: (args: string[]) => Promise<void>): void 
   });
 }
 
-/**
- * Returns `given` if it is one of these names.
- *
- * @throws {ToolError} if it is not one. The message says `There is no WHAT "GIVEN"` and lists the names
- */
+/** Returns `given` if it is one of these names. @throws {ToolError} that lists the names */
 export function oneOf<Name extends string>(
   what: string,
   names: readonly Name[],
@@ -47,7 +43,7 @@ export function oneOf<Name extends string>(
   throw new ToolError(`${problem} Choose one of these: ${names.join(", ")}`);
 }
 
-/** Prints a message on stderr, so that the tool's own output can be piped. */
+/** On stderr, so that the tool's own output can be piped. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -1,13 +1,11 @@
 /** Downloads the official Pulumi CLI from its releases, checks it against the pinned checksum, and unpacks it. */
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { hash } from "node:crypto";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { fieldOf } from "./files";
+import { fieldOf, unpack } from "./files";
 import { ToolError } from "./main";
 import { exe, toolsBin } from "./paths";
 import { withLock } from "./products";
-import { createProgressBar } from "./progressBar";
 import {
   archiveAddress,
   archivePath,
@@ -24,16 +22,13 @@ export interface OfficialPulumiOptions extends Timeouts {
   platform?: string;
   /** The folder of the unpacked releases. */
   folder?: string;
-  /** The folder for the archive. */
+  /** The folder for the archive. tools/run.mjs may have put the archive there already. */
   downloads?: string;
-  /** A download of the archive that has begun already. Resolves when it has ended, even if it failed. Never rejects. */
-  begun?: Promise<void> | undefined;
 }
 
 /**
- * Returns the path of the CLI in an unpacked release, and downloads the release if it is not there. Undefined if the
- * CLI can't be downloaded: no checksum is pinned for the platform, or the download fails. `say` is then called with the
- * reason.
+ * Returns the path of the CLI in an unpacked release, and downloads the release if it is not there. Undefined if it
+ * can't be downloaded; `say` is then called with the reason.
  *
  * @throws {ToolError} if the archive does not have the pinned checksum
  */
@@ -57,9 +52,11 @@ export async function ensureOfficialPulumi(
     if (existsSync(cli)) return cli;
     const address = archiveAddress(release, platform);
     const archive = archivePath(address, options.downloads);
-    await options.begun;
     try {
-      if (!existsSync(archive)) await downloadWithBar(version, address, archive, options);
+      if (!existsSync(archive)) {
+        say(`Downloading the official Pulumi CLI ${version} (once) …`);
+        await downloadThroughProxy(address, archive, options);
+      }
     } catch (error) {
       say(
         `The official Pulumi CLI can't be downloaded from ${address}: ${reasonOf(error)}. ` +
@@ -68,7 +65,7 @@ export async function ensureOfficialPulumi(
       return undefined;
     }
     try {
-      await verify(archive, address, pinnedSha256);
+      verify(archive, address, pinnedSha256);
       await unpack(archive, target);
     } finally {
       rmSync(archive, { force: true });
@@ -77,42 +74,30 @@ export async function ensureOfficialPulumi(
   });
 }
 
-/**
- * How long a connection may take, in milliseconds. If no connection is made in this time, the CLI counts as not
- * downloadable, and the caller builds it from Go modules.
- */
+/** After this time without a connection, the CLI is built from Go modules instead. */
 const connectTimeoutMs = 4000;
 
-async function downloadWithBar(
-  version: string,
+/** Downloads with the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name. */
+async function downloadThroughProxy(
   address: string,
   archive: string,
-  { say, answerTimeoutMs, idleTimeoutMs }: OfficialPulumiOptions,
+  options: OfficialPulumiOptions,
 ): Promise<void> {
-  say(`Downloading the official Pulumi CLI ${version} (once) …`);
-  const bar = createProgressBar();
   // Loaded only here, because most runs download nothing.
   const { EnvHttpProxyAgent, fetch } = await import("undici");
-  // The agent honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {
     await download(address, archive, {
+      ...options,
       fetch: (url, { signal }) => fetch(url, { signal, dispatcher }),
-      onProgress: bar.show,
-      ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
-      ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     });
   } finally {
-    bar.end();
     void dispatcher.destroy();
   }
 }
 
-/** Checks the checksum of the archive. @throws {ToolError} that names both checksums, if it is not the pinned one */
-async function verify(archive: string, address: string, pinned: string): Promise<void> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(archive), hash);
-  const found = hash.digest("hex");
+function verify(archive: string, address: string, pinned: string): void {
+  const found = hash("sha256", readFileSync(archive));
   if (found === pinned) return;
   throw new ToolError(
     `The archive from ${address} is not the pinned one. Its SHA-256 is ${found}; the pinned SHA-256 is ${pinned}. ` +
@@ -121,23 +106,7 @@ async function verify(archive: string, address: string, pinned: string): Promise
   );
 }
 
-/** Unpacks the archive's folder `pulumi/` to `target`. If this is interrupted, there is no `target`. */
-async function unpack(archive: string, target: string): Promise<void> {
-  const { extract } = await import("tar");
-  const scratch = `${target}.${process.pid}.tmp`;
-  mkdirSync(scratch, { recursive: true });
-  try {
-    await extract({ file: archive, cwd: scratch, strip: 1 });
-    rmSync(target, { recursive: true, force: true });
-    renameSync(scratch, target);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
-}
-
-/**
- * Returns the message of the innermost cause, because the outer messages (`fetch failed`, `terminated`) give no reason.
- */
+/** Returns the message of the innermost cause: the outer ones (`fetch failed`, `terminated`) give no reason. */
 function reasonOf(error: unknown): string {
   const cause = fieldOf(error, "cause");
   if (cause !== undefined) return reasonOf(cause);

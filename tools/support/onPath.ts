@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter, resolve, sep } from "node:path";
 import { toolsBin } from "./paths";
 
-/** Returns the absolute path of a command on PATH. Undefined if there is none, or only one that our tools have built. */
+/** Returns the absolute path of a command. Undefined if there is none, or only one that our tools have built. */
 export function onPath(name: string, environment = process.env): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return pathOf(environment)
@@ -20,7 +20,7 @@ function isToolsBin(directory: string): boolean {
 /** Returns the environment of this process with `extra`, and with these folders first on PATH. */
 export function withPath(binDirs: readonly string[], extra: NodeJS.ProcessEnv = {}) {
   const result = { ...process.env, ...extra };
-  // Windows spells the variable `Path`. With two spellings, there would be two variables.
+  // Windows spells it `Path`. Two spellings would be two variables.
   const path = [...binDirs, pathOf(result)].join(delimiter);
   for (const name of Object.keys(result)) if (isPath(name)) delete result[name];
   return { ...result, PATH: path };

@@ -1,10 +1,8 @@
-/** Gives Pulumi a home and a state of its own, so that the developer's login, stacks and plugins have no effect. */
+/** Gives Pulumi a home and a state apart from the developer's login, stacks and plugins. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * Makes the folders `home` and `state` in `folder`, and returns the environment variables with which Pulumi uses them.
- */
+/** Makes `home` and `state` in `folder`. Returns the variables with which Pulumi uses them. */
 export function ownPulumi(folder: string): NodeJS.ProcessEnv {
   const [home, state] = [join(folder, "home"), join(folder, "state")];
   for (const path of [home, state]) mkdirSync(path, { recursive: true });

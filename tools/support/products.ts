@@ -7,25 +7,23 @@ import { fieldOf, hashOf, readIfThere, writeWhole } from "./files";
 import { say } from "./main";
 import { root, toolsDir } from "./paths";
 
-/** A product: files or folders that a tool makes from other files. */
 interface Product {
-  /** The name in messages, such as "the provider". */
+  /** For messages: "the provider". */
   name: string;
-  /** Paths from the root. The product is made again if one of them is missing. */
+  /** From the root. If one is missing, the product is made again. */
   outputs: readonly string[];
-  /** The file that remembers what the product was made from. */
+  /** Remembers what the product was made from. */
   stamp: string;
-  /** Makes the product, and returns the files it was made from, as paths from the root. */
+  /** Returns the files it was made from, from the root. */
   make(): Promise<readonly string[]>;
 }
 
-/** The content of a stamp file: the inputs of the last build, and a hash of their sizes and times. */
+/** The inputs of the last build, and a hash of their sizes and times. */
 interface Stamp {
   inputs: readonly string[];
   fingerprint: string;
 }
 
-/** Makes the product unless it is up to date. */
 export async function ensureProduct(product: Product): Promise<void> {
   if (isFresh(product)) return;
   const onWait = () => say(`Waiting for another run, which is building ${product.name} …`);
@@ -44,11 +42,9 @@ function isFresh({ outputs, stamp }: Product): boolean {
   return fingerprintOf(inputs) === fingerprint;
 }
 
-/**
- * Hashes the sizes and times of files instead of their content. For hundreds of files, this takes only milliseconds.
- */
+/** Sizes and times of hundreds of files take only milliseconds. */
 function fingerprintOf(paths: readonly string[]): string {
-  // A product that was made in another folder or with another Node is out of date.
+  // In another folder or with another Node, a product is out of date.
   return hashOf([root, process.execPath, ...paths.flatMap((path) => [path, sizeAndTime(path)])]);
 }
 
@@ -57,13 +53,12 @@ function sizeAndTime(path: string): string {
   return stat === undefined ? "" : `${stat.size} ${stat.mtimeMs}`;
 }
 
-/** SQLite's error code SQLITE_BUSY: another process holds the lock. */
+/** SQLITE_BUSY: another process holds the lock. */
 const sqliteBusy = 5;
 
 /**
- * Runs `work` while no other process of this machine runs work under the same name. Calls `onWait` once if another
- * process has the lock. The lock is SQLite's: the operating system drops it when the process ends, so no lock is left
- * behind.
+ * Runs `work` while no other process runs work under this name, or calls `onWait` once and waits. SQLite's lock ends
+ * with its process, so none is left behind.
  */
 export async function withLock<T>(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The archive of the official Pulumi CLI: its pinned version and checksums, its address, and its download. This file is
- * plain JavaScript without packages, because tools/run.mjs begins the download while npm installs the packages.
+ * The archive of the official Pulumi CLI. Plain JavaScript without packages, because tools/run.mjs downloads it while
+ * npm installs them.
  */
 const { createWriteStream, mkdirSync, renameSync, rmSync } = require("node:fs");
 const { basename, dirname, join } = require("node:path");
@@ -33,38 +33,26 @@ const pinnedPulumi = {
   },
 };
 
-/** The platform of this machine, as the names of the archives have it. */
+/** As the names of the archives have it. */
 const thisPlatform = `${process.platform}-${process.arch}`;
 
-/** The folder in which the archive is kept until it is unpacked. */
-const archiveFolder = join(__dirname, "..", "..", ".tools", "downloads");
-
-/**
- * Returns the address of the archive for a platform.
- *
- * @param {PulumiRelease} release
- * @param {string} platform
- * @returns {string}
- */
+/** @type {(release: PulumiRelease, platform: string) => string} */
 function archiveAddress({ version, url }, platform) {
   return `${url}/v${version}/pulumi-v${version}-${platform}.tar.gz`;
 }
 
 /**
- * Returns the path at which the archive from this address is kept.
+ * Returns the path at which the archive is kept until it is unpacked.
  *
- * @param {string} address
- * @param {string} [folder]
- * @returns {string}
+ * @type {(address: string, folder?: string) => string}
  */
-function archivePath(address, folder = archiveFolder) {
+function archivePath(address, folder = join(__dirname, "..", "..", ".tools", "downloads")) {
   return join(folder, basename(address));
 }
 
 /**
  * Downloads a file. There is nothing at `file` until it is complete. `answerTimeoutMs` limits the wait for the head of
- * the answer, and `idleTimeoutMs` each wait for more bytes. `onProgress` is called with the share that has arrived,
- * from 0 to 1.
+ * the answer, and `idleTimeoutMs` each wait for more bytes. `say` gets a line for each tenth that has arrived.
  *
  * @typedef {{ ok: boolean, status: number, headers: { get(name: string): string | null }, body: unknown }} Answer
  * @typedef {{ answerTimeoutMs?: number, idleTimeoutMs?: number }} Timeouts
@@ -72,13 +60,13 @@ function archivePath(address, folder = archiveFolder) {
  * @param {string} file
  * @param {Timeouts & {
  *   fetch?: (address: string, init: { signal: AbortSignal }) => Promise<Answer>,
- *   onProgress?: (share: number) => void,
- * }} [options]
+ *   say: (line: string) => void,
+ * }} options
  * @returns {Promise<void>}
  * @throws {Error} whose innermost cause says why the file could not be downloaded
  */
-async function download(address, file, options = {}) {
-  const { fetch = globalThis.fetch, onProgress = () => undefined } = options;
+async function download(address, file, options) {
+  const { fetch = globalThis.fetch, say } = options;
   const { answerTimeoutMs = 10_000, idleTimeoutMs = 15_000 } = options;
   const partial = `${file}.part`;
   mkdirSync(dirname(file), { recursive: true });
@@ -93,6 +81,7 @@ async function download(address, file, options = {}) {
     if (!body) throw new Error("the answer has no body");
     const totalBytes = Number(headers.get("content-length"));
     let bytes = 0;
+    let tenths = 0;
     await pipeline(
       Readable.fromWeb(body),
       async function* (chunks) {
@@ -100,7 +89,8 @@ async function download(address, file, options = {}) {
           clearTimeout(timer);
           timer = abortAfter(idleTimeoutMs, "no bytes arrived");
           bytes += chunk.length;
-          if (totalBytes > 0) onProgress(bytes / totalBytes);
+          const arrived = totalBytes > 0 ? Math.floor((bytes / totalBytes) * 10) : 0;
+          if (arrived > tenths) say(`  Pulumi CLI: ${(tenths = arrived) * 10} %`);
           yield chunk;
         }
       },

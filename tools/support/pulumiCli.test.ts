@@ -1,19 +1,18 @@
 /** Tests which Pulumi CLI is used: a fake one on PATH, in a home folder, downloaded or built. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { ensurePulumi, type PulumiSupply } from "./pulumiCli";
 
 let folder: string;
 let home: string;
 let said: string[];
-/** The calls of `download` and `build`, in order. */
 let asked: string[];
 const { PATH } = process.env;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "compute-cli-"));
+  folder = temporaryFolder();
   home = join(folder, "home");
   said = [];
   asked = [];
@@ -21,10 +20,8 @@ beforeEach(() => {
 });
 afterEach(() => {
   process.env["PATH"] = PATH;
-  rmSync(folder, { recursive: true, force: true });
 });
 
-/** Writes a program that prints this line, and returns its path. */
 function writeCli(path: string, line: string): string {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -32,7 +29,7 @@ function writeCli(path: string, line: string): string {
   return file;
 }
 
-/** Finds the CLI. `downloaded` is the path of one that can be downloaded, and `built` that of one built already. */
+/** `downloaded` is the path of a CLI that can be downloaded, `built` that of one built already. */
 async function find({ downloaded, built }: { downloaded?: string; built?: string } = {}) {
   const supply: PulumiSupply = {
     isBuilt: () => built !== undefined,
@@ -61,11 +58,6 @@ test("the newest CLI in ~/.pulumi comes next. Its own answer decides, not the na
   const path = writeCli("home/.pulumi/versions/3.260.1/bin/pulumi", "v3.260.1");
   expect(await find()).toEqual({ path, version: "3.260.1", isBuiltHere: false });
   expect(asked).toEqual([]);
-});
-
-test("the CLI that curl installed is found, too", async () => {
-  const path = writeCli("home/.pulumi/bin/pulumi", "v3.250.0");
-  expect(await find()).toMatchObject({ path });
 });
 
 test("a CLI that is too old or does not run is not used, and a message says so", async () => {

@@ -1,4 +1,4 @@
-/** Finds the Pulumi CLI that the tools run: one that is installed, the official one, or one built from Go modules. */
+/** Finds the Pulumi CLI: an installed one, the official one, or one built from Go modules. */
 import { execFile } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,28 +10,22 @@ import { onPath } from "./onPath";
 import { exe } from "./paths";
 
 export interface PulumiCli {
-  /** The absolute path. */
   path: string;
-  /** Such as "3.258.0". */
   version: string;
-  /** Whether it was built here, from Go modules. Then only language hosts that were built here are beside it. */
+  /** Built here. Then only hosts that were built here are beside it. */
   isBuiltHere: boolean;
 }
 
-/** How to get a Pulumi CLI, if none is installed. */
 export interface PulumiSupply {
-  /** Returns whether the CLI has been built already. */
   isBuilt: () => boolean;
-  /** Builds the CLI. */
   build: () => Promise<Pick<PulumiCli, "path" | "version">>;
-  /** Downloads the official CLI, and returns its path. Undefined if that is not possible. */
+  /** Returns the path of the official CLI. Undefined if it can't be downloaded. */
   download: () => Promise<string | undefined>;
 }
 
 /**
- * Returns the first usable CLI, in this order: the one on PATH; the newest one that Pulumi's installers left in the
- * home folder; one that was built here earlier; the official one; one that is built now. `say` is called with the
- * reason why a CLI is not used.
+ * Returns the first usable CLI: the one on PATH; the newest that Pulumi's installers left in the home folder; one
+ * built here earlier; the official one; one built now. `say` gets the reason why one is not used.
  */
 export async function ensurePulumi(
   supply: PulumiSupply,
@@ -53,9 +47,7 @@ export async function ensurePulumi(
   return { ...(await supply.build()), isBuiltHere: true };
 }
 
-/**
- * Returns the paths of the CLIs that `curl -fsSL https://get.pulumi.com | sh` and the Automation API have installed.
- */
+/** Returns the CLIs of `curl -fsSL https://get.pulumi.com | sh` and of the Automation API. */
 function inHome(home: string): string[] {
   const name = `pulumi${exe}`;
   const folder = join(home, ".pulumi");
@@ -65,7 +57,7 @@ function inHome(home: string): string[] {
   ].filter((path) => existsSync(path));
 }
 
-/** Returns the newest of these CLIs that runs and is not too old for the provider. Undefined if there is none. */
+/** Returns the newest that runs and is not too old. Undefined if there is none. */
 async function newestUsable(
   paths: readonly (string | undefined)[],
   say: (line: string) => void,
@@ -87,7 +79,7 @@ async function newestUsable(
   return usable.sort((a, b) => (isOlder(a.version, b.version) ? 1 : -1))[0];
 }
 
-/** Returns the version that the executable prints, such as "3.258.0". Undefined if it prints none. */
+/** Undefined if it prints no version. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)(path, ["version"], {

@@ -1,11 +1,11 @@
-/** Installs tools written in Python. Each folder of tools/python pins the tools of one virtual environment. */
+/** Installs Python tools. Each folder of tools/python pins those of one virtual environment. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "./command";
 import { ensureProduct } from "./products";
 import { root } from "./paths";
 
-/** Makes the environment unless it is up to date. Returns the folder of its commands, one of which is `python`. */
+/** Makes the environment unless it is up to date. Returns the folder of its commands. */
 export async function ensurePythonTools(name: "packaging" | "schemas"): Promise<string> {
   const requirements = `tools/python/${name}/requirements.txt`;
   const environment = `.tools/python-${name}`;

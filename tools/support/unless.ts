@@ -1,10 +1,10 @@
-/** Declares tests that need a program which not every machine has. The title of a skipped test says what is missing. */
+/** Declares tests that need a program. The title of a skipped test says what is missing. */
 import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
 import { findChromium } from "./chromium";
 import { onPath } from "./onPath";
 
-/** What is missing on this machine, as a sentence. Undefined if nothing is missing. */
+/** What is missing, as a sentence. Undefined if nothing is. */
 type Reason = string | undefined;
 
 export function missingGo(): Reason {
@@ -17,7 +17,7 @@ export function missingChromium(): Reason {
     : undefined;
 }
 
-/** Also checks venv, which some systems install separately from Python. */
+/** With venv, which some systems install separately. */
 export function missingPython(): Reason {
   try {
     execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
@@ -27,13 +27,11 @@ export function missingPython(): Reason {
   }
 }
 
-/** Declares a test, which is skipped if there is a reason. */
 export function testUnless(reason: Reason, title: string, body: () => Promise<void> | void): void {
   if (reason === undefined) test(title, body);
   else test.skip(skippedTitle(title, reason), body);
 }
 
-/** Declares a group of tests, which is skipped if there is a reason. */
 export function describeUnless(reason: Reason, title: string, tests: () => void): void {
   if (reason === undefined) describe(title, tests);
   else describe.skip(skippedTitle(title, reason), tests);
