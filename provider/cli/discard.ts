@@ -13,7 +13,7 @@ import { displayRecordedName, isPending, isAllowedChange } from "../ledger/recor
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
-export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
+export interface RecordedCreate extends LedgerEntry {
   ledger: Ledger;
   /** Whether the create was started with the state backend that is in use now. */
   isHere: boolean;

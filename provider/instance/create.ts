@@ -244,7 +244,7 @@ class Create implements Disposable {
         return { kind: "slept" };
       case "takingOver": {
         const { record } = state;
-        const isTaken = ledger.take(record.key);
+        const isTaken = ledger.take(record);
         if (isTaken) this.#recordKey = record.key;
         this.#postMark = listings.mark();
         return { kind: "takenOver", isTaken, settledBy: this.#settledBy(record) };
@@ -403,7 +403,7 @@ class Create implements Disposable {
         this.#recordKey = undefined;
         return;
       case "dropRecord":
-        ledger.drop(effect.key);
+        ledger.move(effect.key, { stage: "settled", settled: "absent" });
         this.#recordKey = undefined;
         return;
       case "reportPending":
