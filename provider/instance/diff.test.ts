@@ -166,7 +166,7 @@ const urn = urnOf("web");
 /** Calls Diff in an update, for an instance that was created with the settings of `creator`. */
 function diffOf(world: Scene, news: Values, creator = world) {
   const origin = originToState(creator.session.connection.place());
-  world.session.state.beginUpdate(urn);
+  world.session.state.inUpdate.add(urn);
   return diffInstance(world.session, {
     urn,
     id: "i-1",
@@ -265,7 +265,7 @@ test("an instance of another account is not replaced if the replacement would de
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  world.session.state.beginUpdate(urn);
+  world.session.state.inUpdate.add(urn);
   const difference = diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: inputsOf(), news: inputsOf({ flavorId: "b" }) },
     oldOutputs: propertyMap({ ...outputsOf(inputsOf()), [originKey]: originToState(origin) }),
@@ -289,8 +289,8 @@ test.each([
 
 test("during a refresh, a changed name is drift, and Diff does not warn of a replacement (G4)", async () => {
   const world = existing();
-  world.session.state.beginUpdate(urn);
-  world.session.state.beginRefresh(urn);
+  world.session.state.inUpdate.add(urn);
+  world.session.state.inUpdate.delete(urn);
   const { detailed } = await diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: inputsOf() },
     news: inputsOf({ name: "renamed" }),
@@ -303,7 +303,7 @@ test("the Diff of a refresh names the outputs that have changed, and the Diff of
   const world = existing();
   world.session.state.noteDrift("i-1", ["status"]);
   expect((await diffOf(world, {})).drift).toEqual([]);
-  world.session.state.beginRefresh(urn);
+  world.session.state.inUpdate.delete(urn);
   const oldInputs = inputsOf();
   const request = { urn, id: "i-1", oldInputs, oldOutputs: outputsOf(oldInputs), news: oldInputs };
   const { detailed, drift } = await diffInstance(world.session, request);
@@ -319,7 +319,7 @@ test.each([
   async (args, kind) => {
     const world = existing(args);
     const old = renamed(inputsOf({ name: "web" }), outputsOf(inputsOf()), "by-hand");
-    world.session.state.beginUpdate(urn);
+    world.session.state.inUpdate.add(urn);
     const origin = originToState(world.session.connection.place());
     const adviceOn = async (news: Values) => {
       world.messages.all.length = 0;
@@ -342,7 +342,7 @@ test.each([
 
 test("if an import does not match the program, Diff prints nothing, since the engine refuses the import", async () => {
   const world = existing();
-  world.session.state.beginUpdate(urn);
+  world.session.state.inUpdate.add(urn);
   const { detailed } = await diffInstance(world.session, {
     ...{ urn, id: "i-1", oldInputs: propertyMap({ name: "web" }) },
     oldOutputs: stamped(propertyMap({ name: "web" }), world.session.id),

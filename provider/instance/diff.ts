@@ -46,7 +46,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     else warnIfOutOfReach(session, request);
   }
   // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
-  const drift = session.state.isInUpdate(request.urn) ? [] : session.state.takeDrift(request.id);
+  const drift = session.state.inUpdate.has(request.urn) ? [] : session.state.takeDrift(request.id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
 }
@@ -56,7 +56,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
  * replaces nothing, and after the Read of an import, where the engine itself refuses a replacement.
  */
 function isOfUpdate(session: Session, { urn, oldOutputs }: DiffRequest): boolean {
-  return session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
+  return session.state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id;
 }
 
 /**

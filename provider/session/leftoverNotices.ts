@@ -1,15 +1,11 @@
-/**
- * The notices about leftovers that a session prints. A leftover is an instance that may be left over from an earlier
- * create of the same resource. The create of an instance uses this file.
- */
+/** The notices about leftovers: instances that an earlier create of the same resource may have made. */
 import type { TokenKind } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 
-/** Names each leftover once in a session, and several leftovers in one notice. */
+/** Names each leftover once in a session. */
 export class LeftoverNotices {
   readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
   readonly #tokenKind: TokenKind;
-  /** The ids of the leftovers that were named, or will be in the next notice. */
   readonly #reportedIds = new Set<string>();
   /** The descriptions of the leftovers for the next notice. */
   #descriptions: string[] = [];
@@ -19,11 +15,7 @@ export class LeftoverNotices {
     this.#tokenKind = tokenKind;
   }
 
-  /**
-   * Names the leftovers of a resource. `text` describes one leftover, and `noticeOf` returns a notice with several
-   * descriptions. Leftovers that are added at the same time, by creates that waited for the same listing, are named in
-   * one notice.
-   */
+  /** Names leftovers, each described by its `text`. What creates that waited for one listing add is named in one notice. */
   add(
     leftovers: readonly { id: string; text: string }[],
     noticeOf: (descriptions: readonly string[]) => string,
