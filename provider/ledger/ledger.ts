@@ -152,23 +152,16 @@ export class Ledger {
    * written.
    */
   settle(key: string, reason: SettleReason): boolean {
-    const change = { stage: "settled", settled: reason } as const;
-    return this.#changeAll(
-      (records) => records.filter((it) => it.key === key && isAllowedChange(it, change)),
-      change,
+    return this.#settle(
+      reason,
+      (it) => it.key === key,
       (it) => !this.#isDrivenElsewhere(it),
     );
   }
 
   /** Settles the records with this place (service and token kind) and instance id, whichever session owns them. */
   settleId(place: Place, id: string, reason: SettleReason): void {
-    const change = { stage: "settled", settled: reason } as const;
-    const matches = (it: LedgerRecord) =>
-      it.id === id &&
-      it.settled !== reason &&
-      isAllowedChange(it, change) &&
-      isSamePlace(it, place);
-    this.#changeAll((records) => records.filter(matches), change);
+    this.#settle(reason, (it) => it.id === id && it.settled !== reason && isSamePlace(it, place));
   }
 
   /**
@@ -207,6 +200,16 @@ export class Ledger {
       .catch(() => undefined)
       .then(() => this.#lock?.release());
     return this.#closed;
+  }
+
+  #settle(
+    reason: SettleReason,
+    matches: (record: LedgerRecord) => boolean,
+    isFree?: (record: LedgerRecord) => boolean,
+  ): boolean {
+    const change = { stage: "settled", settled: reason } as const;
+    const isSelected = (it: LedgerRecord) => matches(it) && isAllowedChange(it, change);
+    return this.#changeAll((records) => records.filter(isSelected), change, isFree);
   }
 
   /**

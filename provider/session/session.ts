@@ -17,7 +17,10 @@ import { LeftoverNotices } from "./leftoverNotices";
 export interface SessionRun {
   /** A random string. A command has a fixed one. */
   sessionId: string;
-  /** The id of the provider resource, the same in every run of a stack. Undefined if it is not known yet. */
+  /**
+   * The id of the provider resource: the same in every run of a stack, another one in each stack. Undefined if it is not
+   * known yet.
+   */
   scope: string | undefined;
   /**
    * Whether `pulumi do` calls the provider without a stack, as with `--stateless` and for every list, read or function.
@@ -109,7 +112,7 @@ export class Session {
       ctx.disk,
     );
     this.creates = new Creates(this.listings);
-    this.leftoverNotices = new LeftoverNotices(ctx, settings.tokenKind);
+    this.leftoverNotices = new LeftoverNotices(this);
     this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
