@@ -119,8 +119,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 
     check: (request) =>
       perform(request, async () => {
-        // A Diff after a Check is part of an update or an import, and a Diff after a Read is part of a refresh.
-        current?.session.state.beginUpdate(request.urn);
+        current?.session.state.inUpdate.add(request.urn);
         const checked = checkInstance(request, current?.scope ?? { kind: "none" });
         hideSecrets(checked.inputs);
         if (checked.failures.length === 0) await warnOfUserData(request, checked);
@@ -135,7 +134,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       perform(request, () => {
         // In an import or a `.get()`, no outputs come from the state.
         if (isRefresh(request)) session().state.observe(request.id, request.outputs);
-        session().state.beginRefresh(request.urn);
+        session().state.inUpdate.delete(request.urn);
         return readInstance(session(), request);
       }),
 

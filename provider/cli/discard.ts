@@ -11,8 +11,8 @@ import { Ledger, type LedgerEntry } from "../ledger/ledger";
 import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
 import type { Terminal } from "./terminal";
 
-/** A create in one of the ledgers on this machine. There is one ledger for each state backend. */
-export interface RecordedCreate extends Omit<LedgerEntry, "own"> {
+/** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
+export interface RecordedCreate extends LedgerEntry {
   ledger: Ledger;
   /** Whether the create was started with the state backend that is in use now. */
   isHere: boolean;

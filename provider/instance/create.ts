@@ -94,7 +94,7 @@ class Create implements Disposable {
     this.#args = parseInstanceArgs(reveal(inputs));
     this.#subject = {
       urn,
-      provider: session.providerUrn,
+      provider: session.run.providerUrn,
       shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
       settlingMs: session.settings.settlingMs,
       stateless: session.run.stateless,
@@ -131,7 +131,7 @@ class Create implements Disposable {
       const unfinished = unfinishedError(this.#session, error, instance);
       const { id, after } = instance;
       const { outputs } = unfinished.state;
-      creates.noteUnfinished(instance.urn, { key: this.#recordKey ?? "", id, outputs, after });
+      creates.unfinished.set(instance.urn, { key: this.#recordKey ?? "", id, outputs, after });
       this.#recordReply();
       throw unfinished;
     }
@@ -152,7 +152,7 @@ class Create implements Disposable {
   async #obtainInstance(): Promise<AcceptedResult> {
     const { creates, connection } = this.#session;
     const { urn, inputs } = this.#request;
-    const unfinished = creates.unfinished(urn);
+    const unfinished = creates.unfinished.get(urn);
     if (unfinished) {
       const { key, id, outputs, after } = unfinished;
       const origin = originFromState(outputs) ?? connection.place();
@@ -165,13 +165,7 @@ class Create implements Disposable {
     this.#spec = this.#specAt(origin);
     const { name } = this.#args;
     // Creates with the same name run one after the other until their ids are known.
-    return await creates.inTurn(name, this.#signal, async () => {
-      try {
-        return await this.#follow(protocol.begin());
-      } finally {
-        creates.noteTurnEnd(name);
-      }
-    });
+    return await creates.inTurn(name, this.#signal, () => this.#follow(protocol.begin()));
   }
 
   /** Returns the protocol's input for an instance of this origin. */
@@ -244,7 +238,7 @@ class Create implements Disposable {
         return { kind: "slept" };
       case "takingOver": {
         const { record } = state;
-        const isTaken = ledger.take(record.key);
+        const isTaken = ledger.take(record);
         if (isTaken) this.#recordKey = record.key;
         this.#postMark = listings.mark();
         return { kind: "takenOver", isTaken, settledBy: this.#settledBy(record) };
@@ -403,7 +397,7 @@ class Create implements Disposable {
         this.#recordKey = undefined;
         return;
       case "dropRecord":
-        ledger.drop(effect.key);
+        ledger.move(effect.key, { stage: "settled", settled: "absent" });
         this.#recordKey = undefined;
         return;
       case "reportPending":
@@ -451,12 +445,12 @@ class Create implements Disposable {
   async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
     const listing = await this.#lastListing();
     if (!listing) return;
-    const { ctx, providerUrn } = this.#session;
+    const { ctx, run } = this.#session;
     const { urn, shownName } = this.#subject;
     const observation = this.#observationOf(listing);
     for (const id of protocol.findNewInstances(observation, this.#args.name, before, key)) {
       ctx.messages.warning(
-        `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, providerUrn)}\``,
+        `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, run.providerUrn)}\``,
         urn,
       );
     }

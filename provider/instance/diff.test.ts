@@ -142,7 +142,7 @@ const urn = urnOf("web");
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
   const origin = originToState(creator.session.connection.place());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
-  world.session.state.beginUpdate(urn);
+  world.session.state.inUpdate.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
   return diffInstance(world.session, { ...request, ...olds });
 }
@@ -270,7 +270,7 @@ test("the Diff of a refresh names the outputs that have changed, and warns of no
   const world = existing();
   world.session.state.noteDrift("i-1", ["status"]);
   expect((await diffOf(world, {})).drift).toEqual([]);
-  world.session.state.beginRefresh(urn);
+  world.session.state.inUpdate.delete(urn);
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: outputsOf(inputsOf()) };
   const news = inputsOf({ name: "renamed" });
   expect(await diffInstance(world.session, { ...sides, news })).toMatchObject({

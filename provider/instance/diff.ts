@@ -36,7 +36,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   if (session.run.stateless) refuseChangeWithoutStack(id, changed);
   // The engine also calls Diff during a refresh, which replaces nothing, and after the Read of an import (its stamp is this
   // session's id), where the engine itself refuses a replacement.
-  const isUpdate = session.state.isInUpdate(urn) && stampOf(oldOutputs) !== session.id;
+  const isUpdate = session.state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id;
   const replacing = replacedInputs(changed);
   if (isUpdate && replacing.length > 0) {
     const isCertain = replacing.some((name) => !mayBeUnchanged(name, news));
@@ -53,7 +53,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     else warnIfOutOfReach(session, request);
   }
   // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
-  const drift = session.state.isInUpdate(urn) ? [] : session.state.takeDrift(id);
+  const drift = session.state.inUpdate.has(urn) ? [] : session.state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
 }

@@ -1,17 +1,13 @@
 /** Tests the locks of the ledger. */
-import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { systemDisk, type Lock, type LockFailure } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
-/** Takes a lock and makes the file. */
 const lockOrMake = (path: string) => systemDisk.lock(path, { make: true, waitMs: 0 });
-/** Takes a lock only if the file exists. */
 const lockExisting = (path: string, waitMs = 0) => systemDisk.lock(path, { make: false, waitMs });
 
 /** Fails the test if the lock was not taken. */
@@ -61,18 +57,4 @@ test("the warning of older Node versions about node:sqlite is suppressed", () =>
   expect(warned).not.toHaveBeenCalled();
   process.emitWarning("another");
   expect(warned).toHaveBeenCalledTimes(1);
-});
-
-test("node:sqlite is loaded with the first lock, and not before", async () => {
-  const path = join(temporaryFolder(), "a.lock");
-  const script = `
-    const { systemDisk } = require("./disk.ts");
-    const isLoaded = () => process.moduleLoadList.includes("NativeModule sqlite");
-    console.log(isLoaded());
-    systemDisk.lock(${JSON.stringify(path)}, { make: true, waitMs: 0 }).release();
-    console.log(isLoaded());`;
-  const args = ["--import", "tsx", "--input-type=commonjs", "--eval", script];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: __dirname });
-  expect(stdout).toBe("false\ntrue\n");
-  expect(stderr).toBe("");
 });

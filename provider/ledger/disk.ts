@@ -1,18 +1,15 @@
-/**
- * The ledger's operations on files, folders and locks. Only the user who runs the plugin can read the files and folders that
- * the operations make (on Windows: as the parent folder allows).
- */
+/** The ledger's operations on files, folders and locks. What they make is readable by this user only (except on Windows). */
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as sqliteModule from "node:sqlite";
 
-/** The operations that the ledger uses. Each throws the system's error, unless its comment says that it does not. */
+/** The operations that the ledger uses. Each throws the system's error, unless its comment says that it never throws. */
 export interface Disk {
-  /** Returns the names in a folder. @throws if the folder can't be read */
+  /** Returns the names in a folder. */
   list(folder: string): string[];
-  /** Returns the size in bytes and the time of the last write. Returns undefined if nothing has this path. */
+  /** Returns undefined if nothing has this path. */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
   /** Makes a folder and its parents, unless the folder exists. */
   makeFolder(folder: string): void;
@@ -29,8 +26,8 @@ export interface Disk {
   /** Removes a file if that is possible. Never throws. */
   remove(path: string): void;
   /**
-   * Takes an exclusive lock, which is released at the latest when the process ends. With `make`, makes the file if
-   * the file does not exist. Blocks the process for at most `waitMs`. Never throws.
+   * Takes an exclusive lock, which ends at the latest with the process. With `make`, makes a missing file. Blocks the
+   * process for at most `waitMs`. Never throws.
    */
   lock(path: string, options: { make: boolean; waitMs: number }): Lock | LockFailure;
 }
@@ -41,9 +38,7 @@ export interface Lock {
   release(): void;
 }
 
-/**
- * Why a lock was not taken: the lock is held already, the file does not exist (without `make`), or it can't be locked.
- */
+/** Why a lock was not taken. "missing": without `make`, there is no file. "failed": the file can't be locked. */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;
@@ -94,31 +89,19 @@ export const systemDisk: Disk = {
 };
 
 /**
- * Makes a folder and its parents. Does not use mkdir's `recursive`, which reports a read-only file system as a missing
- * folder.
+ * Unlike mkdir's `recursive`, this does not report a read-only file system as a missing folder.
  *
- * @throws the error of the system
+ * @throws the system's error
  */
-function makeFolder(folder: string): void {
-  try {
-    makeOneFolder(folder);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    makeFolder(dirname(folder));
-    makeOneFolder(folder);
-  }
-}
-
-/**
- * Makes a folder unless something with this name exists. Another process may make the same folder at the same time.
- *
- * @throws the error of the system
- */
-function makeOneFolder(folder: string): void {
+function makeFolder(folder: string, withParents = true): void {
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    const code = codeOf(error);
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || !withParents) throw error;
+    makeFolder(dirname(folder));
+    makeFolder(folder, false);
   }
 }
 
@@ -126,17 +109,13 @@ function makeOneFolder(folder: string): void {
 const busyCode = 5;
 
 /**
- * Takes a lock. The lock is SQLite's lock on a database, which is an empty file. Once the file exists, only SQLite may open
- * it, since closing any handle of a file on a POSIX system releases all locks that the process has on the file.
+ * Takes SQLite's lock on an empty database file. Only SQLite may open that file, since on POSIX systems the closing of any
+ * handle releases all locks that the process has on the file.
  */
 function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
   let database: sqliteModule.DatabaseSync | undefined;
   const release = () => {
-    try {
-      database?.close();
-    } catch {
-      // The database is closed already.
-    }
+    if (database?.isOpen) database.close();
   };
   try {
     if (make && !fs.existsSync(path)) fs.writeFileSync(path, "", { flag: "a", mode: 0o600 });
@@ -149,16 +128,13 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
   } catch (error) {
     release();
     const { errcode = 0 } = error as { errcode?: number };
-    const primaryCode = errcode & 0xff; // The low byte. The rest is SQLite's extended code.
+    const primaryCode = errcode & 0xff; // The other bytes are SQLite's extended code.
     if (primaryCode === busyCode) return "held";
     return make || fs.existsSync(path) ? "failed" : "missing";
   }
 }
 
-/**
- * Loads node:sqlite with the first lock, since most starts of the plugin need no lock. Suppresses the warning of Node
- * 22 that the module is experimental.
- */
+/** Loads node:sqlite when it is needed, and suppresses the warning of Node 22 that the module is experimental. */
 function loadSqlite(): typeof sqliteModule {
   const emitWarning = Object.getOwnPropertyDescriptor(process, "emitWarning");
   process.emitWarning = () => undefined;

@@ -1,7 +1,4 @@
-/**
- * Finds the folders of the ledger of pending creates. They are in the Pulumi home, with one folder for each state
- * backend. Sessions and the commands use them.
- */
+/** Finds the folders of the ledger of pending creates: in the Pulumi home, one for each state backend. */
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,15 +6,14 @@ import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 
 /**
- * Returns the ledger's folder for this run. Each backend has its own folder, since two backends may have stacks
- * with the same URNs. The folder's name is a hash of the backend's address without the password. So a new password
- * does not change the folder, and the name does not reveal the address.
+ * Returns the ledger's folder for this run's backend, since two backends may have stacks with the same URNs. The folder's
+ * name is a hash of the backend's address without the password, so a new password does not change the folder.
  */
 export function ledgerFolder(env: NodeJS.ProcessEnv): string {
   return join(ledgerRoot(env), fingerprint(withoutPasswords(backendUrl(env)), 12));
 }
 
-/** Returns the ledger folders of all backends in this Pulumi home. Returns an empty list if the home can't be read. */
+/** Returns the ledger folders of all backends in this Pulumi home, or none if the home can't be read. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
   try {

@@ -24,6 +24,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 function makeLedgerFolder(home = temporaryFolder()) {
   const folder = join(home, "compute", "ledger");
   const warnings: string[] = [];
+  const warn = (message: string) => void warnings.push(message);
   let sessionCount = 0;
   /** How far the clock is ahead of the machine's clock. */
   let aheadMs = 0;
@@ -33,26 +34,32 @@ function makeLedgerFolder(home = temporaryFolder()) {
     warnings,
     /** Opens the ledger in a new session, with the id s1, s2 and so on. */
     openSession: (disk: Disk = systemDisk) =>
-      new Ledger(
-        folder,
-        `s${++sessionCount}`,
-        (message) => void warnings.push(message),
-        clock,
-        disk,
-      ),
+      new Ledger(folder, `s${++sessionCount}`, warn, clock, disk),
     /** The records as a new session reads them. */
     get records(): LedgerRecord[] {
       return this.openSession()
         .read()
         .map(({ record }) => record);
     },
+    /** Leaves the record of a dead session. Returns it and the path of its file. */
+    async leave(...args: [resource: string, more?: Parameters<typeof leaveOpen>[2]]) {
+      const record = await leaveOpen(folder, ...args);
+      return { record, key: record.key, file: join(folder, `${record.session}.jsonl`) };
+    },
     passDays: (days: number) => void (aheadMs += days * dayMs),
     files: () => readdirSync(folder).sort(),
+    content: (name: string) => readFileSync(join(folder, name), "utf8"),
   };
 }
 
 /** Returns a new record with the present time. */
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
+
+/** The session reads its records, and takes the one with this key over, if it can. */
+function takeOver(ledger: Ledger, key: string): boolean {
+  const entry = ledger.read().find(({ record }) => record.key === key);
+  return entry !== undefined && ledger.take(entry.record);
+}
 
 /** A disk whose syncs end only when the test resolves them. `lines` has what was appended. */
 function slowDisk() {
@@ -100,42 +107,37 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
 test("an import changes only the pending record of its instance to `replied`, and `markDelivered` does not change that record", async () => {
   const shared = makeLedgerFolder();
   const place = ledgerRecord("web");
-  await leaveOpen(shared.folder, "web", { stage: "accepted", id: "i-1" });
-  await leaveOpen(shared.folder, "db", { stage: "unknown" });
-  await leaveOpen(shared.folder, "other", { stage: "unknown", name: "db" });
+  await shared.leave("web", { stage: "accepted", id: "i-1" });
+  await shared.leave("db", { stage: "unknown" });
+  await shared.leave("other", { stage: "unknown", name: "db" });
+  const alive = shared.openSession();
+  alive.move(await alive.begin(newRecord("busy")), { stage: "accepted", id: "i-3" });
   const ledger = shared.openSession();
   ledger.markImported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
   ledger.markImported(place, ledgerRecord("db").urn, "i-2", ["db"]);
+  ledger.markImported(place, ledgerRecord("busy").urn, "i-3", ["busy"]);
   ledger.markDelivered();
   const summaries = shared.records.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
   expect(summaries.sort()).toEqual([
+    ["busy", "accepted", "i-3"],
     ["db", "replied", "i-2"],
     ["other", "unknown", undefined],
     ["web", "replied", "i-1"],
   ]);
 });
 
-test("an import changes only one of several records with its name, since the others may be of other instances", async () => {
+test("an import changes one of several records with its name, and none of a create that found the instance already", async () => {
   const shared = makeLedgerFolder();
   const killed = shared.openSession();
+  await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.begin(newRecord("web"));
   await killed.begin(newRecord("web"));
   await killed.close();
   const ledger = shared.openSession();
-  const place = ledgerRecord("web");
   for (let time = 0; time < 2; time++) {
-    ledger.markImported(place, ledgerRecord("web").urn, "i-1", ["web"]);
-    expect(shared.records.map(({ id }) => id).sort()).toEqual(["i-1", undefined]);
+    ledger.markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
+    expect(shared.records.map(({ id }) => id)).toEqual([undefined, "i-1", undefined]);
   }
-});
-
-test("an import of an instance that existed before a create does not change the create's record", async () => {
-  const shared = makeLedgerFolder();
-  const killed = shared.openSession();
-  await killed.begin({ ...newRecord("web"), before: ["i-1"] });
-  await killed.close();
-  shared.openSession().markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
-  expect(shared.records.map(({ stage, id }) => [stage, id])).toEqual([["sending", undefined]]);
 });
 
 test("300 creates that begin at once share one sync, and creates that begin during the sync share the next one", async () => {
@@ -175,9 +177,14 @@ test.each(["the write", "the sync"])(
     const fail = () => {
       throw new Error("ENOSPC: no space left on device");
     };
-    const change = what === "the write" ? { append: fail } : { sync: async () => fail() };
-    const ledger = shared.openSession({ ...systemDisk, ...change });
+    let syncs = 0;
+    const sync = async () => (syncs++, fail());
+    const ledger = shared.openSession({
+      ...systemDisk,
+      ...(what === "the write" ? { append: fail } : { sync }),
+    });
     const keys = [await ledger.begin(recent("a")), await ledger.begin(recent("b"))];
+    expect(syncs).toBe(what === "the write" ? 0 : 2);
     ledger.move(keys[0] ?? "", { stage: "replied", id: "i-1" });
     expect(shared.warnings).toEqual([
       expect.stringMatching(
@@ -185,8 +192,8 @@ test.each(["the write", "the sync"])(
       ),
     ]);
     expect(ledger.read()).toMatchObject([
-      { record: { name: "a", stage: "replied", id: "i-1" }, own: true, inFlight: true },
-      { record: { name: "b", stage: "sending" }, own: true },
+      { record: { name: "a", stage: "replied", id: "i-1" }, inFlight: true },
+      { record: { name: "b", stage: "sending" }, inFlight: true },
     ]);
     ledger.markDelivered();
     expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
@@ -224,15 +231,13 @@ test("a home in which no ledger can be made causes one warning", async () => {
   const { openSession, warnings } = makeLedgerFolder(home);
   const ledger = openSession();
   expect(ledger.read()).toEqual([]);
-  const keys = [await ledger.begin(newRecord("a")), await ledger.begin(newRecord("b"))];
-  ledger.move(keys[0] ?? "", { stage: "accepted", id: "i-1", ended: true });
-  expect(ledger.take(keys[0] ?? "")).toBe(true);
+  const key = await ledger.begin(newRecord("a"));
+  ledger.move(key, { stage: "accepted", id: "i-1", ended: true });
+  expect(takeOver(ledger, key)).toBe(true);
   ledger.settleId(newRecord("a"), "i-1", "gone");
   expect(ledger.settle("other-1", "gone")).toBe(false);
-  expect(ledger.take("other-1")).toBe(false);
-  ledger.drop(keys[1] ?? "");
-  ledger.markDelivered();
-  expect(ledger.read().map(({ record }) => record.settled)).toEqual(["gone", "absent"]);
+  expect(ledger.take(ledgerRecord("other"))).toBe(false);
+  expect(ledger.read()).toMatchObject([{ record: { settled: "gone" } }]);
   await ledger.close();
   expect(warnings).toEqual([expect.stringContaining("can't be written")]);
 });
@@ -248,105 +253,86 @@ test("an unreadable folder causes a warning that says what that means", () => {
 });
 
 test("a session that only reads makes no files", async () => {
-  const { openSession, folder, warnings, files } = makeLedgerFolder();
-  const ledger = openSession();
+  const shared = makeLedgerFolder();
+  const ledger = shared.openSession();
   ledger.read();
   ledger.settleId(newRecord("web"), "i-1", "state");
   ledger.markDelivered();
   await ledger.close();
-  expect(() => statSync(folder)).toThrow("ENOENT");
-  await leaveOpen(folder, "web");
-  const before = files();
-  openSession().read();
-  expect(files()).toEqual(before);
-  expect(warnings).toEqual([]);
+  expect(() => statSync(shared.folder)).toThrow("ENOENT");
+  await shared.leave("web");
+  const before = shared.files();
+  shared.openSession().read();
+  expect(shared.files()).toEqual(before);
+  expect(shared.warnings).toEqual([]);
 });
 
-test("only the user can read the files", async () => {
-  const { openSession, folder, files } = makeLedgerFolder();
-  await openSession().begin(newRecord("web"));
+test("a file holds its records as JSON that only the user can read", async () => {
+  const { openSession, folder, files, content } = makeLedgerFolder();
+  const key = await openSession().begin(newRecord("web"));
+  expect(JSON.parse(content("s1.jsonl"))).toEqual(ledgerRecord("web", { session: "s1", key }));
   expect(files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of files()) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
 
-test("a file holds its records as readable JSON", async () => {
-  const { openSession, folder } = makeLedgerFolder();
-  const key = await openSession().begin(newRecord("web"));
-  const text = readFileSync(join(folder, "s1.jsonl"), "utf8");
-  expect(JSON.parse(text)).toEqual(ledgerRecord("web", { session: "s1", key }));
-});
-
-test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz"])(
+const ofAnotherSession = JSON.stringify(ledgerRecord("x", { session: "another" }));
+test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnotherSession])(
   "lines that are %j are ignored, with one warning",
   async (garbage) => {
     const shared = makeLedgerFolder();
-    const one = await leaveOpen(shared.folder, "one");
-    const file = join(shared.folder, `${one.session}.jsonl`);
+    const { record, key, file } = await shared.leave("one");
     appendFileSync(file, `${garbage}\n`);
     const ledger = shared.openSession();
-    for (let time = 0; time < 2; time++) {
-      expect(ledger.read().map(({ record }) => record)).toEqual([one]);
-    }
+    for (let time = 0; time < 2; time++) expect(ledger.read()).toMatchObject([{ record }]);
     expect(shared.warnings).toEqual([
       expect.stringContaining(`can't be read and is ignored: ${file}`),
     ]);
-    expect(ledger.settle(one.key, "gone")).toBe(true);
+    expect(ledger.settle(key, "gone")).toBe(true);
     expect(shared.records).toMatchObject([{ settled: "gone" }]);
   },
 );
 
-test("a record that names another session is ignored", async () => {
-  const { openSession, folder, warnings } = makeLedgerFolder();
-  const one = await leaveOpen(folder, "one");
-  const stray = ledgerRecord("x", { session: "../../x", key: one.key });
-  appendFileSync(join(folder, `${one.session}.jsonl`), `${JSON.stringify(stray)}\n`);
-  expect(openSession().read()).toHaveLength(1);
-  expect(warnings).toHaveLength(1);
-});
-
 test("an incomplete line counts as damaged once its session is dead, and damages no later line", async () => {
   const shared = makeLedgerFolder();
-  const running = shared.openSession();
-  await running.begin(newRecord("running"));
+  await shared.openSession().begin(newRecord("running"));
   appendFileSync(join(shared.folder, "s1.jsonl"), '{"key": "s1');
   expect(shared.records).toHaveLength(1);
   expect(shared.warnings).toEqual([]);
 
-  const dead = await leaveOpen(shared.folder, "dead");
-  const file = join(shared.folder, `${dead.session}.jsonl`);
+  const { file } = await shared.leave("dead");
   truncateSync(file, statSync(file).size - 9);
   expect(shared.records).toHaveLength(1);
   expect(shared.warnings).toEqual([expect.stringContaining(file)]);
 
-  const two = await leaveOpen(shared.folder, "two");
-  appendFileSync(join(shared.folder, `${two.session}.jsonl`), '{"key": ');
+  const two = await shared.leave("two");
+  appendFileSync(two.file, '{"key": ');
   expect(shared.openSession().settle(two.key, "gone")).toBe(true);
   expect(shared.records.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
 });
 
 test("a folder in place of a file, and unrelated files, cause no error", async () => {
   const shared = makeLedgerFolder();
-  const one = await leaveOpen(shared.folder, "one");
+  const { record } = await shared.leave("one");
   mkdirSync(join(shared.folder, "abc.jsonl", "sub"), { recursive: true });
   writeFileSync(join(shared.folder, "notes.txt"), "x");
   writeFileSync(join(shared.folder, `${"0".repeat(32)}.json`), "{");
   const ledger = shared.openSession();
-  for (let time = 0; time < 2; time++) {
-    expect(ledger.read().map(({ record }) => record)).toEqual([one]);
-  }
+  for (let time = 0; time < 2; time++) expect(ledger.read()).toMatchObject([{ record }]);
   expect(shared.warnings).toEqual([expect.stringContaining(join(shared.folder, "abc.jsonl"))]);
 });
 
-test("`inFlight` and `own` follow the Create call and the session that drive a record", async () => {
+test("`inFlight` follows the Create call and the session that drive a record", async () => {
   const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
-  expect(one.read()).toMatchObject([{ inFlight: true, own: true, unlockable: false }]);
-  expect(two.read()).toMatchObject([{ inFlight: true, own: false, unlockable: false }]);
+  for (const ledger of [one, two]) {
+    expect(ledger.read()).toMatchObject([{ inFlight: true, live: true, unlockable: false }]);
+  }
   one.move(key, { stage: "accepted", id: "i-1", ended: true });
-  expect(two.read()).toMatchObject([{ inFlight: false, record: { ended: true } }]);
-  expect(one.read()).toMatchObject([{ inFlight: false, own: true }]);
+  for (const ledger of [one, two]) {
+    expect(ledger.read()).toMatchObject([{ inFlight: false, record: { ended: true } }]);
+  }
 
   const other = await one.begin(newRecord("other"));
   await one.close();
@@ -359,41 +345,33 @@ test("`take` succeeds only if no call drives the record, and removes `ended`", a
   const shared = makeLedgerFolder();
   const [one, two, three] = [shared.openSession(), shared.openSession(), shared.openSession()];
   const key = await one.begin(recent("web"));
-  for (const ledger of [one, two]) {
-    ledger.read();
-    expect(ledger.take(key)).toBe(false);
-  }
+  for (const ledger of [one, two]) expect(takeOver(ledger, key)).toBe(false);
   one.move(key, { ended: true });
-  expect(one.take(key)).toBe(true);
+  expect(takeOver(one, key)).toBe(true);
   expect(one.read()[0]?.record).not.toHaveProperty("ended");
-  expect(one.take(key)).toBe(false);
+  expect(takeOver(one, key)).toBe(false);
   one.move(key, { stage: "accepted", id: "i-1" });
   await one.close();
 
-  two.read();
-  three.read();
-  expect(two.take("s1-7")).toBe(false);
-  expect(two.take(key)).toBe(true);
-  expect(three.take(key)).toBe(false);
-  one.move(key, { stage: "refused" });
+  expect(takeOver(two, key)).toBe(true);
+  expect(takeOver(three, key)).toBe(false);
   two.move(key, { stage: "replied" });
   two.markDelivered();
   expect(shared.records).toMatchObject([{ key, session: "s1", owner: "s2", stage: "delivered" }]);
-  expect(shared.files()).toContain("s1.jsonl");
 });
 
-test("a record that another session has changed since the last `read` is not taken over", async () => {
+test("a record that has changed since it was read is not taken over", async () => {
   const shared = makeLedgerFolder();
-  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const { key } = await shared.leave("web", { stage: "unknown" });
   const [one, two] = [shared.openSession(), shared.openSession()];
-  one.read();
-  two.read();
-  expect(two.take(key)).toBe(true);
+  const [entry] = one.read();
+  expect(takeOver(two, key)).toBe(true);
   two.move(key, { stage: "accepted", id: "i-1" });
   await two.close();
-  expect(one.take(key)).toBe(false);
+  // A later `read` does not change what the caller knows.
   expect(one.read()).toMatchObject([{ inFlight: false, record: { id: "i-1" } }]);
-  expect(one.take(key)).toBe(true);
+  expect(entry && one.take(entry.record)).toBe(false);
+  expect(takeOver(one, key)).toBe(true);
 });
 
 test("after another session has taken a record over, the first session no longer changes it", async () => {
@@ -401,21 +379,21 @@ test("after another session has taken a record over, the first session no longer
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
-  two.read();
-  expect(two.take(key)).toBe(true);
+  expect(takeOver(two, key)).toBe(true);
   one.markDelivered();
-  expect(one.take(key)).toBe(false);
+  one.move(key, { stage: "refused" });
+  expect(takeOver(one, key)).toBe(false);
   expect(shared.records).toMatchObject([{ stage: "replied", owner: "s2" }]);
 });
 
-test("a refused, delivered or settled record is not taken over", async () => {
-  const shared = makeLedgerFolder();
-  for (const stage of ["refused", "delivered", "settled"] as const) {
-    await leaveOpen(shared.folder, stage, { stage });
-  }
-  const ledger = shared.openSession();
-  expect(ledger.read().map(({ record }) => ledger.take(record.key))).toEqual([false, false, false]);
-});
+test.each(["refused", "delivered", "settled"] as const)(
+  "a %s record is not taken over",
+  async (stage) => {
+    const shared = makeLedgerFolder();
+    const { key } = await shared.leave("web", { stage });
+    expect(takeOver(shared.openSession(), key)).toBe(false);
+  },
+);
 
 test("`settle` writes once to a dead session's file, but not during a live session's call", async () => {
   const shared = makeLedgerFolder();
@@ -423,12 +401,11 @@ test("`settle` writes once to a dead session's file, but not during a live sessi
   const key = await one.begin(newRecord("web"));
   expect(two.settle(key, "discarded")).toBe(false);
   await one.close();
-  const before = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
+  const before = shared.content("s1.jsonl");
   expect(two.settle(key, "discarded")).toBe(true);
   expect(two.settle(key, "gone")).toBe(false);
   expect(two.settle("s1-9", "gone")).toBe(false);
-  const after = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
-  expect(after.startsWith(before)).toBe(true);
+  expect(shared.content("s1.jsonl").startsWith(before)).toBe(true);
   expect(shared.records).toMatchObject([{ stage: "settled", settled: "discarded" }]);
   expect(shared.files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
 });
@@ -449,48 +426,43 @@ test("a settled record stays settled, whatever its session writes afterwards", a
 test("`settleId` settles all records with the id and place, whichever session owns them", async () => {
   const shared = makeLedgerFolder();
   const replied = { stage: "replied", id: "i-1" } as const;
-  await leaveOpen(shared.folder, "dead", replied);
-  await leaveOpen(shared.folder, "elsewhere", { ...replied, tokenKind: "live" });
-  await leaveOpen(shared.folder, "another", { ...replied, id: "i-2" });
+  await shared.leave("dead", replied);
+  await shared.leave("elsewhere", { ...replied, tokenKind: "live" });
+  await shared.leave("another", { ...replied, id: "i-2" });
   const ledger = shared.openSession();
   ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
   ledger.settleId(newRecord("x"), "i-1", "state");
+  const written = shared.content("s1.jsonl");
+  ledger.settleId(newRecord("x"), "i-1", "state");
+  expect(shared.content("s1.jsonl")).toBe(written);
   const settled = shared.records.filter(({ stage }) => stage === "settled");
   expect(settled.map(({ name }) => name).sort()).toEqual(["dead", "own"]);
 });
 
-test("`markDelivered` delivers only `replied` records, and a second call changes nothing", async () => {
+test("`markDelivered` delivers only `replied` records of its session, and a second call writes nothing", async () => {
   const shared = makeLedgerFolder();
-  const dead = await leaveOpen(shared.folder, "dead", { stage: "replied", id: "i-0" });
+  await shared.leave("dead", { stage: "replied", id: "i-0" });
   const ledger = shared.openSession();
-  for (const stage of ["sending", "unknown", "accepted", "replied", "refused"] as const) {
-    ledger.move(await ledger.begin(recent(stage)), { stage });
-  }
+  const stages = ["sending", "unknown", "accepted", "replied", "refused"] as const;
+  for (const stage of stages) ledger.move(await ledger.begin(recent(stage)), { stage });
   ledger.markDelivered();
-  const text = readFileSync(join(shared.folder, "s1.jsonl"), "utf8");
+  const written = shared.content("s1.jsonl");
   ledger.markDelivered();
-  expect(readFileSync(join(shared.folder, "s1.jsonl"), "utf8")).toBe(text);
-  const stages = new Map(shared.records.map(({ name, stage }) => [name, stage]));
-  expect([...stages].filter(([name, stage]) => name !== stage)).toEqual(
-    [...[["replied", "delivered"]], ...[["dead", dead.stage]]].sort(),
-  );
+  expect(shared.content("s1.jsonl")).toBe(written);
+  const changed = shared.records.filter(({ name, stage }) => name !== stage);
+  expect(changed.map(({ name, stage }) => [name, stage]).sort()).toEqual([
+    ["dead", "replied"],
+    ["replied", "delivered"],
+  ]);
 });
 
 test("after 30 days, a delivered record counts as settled", async () => {
   const shared = makeLedgerFolder();
-  const at = new Date().toISOString();
-  await leaveOpen(shared.folder, "web", { stage: "delivered", at });
+  await shared.leave("web", { stage: "delivered", at: new Date().toISOString() });
   shared.passDays(29);
   expect(shared.records).toMatchObject([{ stage: "delivered" }]);
   shared.passDays(2);
   expect(shared.records).toMatchObject([{ stage: "settled", settled: "state" }]);
-});
-
-test("a record whose POST was not sent is settled as absent", async () => {
-  const shared = makeLedgerFolder();
-  const ledger = shared.openSession();
-  ledger.drop(await ledger.begin(newRecord("web")));
-  expect(shared.records).toMatchObject([{ stage: "settled", settled: "absent" }]);
 });
 
 test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
@@ -498,15 +470,14 @@ test("a file is removed if its session is dead, all its records are settled and 
   const at = new Date().toISOString();
   const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
-  await leaveOpen(shared.folder, "open", { stage: "unknown" });
-  await leaveOpen(shared.folder, "delivered", { stage: "delivered", at });
-  await leaveOpen(shared.folder, "settled", { stage: "settled", settled: "state", id: "i-1" });
-  await leaveOpen(shared.folder, "refused", { stage: "refused" });
-  const damaged = await leaveOpen(shared.folder, "damaged", { stage: "refused" });
-  appendFileSync(join(shared.folder, `${damaged.session}.jsonl`), "{\n");
+  await shared.leave("open", { stage: "unknown" });
+  await shared.leave("delivered", { stage: "delivered", at });
+  await shared.leave("settled", { stage: "settled", settled: "state", id: "i-1" });
+  await shared.leave("refused", { stage: "refused" });
+  appendFileSync((await shared.leave("damaged", { stage: "refused" })).file, "{\n");
   const namesLater = async () => {
     const later = shared.openSession();
-    later.drop(await later.begin(newRecord("later")));
+    later.move(await later.begin(newRecord("later")), { stage: "refused" });
     await later.close();
     const names = shared.records.map(({ name }) => name);
     return names.filter((name) => name !== "later").sort();
@@ -522,47 +493,65 @@ test("a file is removed if its session is dead, all its records are settled and 
   expect(shared.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
-test("a record of a session without a lock is `unlockable`, and is not taken over", async () => {
+test("a record of a session that could not take its lock is `unlockable`, and is not taken over", async () => {
   const shared = makeLedgerFolder();
-  const { key, session } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
-  rmSync(join(shared.folder, `${session}.lock`));
+  const lock = (path: string) => {
+    writeFileSync(path, "");
+    return "failed" as const;
+  };
+  const key = await shared.openSession({ ...systemDisk, lock }).begin(newRecord("web"));
   const ledger = shared.openSession();
   expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
-  expect(ledger.take(key)).toBe(false);
+  expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
   expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
   const shared = makeLedgerFolder();
-  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const { key } = await shared.leave("web", { stage: "unknown" });
   rmSync(join(shared.folder, "common.lock"));
   mkdirSync(join(shared.folder, "common.lock"));
   const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
-  expect(ledger.read().find(({ record }) => record.key === key)).toMatchObject({
-    unlockable: true,
-  });
-  expect(ledger.take(key)).toBe(false);
+  expect(ledger.read().find(({ record }) => record.key === key)?.unlockable).toBe(true);
+  expect(takeOver(ledger, key)).toBe(false);
   ledger.move(own, { ended: true });
-  expect(ledger.take(own)).toBe(true);
+  expect(takeOver(ledger, own)).toBe(true);
   expect(ledger.settle(key, "gone")).toBe(true);
   await ledger.close();
-  expect(shared.records.map(({ name, settled }) => [name, settled])).toEqual(
-    expect.arrayContaining([
-      ["web", "gone"],
-      ["own", undefined],
-    ]),
-  );
+  expect(shared.records.map(({ name, settled }) => `${name} ${settled}`).sort()).toEqual([
+    "own undefined",
+    "web gone",
+  ]);
   expect(shared.warnings).toEqual([]);
+});
+
+test("while another process holds the common lock, nothing changes, and only the first attempt to take it waits", async () => {
+  const shared = makeLedgerFolder();
+  const { key } = await shared.leave("web", { stage: "unknown" });
+  const waits: number[] = [];
+  const ledger = shared.openSession({
+    ...systemDisk,
+    lock(path, options) {
+      if (!path.endsWith("common.lock")) return systemDisk.lock(path, options);
+      waits.push(options.waitMs);
+      return "held";
+    },
+  });
+  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(takeOver(ledger, key)).toBe(false);
+  expect(ledger.settle(key, "gone")).toBe(false);
+  expect(shared.records).toMatchObject([{ stage: "unknown" }]);
+  expect(waits[0]).toBeGreaterThan(0);
+  expect(new Set(waits.slice(1))).toEqual(new Set([0]));
 });
 
 test("an owner whose files were removed counts as dead", async () => {
   const shared = makeLedgerFolder();
-  const { key } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const { key } = await shared.leave("web", { stage: "unknown" });
   const one = shared.openSession();
-  one.read();
-  expect(one.take(key)).toBe(true);
+  expect(takeOver(one, key)).toBe(true);
   await one.close();
   for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(shared.folder, name));
   expect(shared.openSession().read()).toMatchObject([
@@ -572,22 +561,22 @@ test("an owner whose files were removed counts as dead", async () => {
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
   const shared = makeLedgerFolder();
-  const { key, session } = await leaveOpen(shared.folder, "web", { stage: "unknown" });
+  const { key, file } = await shared.leave("web", { stage: "unknown" });
   const ledger = shared.openSession();
-  ledger.read();
-  expect(ledger.take(key)).toBe(true);
-  rmSync(join(shared.folder, `${session}.jsonl`));
+  expect(takeOver(ledger, key)).toBe(true);
+  rmSync(file);
   ledger.move(key, { stage: "accepted", id: "i-1" });
   ledger.move(key, { stage: "replied" });
-  expect(ledger.read()).toMatchObject([{ record: { stage: "replied", id: "i-1" }, own: true }]);
-  expect(shared.files()).not.toContain(`${session}.jsonl`);
+  expect(ledger.read()).toMatchObject([{ record: { stage: "replied", id: "i-1", owner: "s1" } }]);
+  expect(() => statSync(file)).toThrow("ENOENT");
   expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOENT")]);
 });
 
 test("a session that has ended warns if it is asked to begin a record", async () => {
   const { openSession, warnings } = makeLedgerFolder();
   const ledger = openSession();
+  await ledger.begin(newRecord("web"));
   await ledger.close();
-  expect(await ledger.begin(newRecord("web"))).toBe("s1-1");
+  expect(await ledger.begin(newRecord("web"))).toBe("s1-2");
   expect(warnings).toEqual([expect.stringContaining("can't be written (the run has ended)")]);
 });

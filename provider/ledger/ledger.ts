@@ -1,8 +1,6 @@
 /**
- * The ledger of pending creates in the Pulumi home. A record of each create is kept as long as the state perhaps
- * lacks the create's result, so that no created instance is lost (G1). A run that is killed between a POST and the
- * response leaves its record to the next run. Each session has a file for its own records and holds a lock while it
- * runs. A disk error never fails an operation, but causes a warning.
+ * The ledger of pending creates in the Pulumi home. A run that is killed between a POST and the response leaves its record
+ * to the next run, so that no created instance is lost (G1). A disk error causes a warning, and never fails an operation.
  */
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
@@ -17,31 +15,26 @@ import {
   type SettleReason,
 } from "./record";
 import { SessionFile } from "./sessionFile";
-import { Sessions, type Liveness } from "./sessions";
+import { Sessions } from "./sessions";
 
-/** A record, and what is known about the record's owner, which is the session that drives the create. */
+/** A record, and what is known about its owner, which is the session that drives the create. */
 export interface LedgerEntry {
   record: LedgerRecord;
   /** Whether the create is pending, the owner is alive and the owner's Create call has not ended. */
   inFlight: boolean;
   /**
-   * Whether the owner is known to be alive. If so, the owner's engine may still save the result in the state. Only owners
-   * of pending records are tested, so for other records a false proves nothing.
+   * Whether the owner is known to be alive. If so, its engine may still save the result in the state. Only owners of
+   * pending records are tested, so for other records a false proves nothing.
    */
   live: boolean;
   /** Whether the create is pending, and locks can't show whether the owner is alive. */
   unlockable: boolean;
-  /** Whether this session is the owner. */
-  own: boolean;
 }
 
 /** The fields of a record that may change. */
 type Change = Partial<Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "ended" | "settled">>;
 
-/**
- * How long a dead session's file is kept after the last write, once all its records are settled or refused. A file with
- * an unreadable line is kept for `deliveredMs`.
- */
+/** How long a dead session's file without a pending record is kept. A damaged one is kept for `deliveredMs`. */
 const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
 
 /** The records of one state backend on this machine, as one session reads and writes them. */
@@ -52,14 +45,11 @@ export class Ledger {
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
   readonly #sessions: Sessions;
-  /** This session's file. The file is made on the disk with the first record. */
+  /** This session's file, which is made with the first record. */
   readonly #ownFile: SessionFile;
-  /** The files by session id. If this session owns a record, a change that could not be written is here anyway. */
+  /** The files by session id. */
   readonly #files = new Map<string, SessionFile>();
-  /** The subjects that this session has warned of (`#warnOnce`). */
   readonly #warnedSubjects = new Set<string>();
-  /** The records that the last `read` found, by key. */
-  #lastRead = new Map<string, LedgerRecord>();
   /** Whether this session's file was made, and its lock, if files can be locked. */
   #isOpened = false;
   #lock: Lock | undefined;
@@ -73,10 +63,7 @@ export class Ledger {
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  /**
-   * @param sessionId letters and digits, different for each session
-   * @param warn shows a warning to the user
-   */
+  /** @param sessionId letters and digits, different for each session */
   constructor(
     folder: string,
     sessionId: string,
@@ -90,139 +77,105 @@ export class Ledger {
     this.#clock = clock;
     this.#disk = disk;
     this.#sessions = new Sessions(folder, sessionId, disk);
-    this.#ownFile = new SessionFile(sessionId, this.#sessions.filePath(sessionId), disk);
+    this.#ownFile = new SessionFile(sessionId, folder, disk);
     this.#files.set(sessionId, this.#ownFile);
   }
 
-  /**
-   * Records that a POST is about to be sent. Resolves to the record's key once the record survives a power cut. If
-   * the record can't be written, resolves to the key after a warning.
-   */
+  /** Records that a POST is about to be sent. Resolves to the record's key once the record is synced, or after a warning. */
   async begin(fields: NewRecord): Promise<string> {
     const sessionId = this.#sessionId;
     const key = `${sessionId}-${++this.#recordCount}`;
     this.#open();
-    const record = {
-      ...fields,
-      key,
-      session: sessionId,
-      owner: sessionId,
-      stage: "sending",
-    } as const;
-    if (this.#write([record])) {
+    if (this.#write([{ ...fields, key, session: sessionId, owner: sessionId, stage: "sending" }])) {
       await this.#sync().catch((error: unknown) => this.#warnOfWrite(error));
     }
     return key;
   }
 
-  /**
-   * Changes a record that this session owns, unless the record is settled. The change is written at once, but not
-   * synced.
-   */
+  /** Changes a record that this session owns, at once and without a sync. */
   move(key: string, change: Change): void {
     const record = this.#findRecord(key);
-    if (record?.owner !== this.#sessionId || record.stage === "settled") return;
-    this.#write([{ ...record, ...change }]);
+    if (record?.owner === this.#sessionId) this.#write([{ ...record, ...change }]);
   }
 
-  /** Settles a record of this session whose POST was not sent, or surely created nothing. */
-  drop(key: string): void {
-    this.move(key, { stage: "settled", settled: "absent" });
-  }
-
-  /** Returns all records of this backend, including those of other sessions. Never throws. */
+  /** Returns all records of this backend, including those of other sessions. */
   read(): LedgerEntry[] {
     this.#refreshAll();
     const records = this.#allRecords();
-    this.#lastRead = new Map(records.map((record) => [record.key, record]));
-    const pendingOfOthers = records.filter((it) => isPending(it) && it.owner !== this.#sessionId);
-    const incompleteFiles = [...this.#files.values()].filter(
-      (it) => it.endsWithinLine && it !== this.#ownFile,
-    );
-    const liveness = this.#sessions.livenessOf(
-      new Set([
-        ...pendingOfOthers.map(({ owner }) => owner),
-        ...incompleteFiles.map(({ sessionId }) => sessionId),
-      ]),
-    );
-    this.#warnOfDamage(liveness);
+    const files = [...this.#files.values()];
+    const liveness = this.#sessions.livenessOf([
+      ...records.filter(isPending).map(({ owner }) => owner),
+      ...files.filter((it) => it.endsWithinLine).map(({ sessionId }) => sessionId),
+    ]);
+    for (const file of files) {
+      // A live session may be writing its last line.
+      const isCutOff = file.endsWithinLine && liveness.get(file.sessionId) !== "alive";
+      if (isCutOff || file.isDamaged) this.#warnOfFile(file);
+    }
     const now = this.#clock.date();
     return records.map((record) => {
-      const isOwn = record.owner === this.#sessionId;
-      const ownerLiveness = isOwn ? "alive" : liveness.get(record.owner);
+      const live = liveness.get(record.owner) === "alive";
       return {
         record: settleExpired(record, now),
-        inFlight: isPending(record) && !record.ended && ownerLiveness === "alive",
-        live: ownerLiveness === "alive",
-        unlockable: isPending(record) && ownerLiveness === "unknown",
-        own: isOwn,
+        inFlight: isPending(record) && !record.ended && live,
+        live,
+        unlockable: isPending(record) && liveness.get(record.owner) === "unknown",
       };
     });
   }
 
   /**
-   * Makes this session the owner of a pending record whose Create call has ended or whose owner is dead. Returns false
-   * if a call still drives the record, if the record is not pending, or if the common lock (see `Sessions`) is held for
-   * too long. For another session's record, also returns false if the record has changed since the last `read`, or if a
-   * file can't be locked or written. If several sessions try, at most one succeeds.
+   * Makes this session the owner of a pending record, as `read` returned it, that no call drives. Returns false if a live
+   * call drives the record, if it has changed meanwhile, if the common lock (see `Sessions`) is held for too long or, for
+   * another session's record, if a file can't be locked or written. If several sessions try, at most one succeeds.
    */
-  take(key: string): boolean {
-    const isOwn = this.#findRecord(key)?.owner === this.#sessionId;
+  take(record: LedgerRecord): boolean {
+    const isOwn = record.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
     if (!isOwn && !(this.#open() && this.#lock)) return false;
     const isTaken = this.#sessions.runLocked((isLocked) => {
       this.#refreshAll();
-      const record = this.#findRecord(key);
-      if (!record || !isPending(record)) return false;
+      if (record !== this.#findRecord(record.key) || !isPending(record)) return false;
+      if (!isOwn && !isLocked) return false;
       const { ended, ...rest } = record;
+      if (!ended && this.#sessions.testLiveness(record.owner) !== "dead") return false;
       const taken = { ...rest, owner: this.#sessionId };
-      if (isOwn) {
-        if (record.owner !== this.#sessionId || !ended) return false;
-        this.#write([taken]);
-        return true;
-      }
-      if (!isLocked || record !== this.#lastRead.get(key)) return false;
-      const isFree = ended ?? this.#sessions.testLiveness(record.owner) === "dead";
-      return isFree && this.#append(taken.session, [taken]);
+      if (!isOwn) return this.#append(record.session, [taken]);
+      this.#write([taken]);
+      return true;
     });
     return isTaken ?? false;
   }
 
   /**
-   * Settles a record of any session, unless a call of another live session drives the record, or the record is settled
-   * for good. Returns whether the change was written.
+   * Settles a record of any session, unless a call of another live session drives it. Returns whether the change was
+   * written.
    */
   settle(key: string, reason: SettleReason): boolean {
-    const change = { stage: "settled", settled: reason } as const;
-    const select = () =>
-      this.#allRecords().filter((it) => it.key === key && isAllowedChange(it, change));
-    return this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
+    return this.#settle(
+      reason,
+      (it) => it.key === key,
+      (it) => !this.#isDrivenElsewhere(it),
+    );
   }
 
   /** Settles the records with this place (service and token kind) and instance id, whichever session owns them. */
   settleId(place: Place, id: string, reason: SettleReason): void {
-    const change = { stage: "settled", settled: reason } as const;
-    const hasPlaceAndId = (it: LedgerRecord) =>
-      it.id === id &&
-      it.settled !== reason &&
-      isAllowedChange(it, change) &&
-      isSamePlace(it, place);
-    this.#changeAll(() => this.#allRecords().filter(hasPlaceAndId), change);
+    this.#settle(reason, (it) => it.id === id && it.settled !== reason && isSamePlace(it, place));
   }
 
   /**
-   * Records that an import, which is perhaps only previewed, gives the engine this instance of this place. Its pending
-   * record is found by the id or, if no record has the id, by resource and name. The record becomes `replied`, so no run
-   * resumes the create any more, and the next create of the resource stops and names the instance. A record that a
-   * call of another live session drives does not change.
+   * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
+   * or, if no record has the id, by resource and name. The record becomes `replied`: no run resumes the create any more, and
+   * the next create of the resource stops and names the instance. Skips what a call of another live session drives.
    */
   markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
-    const select = (): LedgerRecord[] => {
-      const recordsOfPlace = this.#allRecords().filter((it) => isSamePlace(it, place));
+    const mayHaveMadeIt = (it: LedgerRecord) =>
+      isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
+    const select = (records: LedgerRecord[]): LedgerRecord[] => {
+      const recordsOfPlace = records.filter((it) => isSamePlace(it, place));
       const withId = recordsOfPlace.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
-      const mayHaveMadeIt = (it: LedgerRecord) =>
-        isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
       // Only one of several creates with the same name made the instance, so only one record changes.
       return recordsOfPlace
         .filter((it) => it.id === undefined && isPending(it) && mayHaveMadeIt(it))
@@ -232,10 +185,7 @@ export class Ledger {
     this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
   }
 
-  /**
-   * Called when this session ends normally, so that its engine has every reply. Its `replied` records become
-   * `delivered`.
-   */
+  /** Moves this session's `replied` records to `delivered`, when the session ends normally. Its engine has every reply. */
   markDelivered(): void {
     this.#refreshAll();
     const replied = this.#allRecords().filter(
@@ -252,21 +202,30 @@ export class Ledger {
     return this.#closed;
   }
 
+  #settle(
+    reason: SettleReason,
+    matches: (record: LedgerRecord) => boolean,
+    isFree?: (record: LedgerRecord) => boolean,
+  ): boolean {
+    const change = { stage: "settled", settled: reason } as const;
+    const isSelected = (it: LedgerRecord) => matches(it) && isAllowedChange(it, change);
+    return this.#changeAll((records) => records.filter(isSelected), change, isFree);
+  }
+
   /**
-   * Changes those of the selected records, of any session, that are `isFree`. Holds the common lock, so that no other
-   * session takes a record over or removes a file meanwhile. If files can't be locked, no session does either.
-   * Returns false if the change could not be written, or if there was no record to change.
+   * Changes those of the selected records that are `isFree`. Holds the common lock, so that no other session takes a record
+   * over or removes a file meanwhile (without locks, none does either). Returns whether a change was written.
    */
   #changeAll(
-    select: () => LedgerRecord[],
+    select: (records: LedgerRecord[]) => LedgerRecord[],
     change: Change,
     isFree: (record: LedgerRecord) => boolean = () => true,
   ): boolean {
     this.#refreshAll();
-    if (select().length === 0) return false;
+    if (select(this.#allRecords()).length === 0) return false;
     const isWritten = this.#sessions.runLocked(() => {
       this.#refreshAll();
-      const records = select().filter(isFree);
+      const records = select(this.#allRecords()).filter(isFree);
       return records.length > 0 && this.#write(records.map((it) => ({ ...it, ...change })));
     });
     return isWritten ?? false;
@@ -278,10 +237,7 @@ export class Ledger {
     return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
-  /**
-   * Takes this session's lock, if files can be locked, and makes its file. Does nothing if that is done already. Returns
-   * false after a warning if that fails.
-   */
+  /** Takes this session's lock, if files can be locked, and makes its file. Returns false after a warning if that fails. */
   #open(): boolean {
     if (this.#isOpened && !this.#closed) return true;
     try {
@@ -299,10 +255,7 @@ export class Ledger {
     return true;
   }
 
-  /**
-   * Writes records of any session. Returns false if that fails, after a warning unless this session has ended. The
-   * records that this session owns are then changed in memory anyway.
-   */
+  /** Writes records of any session. If that fails, changes those that this session owns in memory, and returns false. */
   #write(records: readonly LedgerRecord[]): boolean {
     let isWritten = true;
     for (const [sessionId, changed] of Map.groupBy(records, (it) => it.session)) {
@@ -327,12 +280,13 @@ export class Ledger {
 
   /** Resolves once the written records survive a power cut. Callers that wait at the same time share one sync. */
   #sync(): Promise<void> {
-    const previous = this.#lastSync.catch(() => undefined);
-    this.#nextSync ??= previous.then(() => {
-      this.#nextSync = undefined;
-      this.#lastSync = this.#syncNow();
-      return this.#lastSync;
-    });
+    this.#nextSync ??= this.#lastSync
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextSync = undefined;
+        this.#lastSync = this.#syncNow();
+        return this.#lastSync;
+      });
     return this.#nextSync;
   }
 
@@ -342,7 +296,7 @@ export class Ledger {
     this.#isFolderSynced = true;
   }
 
-  /** Returns the record with this key. The key begins with the id of the session whose file has the record. */
+  /** The key begins with the id of the session whose file has the record. */
   #findRecord(key: string): LedgerRecord | undefined {
     return this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
   }
@@ -354,10 +308,10 @@ export class Ledger {
   /** Finds the files of new sessions, and reads what was appended to each file. Warns of what can't be read. */
   #refreshAll(): void {
     try {
-      for (const sessionId of this.#sessions.idsWithFile()) {
-        if (this.#files.has(sessionId)) continue;
-        const path = this.#sessions.filePath(sessionId);
-        this.#files.set(sessionId, new SessionFile(sessionId, path, this.#disk));
+      for (const name of this.#disk.list(this.#folder)) {
+        const [, sessionId] = /^(\w+)\.jsonl$/.exec(name) ?? [];
+        if (sessionId === undefined || this.#files.has(sessionId)) continue;
+        this.#files.set(sessionId, new SessionFile(sessionId, this.#folder, this.#disk));
       }
     } catch (error) {
       if (!isMissing(error)) {
@@ -382,7 +336,7 @@ export class Ledger {
     }
   }
 
-  /** Removes the old files of dead sessions whose records a later run does not need. */
+  /** Removes the old files of dead sessions without pending records. */
   #prune(): void {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
@@ -391,17 +345,21 @@ export class Ledger {
       this.#sessions.runLocked((isLocked) => {
         if (!isLocked) return;
         this.#refreshAll();
-        for (const file of this.#files.values()) {
-          const { sessionId, path, records } = file;
+        for (const {
+          sessionId,
+          path,
+          records,
+          isDamaged,
+          endsWithinLine,
+        } of this.#files.values()) {
           const { mtimeMs = now.getTime() } = this.#disk.stat(path) ?? {};
           // An unreadable line may be about an instance that no state holds.
-          const isDamaged = file.damagedLines > 0 || file.endsWithinLine;
-          const isOld = now.getTime() - mtimeMs > (isDamaged ? deliveredMs : settledFileKeptMs);
+          const keptMs = isDamaged || endsWithinLine ? deliveredMs : settledFileKeptMs;
+          const isOld = now.getTime() - mtimeMs > keptMs;
           if (!isOld || ![...records.values()].every(isDone)) continue;
           if (this.#sessions.testLiveness(sessionId) !== "dead") continue;
           this.#disk.remove(path);
           this.#sessions.removeLock(sessionId);
-          this.#files.delete(sessionId);
         }
       });
     } catch {
@@ -414,15 +372,6 @@ export class Ledger {
       "write",
       `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
     );
-  }
-
-  /** Warns of files with unreadable lines. The last line of a live session may be incomplete, without a warning. */
-  #warnOfDamage(liveness: ReadonlyMap<string, Liveness>): void {
-    for (const file of this.#files.values()) {
-      const isLive = file === this.#ownFile || liveness.get(file.sessionId) === "alive";
-      const isDamagedAtEnd = file.endsWithinLine && !isLive;
-      if (isDamagedAtEnd || file.damagedLines > 0) this.#warnOfFile(file);
-    }
   }
 
   #warnOfFile({ path }: SessionFile): void {

@@ -1,37 +1,33 @@
-/**
- * The file with the records of one session, which the ledger reads and appends to. Each change of a record is
- * appended as a line of JSON. The last line of a record counts, but a line whose change is not allowed is ignored.
- */
+/** The file with the records of one session: a line of JSON for each change of a record. The last allowed line counts. */
+import { join } from "node:path";
 import type { Disk } from "./disk";
 import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
 
 const newline = 0x0a;
 
-/** A session's file, with the file's records as they were last read, and with changes that could not be written. */
+/** Returns the path of the file with a session's records. */
+export function sessionFilePath(folder: string, sessionId: string): string {
+  return join(folder, `${sessionId}.jsonl`);
+}
+
+/** A session's file, with its records as they were last read, and with changes that could not be written. */
 export class SessionFile {
   readonly sessionId: string;
   readonly path: string;
   /** The records by key. */
   readonly records = new Map<string, LedgerRecord>();
-  /** The number of lines that are not a readable record of this session. */
-  damagedLines = 0;
+  /** Whether a line is not a readable record of this session. */
+  isDamaged = false;
+  /** Whether the last line is incomplete: it is being written, or its write was interrupted. */
+  endsWithinLine = false;
   readonly #disk: Disk;
-  /** The size of the file when it was last read. */
-  #sizeBytes = 0;
-  /** The size of the complete lines in the file when it was last read. */
+  /** The size of the complete lines that were read. */
   #readBytes = 0;
 
-  constructor(sessionId: string, path: string, disk: Disk) {
+  constructor(sessionId: string, folder: string, disk: Disk) {
     this.sessionId = sessionId;
-    this.path = path;
+    this.path = sessionFilePath(folder, sessionId);
     this.#disk = disk;
-  }
-
-  /**
-   * Whether the file ends within a line. If so, a session is writing the line, or a write of the line was interrupted.
-   */
-  get endsWithinLine(): boolean {
-    return this.#sizeBytes > this.#readBytes;
   }
 
   /**
@@ -40,13 +36,13 @@ export class SessionFile {
    * @throws the error of the system if the file can't be read
    */
   refresh(): boolean {
-    const { size } = this.#disk.stat(this.path) ?? {};
-    if (size === undefined) return false;
-    if (size === this.#sizeBytes) return true;
+    const stat = this.#disk.stat(this.path);
+    if (stat === undefined) return false;
+    if (stat.size === this.#readBytes) return true;
     const bytes = this.#disk.read(this.path, this.#readBytes);
     const lines = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
-    this.#sizeBytes = this.#readBytes + bytes.length;
     this.#readBytes += lines.length;
+    this.endsWithinLine = lines.length < bytes.length;
     for (const line of lines.toString().split("\n")) if (line !== "") this.#applyLine(line);
     return true;
   }
@@ -63,10 +59,11 @@ export class SessionFile {
     this.refresh();
   }
 
-  /** Changes a record in memory only. Does nothing if the change is not allowed. */
+  /** Changes a record in memory only, if the change is allowed. */
   apply(record: LedgerRecord): void {
-    const current = this.records.get(record.key);
-    if (isAllowedChange(current, record)) this.records.set(record.key, record);
+    if (isAllowedChange(this.records.get(record.key), record)) {
+      this.records.set(record.key, record);
+    }
   }
 
   #applyLine(line: string): void {
@@ -75,7 +72,7 @@ export class SessionFile {
       if (record.session !== this.sessionId) throw new Error("a record of another session");
       this.apply(record);
     } catch {
-      this.damagedLines++;
+      this.isDamaged = true;
     }
   }
 }

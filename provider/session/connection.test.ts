@@ -11,21 +11,21 @@ import { temporaryFolder } from "../testing/temporaryFolder";
 
 const never = new AbortController().signal;
 
-test("the account is requested once in a session, when it is first needed", async () => {
-  const { session, service } = scene();
-  service.accountAnswer = () => ({ id: "acc-1" });
-  expect(service.calls).toEqual([]);
-  const all = await Promise.all([session.connection.open(never), session.connection.open(never)]);
-  await session.connection.open(never);
-  expect(service.calls).toEqual(["account"]);
-  expect(all[0]?.origin.account).toBe("acc-1");
-});
-
-test("with validateCredentials false, the account is never requested", async () => {
-  const { session, service } = scene({ validateCredentials: false });
-  await session.connection.open(never);
-  expect(service.calls).toEqual([]);
-});
+test.each([
+  [true, ["account"], "acc-1"],
+  [false, [], undefined],
+])(
+  "with validateCredentials %j, the account is requested at most once",
+  async (validateCredentials, calls, account) => {
+    const { session, service } = scene({ validateCredentials });
+    const { connection } = session;
+    service.accountAnswer = () => ({ id: "acc-1" });
+    expect(service.calls).toEqual([]);
+    await Promise.all([connection.open(never), connection.open(never)]);
+    expect((await connection.open(never)).origin.account).toBe(account);
+    expect(service.calls).toEqual(calls);
+  },
+);
 
 test("after a 401, every call fails with the same error, and the account is not requested again", async () => {
   const { session, service } = scene();
@@ -64,13 +64,14 @@ test.each([answered(503, "GET"), failed("unreachable", "refused", "GET")])(
   },
 );
 
-test("a response without a usable id leaves the origin without an account", async () => {
-  for (const answer of [undefined, "text", { id: 5 }, { id: "" }, null]) {
+test.each([undefined, "text", { id: 5 }, { id: "" }, null])(
+  "the response %j leaves the origin without an account",
+  async (answer) => {
     const { session, service } = scene();
     service.accountAnswer = () => answer;
     expect((await session.connection.open(never)).origin).not.toHaveProperty("account");
-  }
-});
+  },
+);
 
 test("an account request that hangs fails with the time-out of the operation", async () => {
   const { session, service } = scene();
@@ -96,7 +97,8 @@ const newToken = "sk_live_rotated_canary";
  * `isOpen`, the session has an origin and a listing.
  */
 async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = true) {
-  const { session, ctx, service, messages, clock } = scene();
+  const world = scene();
+  const { session, ctx, service } = world;
   const file = join(temporaryFolder(), "token");
   session.settings.apiTokenFile = file;
   let renewToken: ClientOptions["renewToken"];
@@ -111,7 +113,7 @@ async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = tru
   if (isOpen) await connection.open(never);
   if (isOpen) await session.listings.get({}, never);
   const write = (content: string) => writeFileSync(file, content);
-  return { session, ctx, messages, clock, file, write, renew: (it: string) => renewToken?.(it) };
+  return { ...world, file, write, renew: (it: string) => renewToken?.(it) };
 }
 const sameTenant = { [liveToken]: ["i-1", "i-2"], [newToken]: ["i-2"] };
 
@@ -138,6 +140,14 @@ test("a file that is empty or unchanged for a moment is read again", async () =>
   write(newToken);
   await clock.advance(300);
   expect(await found).toBe(newToken);
+});
+
+test("Ctrl-C ends the search for a new token", async () => {
+  const { cancel, write, renew } = await withTokenFile(sameTenant);
+  write("");
+  const found = renew(liveToken);
+  cancel();
+  expect(await found).toBeUndefined();
 });
 
 test.each([
@@ -181,11 +191,11 @@ test("if the first token was never accepted, the origins of the session have the
 
 test("a token that is not from a file is never renewed", async () => {
   const { session, ctx, service } = scene();
-  let renewToken: unknown;
-  ctx.createApi = (options) => {
-    ({ renewToken } = options);
+  const options: ClientOptions[] = [];
+  ctx.createApi = (it) => {
+    options.push(it);
     return service;
   };
   await session.connection.api();
-  expect(renewToken).toBeUndefined();
+  expect(options).toMatchObject([{ renewToken: undefined }]);
 });

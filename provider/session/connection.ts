@@ -1,7 +1,4 @@
-/**
- * The connection of a session to the service: the API client and the token. The operations get their client
- * here.
- */
+/** The connection of a session to the service: the API client and the token. */
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { deadline, raceAbort } from "../abort";
@@ -15,17 +12,13 @@ import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
 
-/** After a 401, the token's file is searched this long for a new token. */
+/** How long the token's file is read again and again for a new token, after a 401. */
 const newTokenMs = 2000;
-/** The pause between two reads of the file in this search. */
 const rereadMs = 250;
-/** How long the check of a new token may take. */
+/** The time-out of the listing that checks a new token. */
 const checkSeconds = 10;
 
-/**
- * Makes the API client of a session when it is first needed, and checks the token once. Also returns the origin of the
- * session's instances (`Origin`): the service, the kind and hash of the token, and the account if it is known.
- */
+/** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
   readonly #settings: Settings;
   readonly #ctx: ProviderContext;
@@ -34,16 +27,15 @@ export class Connection {
   /** Whether this session has seen the instance with this id, in its latest listing or as its own. */
   readonly #isKnown: (id: string) => boolean;
   #api: Promise<ComputeApi> | undefined;
-  /** The check of the token, which is running, has succeeded, or has failed for good. Undefined if the next call must check. */
+  /** The check of the token, unless the next call must check again. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** Whether `open` has given out an origin. From then on, the session belongs to the tenant of the token that it had then. */
+  /** Whether `open` has returned an origin. From then on, the session belongs to the tenant of its token. */
   #hasOrigin = false;
-  /** The search for a new token that is under way. */
   #renewal: Promise<string | undefined> | undefined;
-  /** The problem that the last warning about the token's file named. */
-  #lastProblem: string | undefined;
+  /** The last warning about the token's file. */
+  #lastWarning: string | undefined;
 
   constructor(
     settings: Settings,
@@ -59,23 +51,20 @@ export class Connection {
   }
 
   /**
-   * Returns the client, and the origin of the instances of this session. The first call checks the token with GET
-   * /v2/account, unless compute:validateCredentials is false. A 401 is an `OperationFailed`. After another answer that a
-   * retry would not change, for example a 403, a warning is shown and the token is used. After any other failure, for
-   * example a time-out, the next call checks the token again.
+   * Returns the client, and the origin of this session's instances (service, kind and hash of the token, account). The first
+   * call checks the token with GET /v2/account, unless compute:validateCredentials is false. After an answer other than 401
+   * that a retry would not change, a warning is shown and the token is used.
    *
    * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
    * @throws RequestError if the token could not be checked and a later check may succeed
    * @throws the reason of `signal`, or of the signal that Cancel aborts
    */
   open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
-    if (!this.#opened) {
-      this.#opened = this.#open();
-      this.#opened.catch((error: unknown) => {
-        // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
-        if (!(error instanceof OperationFailed)) this.#opened = undefined;
-      });
-    }
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
+      if (!(error instanceof OperationFailed)) this.#opened = undefined;
+      throw error;
+    });
     return raceAbort(this.#opened, signal);
   }
 
@@ -89,21 +78,21 @@ export class Connection {
     return this.#api;
   }
 
-  /** Closes the connections of the client, if there is a client. */
+  /** Closes the connections of the client, if there is one. */
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     await api?.close();
   }
 
-  /** Returns the origin of this session's instances, but without the account, which only a request could find out. */
+  /** Returns the origin without the account, which only a request could find out. */
   place(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
   }
 
   /**
-   * Resolves to the token to use after the service refused one, or to undefined if the token's file has no other usable
-   * token. Requests that are refused at the same time share one search. Never rejects.
+   * Resolves to the token to use after the service refused one, or to undefined if the file has no other usable token.
+   * Requests that are refused at the same time share one search. Never rejects.
    */
   #renewToken(file: string, refused: string): Promise<string | undefined> {
     // The token was renewed after the refused request was sent.
@@ -114,89 +103,77 @@ export class Connection {
     return this.#renewal;
   }
 
-  /**
-   * Reads the file again and again until it has another usable token, for about `newTokenMs` at most. The program that
-   * writes the file may replace the token a moment later than the service does.
-   */
+  /** Reads the file again and again, since the token may be replaced there a moment later than at the service. */
   async #searchNewToken(file: string): Promise<string | undefined> {
     const { clock, messages } = this.#ctx;
     const end = clock.now() + newTokenMs;
     for (;;) {
-      const hadOrigin = this.#hasOrigin;
-      const found = await this.#readNewToken(file);
-      // Another call has made the first origin meanwhile, so read again, this time with the check of the tenant.
-      if (hadOrigin !== this.#hasOrigin) continue;
+      let found = this.#readNewToken(file);
+      if ("token" in found && this.#hasOrigin) found = await this.#checkTenant(file, found.token);
       if ("token" in found) {
         this.#token = found.token;
-        // Nothing was hashed with the old token yet. Later, the settings keep the first token, so that all hashes of a
-        // session agree.
+        // From the first origin on, the settings keep the token, so that all hashes of a session agree.
         if (!this.#hasOrigin) this.#settings.apiToken = found.token;
         messages.info(
           `the service refused the token; the run continues with the new one in ${file}`,
         );
         return found.token;
       }
-      if (clock.now() >= end) return this.#warnOfToken(found.problem);
+      if (clock.now() >= end) {
+        const warning = `the service refused the token, and no other can be used: ${found.problem}`;
+        if (this.#lastWarning !== warning) messages.warning(warning);
+        this.#lastWarning = warning;
+        return undefined;
+      }
       await clock.sleep(rereadMs, this.#canceled());
     }
   }
 
-  /**
-   * Reads the new token. Once this session has an origin, the new token must be of the same tenant. With another tenant's
-   * token, listings would lack the instances of this run, and the instances would wrongly count as gone (G3).
-   */
-  async #readNewToken(file: string): Promise<TokenFileContent> {
+  #readNewToken(file: string): TokenFileContent {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
+    if (content.token === this.#token)
+      return tokenFileProblem(file, "still holds the refused token");
     const { tokenKind } = this.#settings;
-    const problemWith = (problem: string) => tokenFileProblem(file, problem);
-    if (content.token === this.#token) return problemWith("still holds the refused token");
     const newKind = tokenKindOf(content.token);
     // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
-    if (newKind !== tokenKind) {
-      return problemWith(
-        `holds a ${newKind} token now, but this run began with a ${tokenKind} one`,
-      );
-    }
-    const doubt = this.#hasOrigin ? await this.#doubtOfTenant(content.token) : undefined;
-    return doubt === undefined
-      ? content
-      : problemWith(`holds another token now, ${doubt}. Run again to use it`);
+    if (newKind === tokenKind) return content;
+    const problem = `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
+    return tokenFileProblem(file, problem);
   }
 
   /**
-   * Returns why the token may be of another tenant than this session, as a clause. Undefined if a listing with the
-   * token shows an instance that this session has seen, in its latest listing or as its own.
+   * Returns the token if its listing shows a known instance. With another tenant's token, listings would lack this run's
+   * instances, which would wrongly count as gone (G3).
    */
-  async #doubtOfTenant(token: string): Promise<string | undefined> {
+  async #checkTenant(file: string, token: string): Promise<TokenFileContent> {
+    const problemWith = (doubt: string) =>
+      tokenFileProblem(file, `holds another token now, ${doubt}. Run again to use it`);
     const api = await this.#createApi(token);
     using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
     try {
       const { items } = await api.listPage({ limit: pageLimit.max }, end.signal);
-      if (items.some(({ id }) => this.#isKnown(id))) return undefined;
-      return "and it may be another tenant's, because its listing shows no instance that this run has seen";
+      if (items.some(({ id }) => this.#isKnown(id))) return { token };
+      return problemWith(
+        "and it may be another tenant's, because its listing shows no instance that this run has seen",
+      );
     } catch (error) {
-      return `but its listing failed (${(error as Error).message})`;
+      return problemWith(`but its listing failed (${(error as Error).message})`);
     } finally {
       await api.close();
     }
   }
 
-  #warnOfToken(problem: string): undefined {
-    if (this.#lastProblem === problem) return;
-    this.#lastProblem = problem;
-    this.#ctx.messages.warning(
-      `the service refused the token, and no other can be used: ${problem}`,
-    );
-  }
-
   async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
     const api = await this.api();
-    if (!this.#settings.validateCredentials) return { api, origin: this.#firstOrigin() };
+    const account = this.#settings.validateCredentials ? await this.#account(api) : undefined;
+    this.#hasOrigin = true;
+    return { api, origin: { ...this.place(), ...(account !== undefined && { account }) } };
+  }
+
+  async #account(api: ComputeApi): Promise<string | undefined> {
     try {
-      const account = accountId(await api.account(this.#canceled()));
-      const origin = this.#firstOrigin();
-      return { api, origin: account === undefined ? origin : { ...origin, account } };
+      return accountId(await api.account(this.#canceled()));
     } catch (error) {
       if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
       if (error.status === 401) throw new OperationFailed(explain(error));
@@ -208,18 +185,12 @@ export class Connection {
       this.#ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
-      return { api, origin: this.#firstOrigin() };
+      return undefined;
     }
   }
 
-  /** Returns the origin without the account. From now on, the session belongs to the tenant of this token. */
-  #firstOrigin(): Origin {
-    this.#hasOrigin = true;
-    return this.place();
-  }
-
   async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
-    // The client is loaded with the first request, because many previews send none, and loading undici takes time.
+    // Many previews send no request, and loading undici takes time.
     const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
@@ -252,12 +223,11 @@ export class Connection {
 }
 
 /**
- * Returns the id in a response to GET /v2/account, or undefined if it has no id that is a string. The service's API
- * document does not describe the fields of this response.
+ * Returns the id in a response to GET /v2/account, or undefined if it has none. The service's API document does not describe
+ * this response.
  */
 export function accountId(account: unknown): string | undefined {
-  const id =
-    typeof account === "object" && account !== null && "id" in account ? account.id : undefined;
+  const { id } = Object(account) as { id?: unknown };
   // The state can't hold half a surrogate pair, and the id is compared with the one in the state.
   return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;
 }

@@ -1,30 +1,25 @@
-/**
- * What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. The
- * operations of instances use it.
- */
+/** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
 import type { Ledger } from "../ledger/ledger";
 import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /**
- * What a session knows of Pulumi's state. A provider can't read the state: it only sees the id and the outputs that come
- * with each call for a resource. The state often has these outputs, but not always (see `isProven`).
+ * What a session knows of Pulumi's state. A provider can't read the state: it only sees the ids and outputs in the engine's
+ * calls, and the engine also sends some that no state holds (`wasInState`).
  */
 export class KnownState {
+  /**
+   * The URNs of the resources for which Check was called after their last Read. A Diff of such a resource is part of an
+   * update or an import, and any other Diff of a refresh.
+   */
+  readonly inUpdate = new Set<string>();
   readonly #ledger: Ledger;
-  /** The service and token kind of the settings. */
   readonly #place: Place;
   readonly #sessionId: string;
-  /**
-   * The ids that `observe` was called with, and for each id the token hashes in the recorded origins. An origin (`__origin`
-   * in the outputs) says which service and which token an instance comes from.
-   */
+  /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
-  /** The ids of the instances that a state is proven to have held. */
   readonly #proven = new Set<string>();
-  /** The URNs of the resources for which Check was called after their last Read. */
-  readonly #inUpdate = new Set<string>();
-  /** Maps the id of an instance to the outputs that its last refresh found changed. */
+  /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
   constructor(ledger: Ledger, place: Place, sessionId: string) {
@@ -34,10 +29,8 @@ export class KnownState {
   }
 
   /**
-   * Notes the id and the outputs of an instance. Every Diff, Update, Delete and refresh comes with both, and an import
-   * finds them. The stamp (`__run` in the outputs) is the id of the session that made the outputs. The stamp of another
-   * session proves that a state held the instance. Then the ledger no longer needs the instance's records, and they get
-   * the stage `settled`.
+   * Notes the id and the outputs that came with a call. If the outputs have the stamp of another session (`__run`), a state
+   * held them, and the ledger's records of the instance are settled.
    */
   observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
@@ -49,20 +42,19 @@ export class KnownState {
     this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 
-  /** Whether `observe` was called with this id. The instance may belong to another resource, so no create takes it over. */
+  /** Whether this id was observed. The instance may belong to another resource, so no create takes it over. */
   hasId(id: string): boolean {
     return this.#tokenHashes.has(id);
   }
 
-  /** Whether it is proven that a state held this instance. The engine also sends ids that no state holds (`wasInState`). */
+  /** Whether it is proven that a state held this instance. */
   isProven(id: string): boolean {
     return this.#proven.has(id);
   }
 
   /**
-   * Whether the listing shows an instance other than `id` whose recorded origin has this token hash. If so, the listing
-   * is of the same tenant as that token, and may be used to prove that `id` is gone (an instance counts as gone only with
-   * proof, G3).
+   * Whether the listing shows an instance other than `id` that was recorded with this token. If so, the listing is of that
+   * token's tenant, and may prove that `id` is gone (G3).
    */
   showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
     return [...this.#tokenHashes].some(
@@ -70,32 +62,12 @@ export class KnownState {
     );
   }
 
-  /** Called for each Check. From now on, a Diff of this resource is part of an update. */
-  beginUpdate(urn: string): void {
-    this.#inUpdate.add(urn);
-  }
-
-  /** Called for each Read. From now on, until a Check, a Diff of this resource is part of a refresh. */
-  beginRefresh(urn: string): void {
-    this.#inUpdate.delete(urn);
-  }
-
-  /** Whether a Diff of this resource would now be part of an update (or of an import), and not of a refresh. */
-  isInUpdate(urn: string): boolean {
-    return this.#inUpdate.has(urn);
-  }
-
-  /** Whether a Check has come for any resource that no Read has refreshed since. */
-  get hasUpdates(): boolean {
-    return this.#inUpdate.size > 0;
-  }
-
-  /** Notes which outputs, other than inputs, a refresh has found changed at the service. */
+  /** Notes which outputs, other than inputs, a refresh has found changed. */
   noteDrift(id: string, outputs: readonly string[]): void {
     this.#drift.set(id, outputs);
   }
 
-  /** Returns and forgets what `noteDrift` noted of the instance. */
+  /** Returns and forgets what `noteDrift` noted. */
   takeDrift(id: string): readonly string[] {
     const outputs = this.#drift.get(id) ?? [];
     this.#drift.delete(id);

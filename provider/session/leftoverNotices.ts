@@ -1,45 +1,33 @@
-/**
- * The notices about leftovers that a session prints. A leftover is an instance that may be left over from an earlier
- * create of the same resource. The create of an instance uses this file.
- */
-import type { TokenKind } from "../api/serviceConstants";
-import type { ProviderContext } from "../context";
+/** The notices about leftovers: instances that an earlier create of the same resource may have made. */
+import type { Session } from "./session";
 
-/** Names each leftover once in a session, and several leftovers in one notice. */
+/** Names each leftover once in a session. */
 export class LeftoverNotices {
-  readonly #ctx: Pick<ProviderContext, "messages" | "clock">;
-  readonly #tokenKind: TokenKind;
-  /** The ids of the leftovers that were named, or will be in the next notice. */
-  readonly #reportedIds = new Set<string>();
+  readonly #session: Session;
   /** The descriptions of the leftovers for the next notice. */
   #descriptions: string[] = [];
 
-  constructor(ctx: Pick<ProviderContext, "messages" | "clock">, tokenKind: TokenKind) {
-    this.#ctx = ctx;
-    this.#tokenKind = tokenKind;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
-  /**
-   * Names the leftovers of a resource. `text` describes one leftover, and `noticeOf` returns a notice with several
-   * descriptions. Leftovers that are added at the same time, by creates that waited for the same listing, are named in
-   * one notice.
-   */
+  /** Names leftovers, each described by its `text`. What creates that waited for one listing add is named in one notice. */
   add(
     leftovers: readonly { id: string; text: string }[],
     noticeOf: (descriptions: readonly string[]) => string,
   ): void {
-    const unreported = leftovers.filter(({ id }) => !this.#reportedIds.has(id));
+    const unreported = leftovers.filter(({ id }) => this.#session.isFirst(`leftover ${id}`));
     if (unreported.length === 0) return;
-    for (const { id } of unreported) this.#reportedIds.add(id);
     const isFirst = this.#descriptions.length === 0;
     this.#descriptions.push(...unreported.map(({ text }) => text));
-    if (isFirst) void this.#ctx.clock.sleep(0).then(() => this.#printNotice(noticeOf));
+    if (isFirst) void this.#session.ctx.clock.sleep(0).then(() => this.#printNotice(noticeOf));
   }
 
   #printNotice(noticeOf: (descriptions: readonly string[]) => string): void {
+    const { ctx, settings } = this.#session;
     const text = noticeOf(this.#descriptions.splice(0));
     // The instances of a test token cost nothing, and the service removes them.
-    if (this.#tokenKind === "live") this.#ctx.messages.warning(text);
-    else this.#ctx.messages.info(text);
+    if (settings.tokenKind === "live") ctx.messages.warning(text);
+    else ctx.messages.info(text);
   }
 }

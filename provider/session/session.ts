@@ -1,7 +1,4 @@
-/**
- * The session: a configured provider, with what its operations share. `provider.ts` makes one at Configure, and
- * each command of the plugin that calls the service makes one of its own.
- */
+/** The session: a configured provider, or a command that calls the service, with what its operations share. */
 import { deadline, type Ending } from "../abort";
 import { cursorIgnored, recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
@@ -16,30 +13,27 @@ import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
 import { LeftoverNotices } from "./leftoverNotices";
 
-/** What identifies the run of a session. `provider.ts` makes a `SessionRun` when Configure is called. */
+/** What identifies the run of a session. */
 export interface SessionRun {
-  /** The id of the session: a random string, or a fixed one for a command. */
+  /** A random string. A command has a fixed one. */
   sessionId: string;
   /**
-   * The id of the provider resource. It is the same in every run of a stack and different in each stack. Undefined if it
-   * is not known yet.
+   * The id of the provider resource: the same in every run of a stack, another one in each stack. Undefined if it is not
+   * known yet.
    */
   scope: string | undefined;
   /**
-   * Whether `pulumi do` calls the provider without a stack. It does so with `--stateless`, and always for a list, a read
-   * or a function. Creates with `--stateless` all have one URN, but are unrelated.
+   * Whether `pulumi do` calls the provider without a stack, as with `--stateless` and for every list, read or function.
+   * Creates with `--stateless` all have one URN, but are unrelated.
    */
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn: string | undefined;
-  /**
-   * Whether the settings are those that the last `pulumi up` recorded in the state, as in a refresh or destroy without
-   * `--run-program`. False if the program ran.
-   */
+  /** Whether the settings come from the state, as in a refresh or destroy without `--run-program`. */
   hasRecordedSettings: boolean;
 }
 
-/** The `SessionRun` of a command, which never creates an instance. */
+/** The run of a command, which never creates an instance. */
 const commandRun: SessionRun = {
   sessionId: "by-hand",
   scope: undefined,
@@ -48,41 +42,29 @@ const commandRun: SessionRun = {
   hasRecordedSettings: false,
 };
 
-/**
- * The default time-outs in seconds: `change` for operations that change an instance, and `look` for those that only
- * read.
- */
+/** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
- * The settings of a configured provider, and what all its operations share. A session begins with Configure (or with a
- * command). It ends with the process, or when another engine connects after a Cancel. Sessions share only the ledger on
- * the disk, which records the pending creates.
+ * The settings, and what all operations with them share. A session begins with Configure (or a command), and ends with the
+ * process, or when another engine connects after a Cancel. Sessions share only the ledger's folder.
  */
 export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
-  /** What identifies the run that this session belongs to. */
   readonly run: SessionRun;
   /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
   readonly connection: Connection;
-  /** Fetches the listings that all operations share. */
   readonly listings: ListingSource;
-  /** Waits until instances are ready. */
   readonly poller: Poller;
-  /** Limits how many creates run at a time. */
   readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
-  /** What the session knows of its own creates. */
   readonly creates: Creates;
-  /** What is known about Pulumi's state. */
   readonly state: KnownState;
-  /** The notices about leftovers: instances that earlier creates of a resource may have left. */
   readonly leftoverNotices: LeftoverNotices;
-  /** Whether there still is an engine that receives the replies. `Provider.cancel` sets this to false if the engine is gone. */
+  /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
-  /** The subjects of the messages that must not be repeated. */
   readonly #reportedSubjects = new Set<string>();
 
   constructor(
@@ -130,25 +112,21 @@ export class Session {
       ctx.disk,
     );
     this.creates = new Creates(this.listings);
-    this.leftoverNotices = new LeftoverNotices(ctx, settings.tokenKind);
+    this.leftoverNotices = new LeftoverNotices(this);
     this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
-  /** The id of the session. The outputs of the instances that it creates, takes over or imports have it as their stamp. */
+  /** The id of the session, which is the stamp in the outputs that it makes. */
   get id(): string {
     return this.run.sessionId;
   }
 
-  /** The URN of the explicit provider resource. Undefined for a default provider. */
-  get providerUrn(): string | undefined {
-    return this.run.providerUrn;
-  }
-
   /**
-   * Returns the clock time (`Clock.now`) at which the settling time (`compute:settlingSeconds`) of a POST has passed. From
-   * then on, every listing shows the instance of that POST. `postedAt` is when the POST was sent or accepted (a date in
-   * ISO 8601). An invalid date counts as now.
+   * Returns the clock time (`Clock.now`) from which every listing shows the instance of a POST: when the settling time
+   * (`compute:settlingSeconds`) after `postedAt` has passed. An invalid date counts as now.
+   *
+   * @param postedAt when the POST was sent or accepted (ISO 8601)
    */
   settledBy(postedAt: string): number {
     const { clock } = this.ctx;
@@ -157,19 +135,19 @@ export class Session {
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
-  /** Returns true for the first call with this subject, and then false, so that a message is printed once in a session. */
+  /** Whether this is the session's first call with this subject. For messages that must not be repeated. */
   isFirst(subject: string): boolean {
     const isFirst = !this.#reportedSubjects.has(subject);
     this.#reportedSubjects.add(subject);
     return isFirst;
   }
 
-  /** Whether the settings are recorded ones, and no program has asked for an instance with them, as in `up --refresh`. */
+  /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
-    return this.run.hasRecordedSettings && !this.state.hasUpdates;
+    return this.run.hasRecordedSettings && this.state.inUpdate.size === 0;
   }
 
-  /** Prints a warning, once for each subject. The warning adds that the text may be true of other instances too. */
+  /** Prints a warning, once for each subject. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
     const advice = this.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
@@ -177,12 +155,12 @@ export class Session {
     this.ctx.messages.warning(notice, urn);
   }
 
-  /** Returns the signal of an operation. The signal is aborted by a cancel, or after this time-out. */
+  /** Returns the signal of an operation, which a cancel or this time-out aborts. */
   operation(seconds: number): Ending {
     return deadline(this.ctx.clock, seconds, this.canceled());
   }
 
-  /** Ends the session: releases its lock in the ledger, and closes its connections. */
+  /** Releases the lock in the ledger, and closes the connections. */
   async close(): Promise<void> {
     await this.ledger.close();
     await this.connection.close();

@@ -30,8 +30,8 @@ const works: Record<string, () => Promise<void>> = {
   async take() {
     waitForStart();
     const taken = args.filter((key) => {
-      ledger.read();
-      return ledger.take(key);
+      const entry = ledger.read().find(({ record }) => record.key === key);
+      return entry && ledger.take(entry.record);
     });
     say(JSON.stringify(taken));
     // The process stays alive, because its records would be free again at its end.
@@ -62,7 +62,8 @@ const works: Record<string, () => Promise<void>> = {
     for (let round = 0; round < Number(args[0]); round++) {
       const laterLedger = openLedger(`${sessionId}${round}`, 31);
       ledger.read();
-      laterLedger.drop(await laterLedger.begin(newRecord("later")));
+      const key = await laterLedger.begin(newRecord("later"));
+      laterLedger.move(key, { stage: "settled", settled: "absent" });
       await laterLedger.close();
     }
   },

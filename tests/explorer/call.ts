@@ -243,7 +243,7 @@ function ledgerEntries(scene: Scene): LedgerEntry[] {
     const unlockable = !own && model.slice.unlockable === true;
     const live = !unlockable && isOwnerAlive(world, record);
     const inFlight = live && !record.ended;
-    return { record: { ...record }, inFlight, live, unlockable, own };
+    return { record: { ...record }, inFlight, live, unlockable };
   });
 }
 
